@@ -1,4 +1,4 @@
-import JSON
+package import JSON
 package import OpenSSL
 import Primitives
 
@@ -36,23 +36,17 @@ package struct PublicJWK: Sendable {
 
     /// The JWK Set document of these keys.
     package static func document(_ keys: [PublicJWK]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("keys")
-        writer.beginArray()
-        for key in keys { writer.key(key) }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.objects("keys", of: keys) { $0.write(to: &$1) }
+        }
     }
 
     /// RFC 7638: SHA-256 over the members that make the key, in the order of their names.
     private static func thumbprint(_ material: Material) -> String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        for (name, value) in members(material) { writer.member(name, value) }
-        writer.endObject()
-        return Base64URL.encode(SHA256.hash(writer.bytes))
+        let required = JSONWriter.object { writer in
+            for (name, value) in members(material) { writer.member(name, value) }
+        }
+        return Base64URL.encode(SHA256.hash(required))
     }
 
     /// In lexicographic order, as RFC 7638 §3 wants them.
@@ -65,8 +59,8 @@ package struct PublicJWK: Sendable {
         }
     }
 
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    /// Writes the members of the JWK.
+    package func write(to writer: inout JSONWriter) {
         for (name, value) in Self.members(material) { writer.member(name, value) }
         writer.member("kid", keyID)
         writer.member("use", "sig")
@@ -76,12 +70,5 @@ package struct PublicJWK: Sendable {
             case .p256: .es256
             }
         writer.member("alg", algorithm.rawValue)
-        writer.endObject()
-    }
-}
-
-extension JSONWriter {
-    package mutating func key(_ key: PublicJWK) {
-        key.write(to: &self)
     }
 }

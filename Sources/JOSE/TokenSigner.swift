@@ -41,14 +41,13 @@ private struct SigningHeader: Sendable {
     private let text: [UInt8]
 
     init(algorithm: SignatureAlgorithm, keyID: String, type: String?) {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("alg", algorithm.rawValue)
-        writer.member("kid", keyID)
-        writer.member("typ", type)
-        writer.endObject()
+        let header = JSONWriter.object { writer in
+            writer.member("alg", algorithm.rawValue)
+            writer.member("kid", keyID)
+            writer.member("typ", type)
+        }
         var text: [UInt8] = []
-        Base64URL.append(writer.bytes, to: &text)
+        Base64URL.append(header, to: &text)
         text.append(UInt8(ascii: "."))
         self.text = text
     }

@@ -2,7 +2,7 @@ import Primitives
 
 /// A writer of one JSON document as compact UTF-8.
 ///
-/// It inserts the commas; the caller has to write one value after every `name` and to close every container.
+/// It inserts the commas and closes what it opens; the caller has to write one value after every `name`.
 package struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -15,13 +15,39 @@ package struct JSONWriter: Sendable {
         return bytes
     }
 
-    package mutating func beginObject() { begin(UInt8(ascii: "{")) }
+    /// An object whose members are what `write` writes.
+    @inlinable
+    package mutating func object<Failure: Error>(
+        _ write: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        begin(UInt8(ascii: "{"))
+        try write(&self)
+        end(UInt8(ascii: "}"))
+    }
 
-    package mutating func endObject() { end(UInt8(ascii: "}")) }
+    /// An array whose elements are what `write` writes.
+    @inlinable
+    package mutating func array<Failure: Error>(
+        _ write: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        begin(UInt8(ascii: "["))
+        try write(&self)
+        end(UInt8(ascii: "]"))
+    }
 
-    package mutating func beginArray() { begin(UInt8(ascii: "[")) }
+    /// An object that is written in parts, between which its bytes are taken.
+    package mutating func streamedObject(_ write: (inout JSONWriter) async throws -> Void) async throws {
+        begin(UInt8(ascii: "{"))
+        try await write(&self)
+        end(UInt8(ascii: "}"))
+    }
 
-    package mutating func endArray() { end(UInt8(ascii: "]")) }
+    /// An array that is written in parts, between which its bytes are taken.
+    package mutating func streamedArray(_ write: (inout JSONWriter) async throws -> Void) async throws {
+        begin(UInt8(ascii: "["))
+        try await write(&self)
+        end(UInt8(ascii: "]"))
+    }
 
     package mutating func name(_ name: String) {
         separate()
@@ -82,13 +108,15 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    private mutating func begin(_ bracket: UInt8) {
+    @usableFromInline
+    mutating func begin(_ bracket: UInt8) {
         separate()
         bytes.append(bracket)
         needsComma = false
     }
 
-    private mutating func end(_ bracket: UInt8) {
+    @usableFromInline
+    mutating func end(_ bracket: UInt8) {
         bytes.append(bracket)
         needsComma = true
     }
@@ -160,11 +188,38 @@ extension JSONWriter {
         bool(value)
     }
 
-    package mutating func member(_ name: String, _ values: [String]) {
+    /// An array of strings.
+    @inlinable
+    package mutating func member(_ name: String, _ values: some Sequence<String>) {
+        array(name) { array in
+            for value in values { array.string(value) }
+        }
+    }
+
+    @inlinable
+    package mutating func object<Failure: Error>(
+        _ name: String, _ write: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
         self.name(name)
-        beginArray()
-        for value in values { string(value) }
-        endArray()
+        try object(write)
+    }
+
+    @inlinable
+    package mutating func array<Failure: Error>(
+        _ name: String, _ write: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        self.name(name)
+        try array(write)
+    }
+
+    /// An array of objects: `write` writes the members of each.
+    @inlinable
+    package mutating func objects<Items: Sequence>(
+        _ name: String, of items: Items, _ write: (Items.Element, inout JSONWriter) -> Void
+    ) {
+        array(name) { array in
+            for item in items { array.object { write(item, &$0) } }
+        }
     }
 
     package mutating func member(_ name: String, _ value: JSONValue) {
@@ -175,5 +230,23 @@ extension JSONWriter {
     /// Writes nothing for nil.
     package mutating func member(_ name: String, _ value: String?) {
         if let value { member(name, value) }
+    }
+}
+
+extension JSONWriter {
+    /// The document of one object.
+    @inlinable
+    package static func object<Failure: Error>(
+        _ write: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) -> [UInt8] {
+        var writer = JSONWriter()
+        try writer.object(write)
+        return writer.bytes
+    }
+
+    /// The document of one object, as text.
+    @inlinable
+    package static func text(_ write: (inout JSONWriter) -> Void) -> String {
+        String(decoding: object(write), as: UTF8.self)
     }
 }

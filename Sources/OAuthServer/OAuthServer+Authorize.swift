@@ -173,16 +173,14 @@ extension OAuthServer {
 /// A request as a flow keeps it.
 extension OAuthAuthorization {
     func text(for client: OAuthClient?) -> String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("client", clientID.text)
-        writer.member("clientName", client?.name ?? "")
-        writer.member("redirectUri", redirectURI)
-        writer.member("state", state)
-        writer.member("scope", scopes.description)
-        if let challenge { writer.member("challenge", challenge) }
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        JSONWriter.text { writer in
+            writer.member("client", clientID.text)
+            writer.member("clientName", client?.name ?? "")
+            writer.member("redirectUri", redirectURI)
+            writer.member("state", state)
+            writer.member("scope", scopes.description)
+            if let challenge { writer.member("challenge", challenge) }
+        }
     }
 
     init?(_ text: String) {

@@ -148,12 +148,10 @@ struct Sandbox: Sendable {
 
     private func overview() -> Response {
         .json { writer in
-            writer.beginObject()
             writer.member("seed", configuration.seed)
             writer.member("now", Timestamp.text(clock.now))
             writer.member("appleIssuer", configuration.appleIssuer)
             writer.member("googleIssuer", configuration.googleIssuer)
-            writer.endObject()
         }
     }
 }

@@ -28,10 +28,7 @@ struct PageTests {
         Route(.get, "/values") { request in
             let query = try request.queryValues()
             return .json { json in
-                json.name("a")
-                json.beginArray()
-                for value in query.all("a") { json.string(value) }
-                json.endArray()
+                json.member("a", query.all("a"))
             }
         },
     ]

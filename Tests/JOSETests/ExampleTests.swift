@@ -64,18 +64,17 @@ import Testing
     }
 
     private static func cookbookKeys() throws -> KeySet {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("keys")
-        writer.beginArray()
-        for name in [
-            "jwk_3_1.ec_public_key", "jwk_3_2.ec_private_key", "jwk_3_3.rsa_public_key", "jwk_3_4.rsa_private_key",
-        ] {
-            writer.value(try file("\(name).json"))
+        let keys = try JSONWriter.object { writer in
+            try writer.array("keys") { writer in
+                for name in [
+                    "jwk_3_1.ec_public_key", "jwk_3_2.ec_private_key", "jwk_3_3.rsa_public_key",
+                    "jwk_3_4.rsa_private_key",
+                ] {
+                    writer.value(try file("\(name).json"))
+                }
+            }
         }
-        writer.endArray()
-        writer.endObject()
-        return try KeySet(parsing: writer.bytes)
+        return try KeySet(parsing: keys)
     }
 
     @Test func `of the keys of RFC 7520 the public RSA key alone is usable`() throws {

@@ -123,14 +123,12 @@ import Testing
     func `the order of a key set means nothing`(provider: Vectors.Provider) throws {
         for dated in try Vectors.keySetHistory(provider) {
             let entries = try #require(try JSONValue(parsing: dated.document)["keys"]?.elements)
-            var writer = JSONWriter()
-            writer.beginObject()
-            writer.name("keys")
-            writer.beginArray()
-            for entry in entries.reversed() { writer.value(entry) }
-            writer.endArray()
-            writer.endObject()
-            let (forward, backward) = (try KeySet(parsing: dated.document), try KeySet(parsing: writer.bytes))
+            let reversed = JSONWriter.object { writer in
+                writer.array("keys") { writer in
+                    for entry in entries.reversed() { writer.value(entry) }
+                }
+            }
+            let (forward, backward) = (try KeySet(parsing: dated.document), try KeySet(parsing: reversed))
             #expect(backward.keyIDs == forward.keyIDs.reversed())
             for id in forward.keyIDs {
                 let bytes = [UInt8](id.utf8)

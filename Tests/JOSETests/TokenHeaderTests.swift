@@ -121,10 +121,9 @@ import Testing
     @Test func `a key that the token brings along is never used`() throws {
         let mint = try TokenMint.shared
         let otherSigner = try TokenMint.otherSigner
-        var jwk = JSONWriter()
-        jwk.key(PublicJWK(otherSigner.rsa, keyID: TokenMint.rsaKeyID))
+        let jwk = JSONWriter.text(PublicJWK(otherSigner.rsa, keyID: TokenMint.rsaKeyID).write)
         let offers: [(String, TokenMint.Literal)] = [
-            ("jwk", .raw(String(decoding: jwk.bytes, as: UTF8.self))),
+            ("jwk", .raw(jwk)),
             ("jku", "http://127.0.0.1:9/keys"),
             ("x5u", "http://127.0.0.1:9/certificate"),
             ("x5c", [.string(Base64URL.encode(try otherSigner.rsa.publicKey.der))]),

@@ -44,15 +44,13 @@ struct AppleClient {
 
         var json: [UInt8] {
             get throws {
-                var writer = JSONWriter()
-                writer.beginObject()
-                writer.member("iss", issuer)
-                writer.member("sub", subject)
-                if let audience { writer.member("aud", try JSONValue(parsing: Array(audience.utf8))) }
-                if let issuedAt { writer.member("iat", issuedAt) }
-                if let expiresAt { writer.member("exp", expiresAt) }
-                writer.endObject()
-                return writer.bytes
+                try JSONWriter.object { writer in
+                    writer.member("iss", issuer)
+                    writer.member("sub", subject)
+                    if let audience { writer.member("aud", try JSONValue(parsing: Array(audience.utf8))) }
+                    if let issuedAt { writer.member("iat", issuedAt) }
+                    if let expiresAt { writer.member("exp", expiresAt) }
+                }
             }
         }
     }

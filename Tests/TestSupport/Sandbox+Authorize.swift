@@ -66,19 +66,18 @@ extension Sandbox {
             var limits = JSONLimits.standard
             limits.maximumDepth = 600
             limits.maximumMembers = 20_000
-            writer.name("token")
-            writer.beginObject()
-            writer.member("claims", try JSONValue(parsing: Array(claims.utf8), limits: limits))
-            writer.member("withoutClaims", withoutClaims)
-            writer.member("header", try JSONValue(parsing: Array(header.utf8), limits: limits))
-            writer.member("withoutHeader", withoutHeader)
-            writer.member("expired", expired)
-            if let lifetime { writer.member("lifetime", lifetime) }
-            writer.member("keyId", keyID)
-            writer.member("signature", signature.rawValue)
-            writer.member("algorithm", algorithm)
-            writer.member("booleansAsStrings", booleansAsStrings)
-            writer.endObject()
+            try writer.object("token") { writer in
+                writer.member("claims", try JSONValue(parsing: Array(claims.utf8), limits: limits))
+                writer.member("withoutClaims", withoutClaims)
+                writer.member("header", try JSONValue(parsing: Array(header.utf8), limits: limits))
+                writer.member("withoutHeader", withoutHeader)
+                writer.member("expired", expired)
+                if let lifetime { writer.member("lifetime", lifetime) }
+                writer.member("keyId", keyID)
+                writer.member("signature", signature.rawValue)
+                writer.member("algorithm", algorithm)
+                writer.member("booleansAsStrings", booleansAsStrings)
+            }
         }
     }
 

@@ -79,10 +79,9 @@ extension Sandbox {
             writer.member("effect", "status")
             writer.member("status", status)
             writer.member("body", body)
-            writer.name("headers")
-            writer.beginObject()
-            for (name, value) in headers { writer.member(name, value) }
-            writer.endObject()
+            writer.object("headers") { writer in
+                for (name, value) in headers { writer.member(name, value) }
+            }
         case .html: writer.member("effect", "html")
         case .redirect(let location):
             writer.member("effect", "redirect")

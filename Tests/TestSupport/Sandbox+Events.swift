@@ -167,12 +167,11 @@ extension Sandbox {
             writer.member("email", email)
             writer.member("keyId", keyID)
             writer.member("role", hasRole)
-            writer.name("publicKey")
-            writer.beginObject()
-            writer.member("kty", "RSA")
-            writer.member("n", Base64URL.encode(key.modulus))
-            writer.member("e", Base64URL.encode(key.exponent))
-            writer.endObject()
+            writer.object("publicKey") { writer in
+                writer.member("kty", "RSA")
+                writer.member("n", Base64URL.encode(key.modulus))
+                writer.member("e", Base64URL.encode(key.exponent))
+            }
         }
     }
 

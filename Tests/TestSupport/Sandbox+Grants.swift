@@ -26,14 +26,13 @@ extension Sandbox {
         }
 
         func write(_ writer: inout JSONWriter) throws {
-            writer.name("exchange")
-            writer.beginObject()
-            try token.write(&writer)
-            writer.member("omitIdToken", omitsIDToken)
-            writer.member("omitRefreshToken", omitsRefreshToken)
-            writer.member("answer", try JSONValue(parsing: Array(answer.utf8)))
-            writer.member("withoutAnswer", withoutAnswer)
-            writer.endObject()
+            try writer.object("exchange") { writer in
+                try token.write(&writer)
+                writer.member("omitIdToken", omitsIDToken)
+                writer.member("omitRefreshToken", omitsRefreshToken)
+                writer.member("answer", try JSONValue(parsing: Array(answer.utf8)))
+                writer.member("withoutAnswer", withoutAnswer)
+            }
         }
     }
 
@@ -103,13 +102,12 @@ extension Sandbox {
         try await control("apple/teams") { writer in
             writer.member("teamId", team)
             writer.member("keyId", keyID)
-            writer.name("publicKey")
-            writer.beginObject()
-            writer.member("kty", "EC")
-            writer.member("crv", "P-256")
-            writer.member("x", Base64URL.encode(key.x))
-            writer.member("y", Base64URL.encode(key.y))
-            writer.endObject()
+            writer.object("publicKey") { writer in
+                writer.member("kty", "EC")
+                writer.member("crv", "P-256")
+                writer.member("x", Base64URL.encode(key.x))
+                writer.member("y", Base64URL.encode(key.y))
+            }
         }
     }
 

@@ -163,10 +163,6 @@ package final class Sandbox: Sendable {
     /// Like `control`, for a body that is written member by member.
     @discardableResult
     package func control(_ path: String, _ write: (inout JSONWriter) throws -> Void) async throws -> JSONValue {
-        var writer = JSONWriter()
-        writer.beginObject()
-        try write(&writer)
-        writer.endObject()
-        return try await control(path, String(decoding: writer.bytes, as: UTF8.self))
+        try await control(path, String(decoding: JSONWriter.object(write), as: UTF8.self))
     }
 }

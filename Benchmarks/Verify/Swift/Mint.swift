@@ -45,22 +45,20 @@ struct Mint {
     private func claims(_ number: Int) throws -> [UInt8] {
         let now = Int64(Date().timeIntervalSince1970)
         let nonce = try SecureRandom.bytes(16)
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("iss", Self.issuer)
-        writer.member("aud", Self.audience)
-        writer.member("exp", now + 86_400)
-        writer.member("iat", now)
-        writer.member("sub", "001234.\(hex(nonce[...])).\(1000 + number)")
-        writer.member("nonce", hex(nonce[...]))
-        writer.member("email", "\(hex(nonce.prefix(5)))@privaterelay.appleid.com")
-        writer.member("email_verified", true)
-        writer.member("is_private_email", true)
-        writer.member("auth_time", now)
-        writer.member("nonce_supported", true)
-        writer.member("real_user_status", 2)
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { writer in
+            writer.member("iss", Self.issuer)
+            writer.member("aud", Self.audience)
+            writer.member("exp", now + 86_400)
+            writer.member("iat", now)
+            writer.member("sub", "001234.\(hex(nonce[...])).\(1000 + number)")
+            writer.member("nonce", hex(nonce[...]))
+            writer.member("email", "\(hex(nonce.prefix(5)))@privaterelay.appleid.com")
+            writer.member("email_verified", true)
+            writer.member("is_private_email", true)
+            writer.member("auth_time", now)
+            writer.member("nonce_supported", true)
+            writer.member("real_user_status", 2)
+        }
     }
 
     private func hex(_ octets: ArraySlice<UInt8>) -> String {

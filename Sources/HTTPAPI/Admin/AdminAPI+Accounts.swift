@@ -92,7 +92,7 @@ extension Request {
     }
 }
 
-extension QueryFields {
+extension Fields {
     fileprivate mutating func accountFilter() -> AccountFilter {
         var filter = AccountFilter()
         filter.email = optionalValue("email", as: EmailAddress.init)

@@ -89,7 +89,7 @@ extension AdminAPI {
             operation(.get, "/accounts/{accountId}/linked-clients", .read) { request, _ in
                 let id = try request.parameter("accountId", as: AccountID.init)
                 let clients = try await oauth.linkedClients(of: id)
-                return .json { $0.items(clients) { $1.members(of: $0) } }
+                return .json { $0.objects("items", of: clients) { $1.members(of: $0) } }
             },
             operation(.delete, "/accounts/{accountId}/linked-clients/{clientId}", .manage) { request, administrator in
                 try await oauth.unlink(

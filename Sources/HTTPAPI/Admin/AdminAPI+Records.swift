@@ -37,7 +37,7 @@ extension AdminAPI {
     }
 }
 
-extension QueryFields {
+extension Fields {
     fileprivate mutating func auditFilter() -> AuditFilter {
         var filter = AuditFilter()
         filter.accountID = optionalValue("accountId", as: AccountID.init)

@@ -74,7 +74,7 @@ private func reason(_ text: String) -> String? {
     1...1024 ~= text.utf8.count && !text.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? text : nil
 }
 
-extension RequestFields {
+extension Fields {
     mutating func reason() throws -> String {
         try value("reason", as: HTTPAPI.reason)
     }

@@ -9,7 +9,7 @@ struct ListRange<Cursor: Sendable>: Sendable {
     let cursor: Cursor?
 }
 
-extension QueryFields {
+extension Fields {
     /// The parameters `limit` and `cursor`. A cursor is the `nextCursor` of a response, sent back unchanged.
     mutating func range<Cursor: ListCursor>(_: Cursor.Type) -> ListRange<Cursor> {
         ListRange(
@@ -68,21 +68,8 @@ extension Response {
         _ page: Page<Item, Cursor>, _ write: (Item, inout JSONWriter) -> Void
     ) -> Response {
         .json { writer in
-            writer.items(page.items, write)
+            writer.objects("items", of: page.items, write)
             writer.member("nextCursor", page.next.map(\.encoded))
         }
-    }
-}
-
-extension JSONWriter {
-    mutating func items<Item>(_ items: [Item], _ write: (Item, inout JSONWriter) -> Void) {
-        name("items")
-        beginArray()
-        for item in items {
-            beginObject()
-            write(item, &self)
-            endObject()
-        }
-        endArray()
     }
 }

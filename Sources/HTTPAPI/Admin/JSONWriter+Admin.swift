@@ -7,10 +7,7 @@ extension JSONWriter {
         members(of: record.account)
         member("disabledReason", record.disabledReason)
         if let replacement = record.emailReplacement {
-            name("emailReplacement")
-            beginObject()
-            members(of: replacement)
-            endObject()
+            object("emailReplacement") { $0.members(of: replacement) }
         }
     }
 

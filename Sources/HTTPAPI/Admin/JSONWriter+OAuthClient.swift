@@ -6,9 +6,9 @@ extension JSONWriter {
     package mutating func members(of client: OAuthClient, scopes: OAuthScopes) {
         member("clientId", client.id.text)
         member("name", client.name)
-        strings("redirectUris", client.redirectURIs.map(\.text))
-        strings("scopes", scopes.texts)
-        strings("assertionAudiences", client.assertionAudiences)
+        member("redirectUris", client.redirectURIs.map(\.text))
+        member("scopes", scopes.texts)
+        member("assertionAudiences", client.assertionAudiences)
         member("requirePkce", client.requiresPKCE)
         member("rotateRefresh", client.rotatesRefresh)
         member("streamlinedCreate", client.createsAccounts)

@@ -7,13 +7,10 @@ import SignIn
 extension JSONWriter {
     mutating func members(of signedIn: SignedIn) {
         member("status", "signedIn")
-        name("session")
-        object { $0.members(of: signedIn.session) }
-        name("account")
-        object { $0.members(of: signedIn.account) }
+        object("session") { $0.members(of: signedIn.session) }
+        object("account") { $0.members(of: signedIn.account) }
         if let identity = signedIn.identity {
-            name("identity")
-            object { $0.members(of: identity) }
+            object("identity") { $0.members(of: identity) }
         }
     }
 
@@ -21,8 +18,7 @@ extension JSONWriter {
         member("status", "linkRequired")
         member("linkTicket", linkRequired.linkTicket)
         member("expiresAt", linkRequired.expiresAt.rfc3339)
-        name("identity")
-        object { identity in
+        object("identity") { identity in
             switch linkRequired.person {
             case .identity(let person):
                 identity.member("provider", person.key.provider.rawValue)
@@ -36,38 +32,26 @@ extension JSONWriter {
                 identity.member("isPrivateEmail", false)
             }
         }
-        name("choices")
-        beginArray()
-        for choice in linkRequired.choices { string(choice.rawValue) }
-        endArray()
+        member("choices", linkRequired.choices.lazy.map(\.rawValue))
         if let holder = linkRequired.holder {
-            name("holder")
-            object { $0.members(of: holder) }
+            object("holder") { $0.members(of: holder) }
         }
     }
 
     /// The account that has the address, with no more than its owner needs to recognise it.
     private mutating func members(of holder: ShownHolder) {
-        name("providers")
-        beginArray()
         // Apple may be linked for several teams.
-        for provider in Provider.allCases
-        where holder.account.identities.contains(where: { $0.key.provider == provider }) {
-            string(provider.rawValue)
+        let providers = Provider.allCases.filter { provider in
+            holder.account.identities.contains { $0.key.provider == provider }
         }
-        endArray()
+        member("providers", providers.lazy.map(\.rawValue))
         guard holder.showsIdentities else { return }
         member("createdAt", holder.account.createdAt.rfc3339)
-        name("identities")
-        beginArray()
-        for identity in holder.account.identities {
-            object { writer in
-                writer.member("provider", identity.key.provider.rawValue)
-                writer.member("email", identity.email?.masked)
-                writer.member("linkedAt", identity.linkedAt.rfc3339)
-            }
+        objects("identities", of: holder.account.identities) { identity, writer in
+            writer.member("provider", identity.key.provider.rawValue)
+            writer.member("email", identity.email?.masked)
+            writer.member("linkedAt", identity.linkedAt.rfc3339)
         }
-        endArray()
     }
 
     mutating func members(of session: IssuedSession) {
@@ -84,8 +68,7 @@ extension JSONWriter {
         member("sessionId", session.id.description)
         if let isCurrent { member("current", isCurrent) }
         if let device = session.device {
-            name("device")
-            object { writer in
+            object("device") { writer in
                 writer.member("name", device.name)
                 writer.member("platform", device.platform)
             }
@@ -94,10 +77,7 @@ extension JSONWriter {
         member("lastUsedIp", session.lastUsedAddress)
         member("createdAt", session.createdAt.rfc3339)
         member("lastUsedAt", session.lastUsedAt.rfc3339)
-        name("amr")
-        beginArray()
-        for method in session.methods { string(method.rawValue) }
-        endArray()
+        member("amr", session.methods.lazy.map(\.rawValue))
     }
 
     mutating func members(of account: Account) {
@@ -110,14 +90,7 @@ extension JSONWriter {
         member("status", account.status.rawValue)
         member("createdAt", account.createdAt.rfc3339)
         member("hasPassword", account.hasPassword)
-        name("identities")
-        members(of: account.identities)
-    }
-
-    mutating func members(of identities: [Identity]) {
-        beginArray()
-        for identity in identities { object { $0.members(of: identity) } }
-        endArray()
+        objects("identities", of: account.identities) { $1.members(of: $0) }
     }
 
     mutating func members(of identity: Identity) {
@@ -129,8 +102,7 @@ extension JSONWriter {
         member("isPrivateEmail", identity.isPrivateEmail)
         if let isDeliverable = identity.isEmailDeliverable { member("emailDeliverable", isDeliverable) }
         if let block = identity.block {
-            name("blocked")
-            object { writer in
+            object("blocked") { writer in
                 writer.member("since", block.since.rfc3339)
                 writer.member("reason", block.reason)
             }
@@ -139,11 +111,5 @@ extension JSONWriter {
         member("linkedAt", identity.linkedAt.rfc3339)
         member("lastSignInAt", identity.lastSignInAt?.rfc3339)
         member("authorization", identity.authorization.rawValue)
-    }
-
-    private mutating func object(_ write: (inout JSONWriter) -> Void) {
-        beginObject()
-        write(&self)
-        endObject()
     }
 }

@@ -72,10 +72,7 @@ extension MobileAPI {
             Route(.get, "/v1/account/identities", priority: .reading) { request in
                 let call = call(of: request)
                 let account = try await service.accounts.account(of: try await session(of: request, by: call))
-                return .json { writer in
-                    writer.name("items")
-                    writer.members(of: account.identities)
-                }
+                return .json { $0.objects("items", of: account.identities) { $1.members(of: $0) } }
             },
             Route(.post, "/v1/account/identities/{provider}") { request in
                 let call = call(of: request)

@@ -18,8 +18,8 @@ extension MobileAPI {
                 .json(caching: .shared(seconds: MobileAPI.cachedSeconds)) { document in
                     document.member("issuer", service.accessTokens.configuration.issuer)
                     document.member("jwks_uri", publicURL + "/.well-known/jwks.json")
-                    document.strings("id_token_signing_alg_values_supported", ["ES256"])
-                    document.strings("subject_types_supported", ["public"])
+                    document.member("id_token_signing_alg_values_supported", ["ES256"])
+                    document.member("subject_types_supported", ["public"])
                     if let oauth { document.oauthMembers(of: oauth.configuration) }
                 }
             },

@@ -23,11 +23,10 @@ extension MobileAPI {
         return .json { writer in
             writer.members(of: account)
             guard let replacement else { return }
-            writer.name("emailReplacement")
-            writer.beginObject()
-            writer.member("email", replacement.email.masked)
-            writer.member("dueAt", replacement.dueAt.rfc3339)
-            writer.endObject()
+            writer.object("emailReplacement") { writer in
+                writer.member("email", replacement.email.masked)
+                writer.member("dueAt", replacement.dueAt.rfc3339)
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ extension MobileAPI {
             Route(.get, "/v1/account/linked-clients", priority: .reading) { request in
                 let call = call(of: request)
                 let clients = try await oauth.linkedClients(of: try await session(of: request, by: call))
-                return .json { $0.items(clients) { $1.members(of: $0) } }
+                return .json { $0.objects("items", of: clients) { $1.members(of: $0) } }
             },
             Route(.delete, "/v1/account/linked-clients/{clientId}", priority: .revoking) { request in
                 let call = call(of: request)
@@ -32,7 +32,7 @@ extension JSONWriter {
     mutating func members(of client: LinkedClient) {
         member("clientId", client.clientID.text)
         member("name", client.name)
-        strings("scopes", client.scopes.texts)
+        member("scopes", client.scopes.texts)
         member("linkedAt", client.linkedAt.rfc3339)
         member("lastUsedAt", client.lastUsedAt?.rfc3339)
     }

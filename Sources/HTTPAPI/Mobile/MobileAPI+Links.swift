@@ -50,7 +50,7 @@ extension MobileAPI {
     /// with none of these the ticket has to be one.
     ///
     /// - Returns: `nil` for a header without a token, and after an error recorded in `fields`.
-    private func proof(of request: Request, _ fields: inout RequestFields) throws -> BindCredential? {
+    private func proof(of request: Request, _ fields: inout Fields) throws -> BindCredential? {
         switch request.bearer {
         case .token(let token): return .session(token)
         case .malformed: return nil

@@ -11,14 +11,7 @@ extension MobileAPI {
                 let current = try await session(of: request, by: call)
                 let items = try await service.sessions.list(of: current.accountID, askedBy: current.id, by: call)
                 return .json { writer in
-                    writer.name("items")
-                    writer.beginArray()
-                    for session in items {
-                        writer.beginObject()
-                        writer.members(of: session, isCurrent: session.id == current.id)
-                        writer.endObject()
-                    }
-                    writer.endArray()
+                    writer.objects("items", of: items) { $1.members(of: $0, isCurrent: $0.id == current.id) }
                 }
             },
             Route(.delete, "/v1/sessions/{sessionId}", priority: .revoking) { request in

@@ -47,7 +47,7 @@ extension MobileAPI {
     }
 }
 
-extension RequestFields {
+extension Fields {
     /// The credential that the app got from a provider's SDK, under the SDK's names.
     mutating func providerCredential(of provider: Provider) throws -> (ProviderCredential, Device?) {
         let (token, code) =

@@ -44,7 +44,7 @@ extension Request {
     }
 }
 
-extension RequestFields {
+extension Fields {
     /// The object `device`, each member of which may be absent.
     mutating func device() throws -> Device? {
         try optionalObject("device") { device in

@@ -72,14 +72,10 @@ extension JSONWriter {
     /// The conflicting identity, with no more than its owner needs to recognise it, and the ways to resolve the
     /// conflict.
     fileprivate mutating func conflict(with existing: Identity) {
-        name("existing")
-        beginObject()
-        member("email", existing.email?.masked)
-        member("linkedAt", existing.linkedAt.rfc3339)
-        endObject()
-        name("resolutions")
-        beginArray()
-        for resolution in ["replace", "keep"] { string(resolution) }
-        endArray()
+        object("existing") { writer in
+            writer.member("email", existing.email?.masked)
+            writer.member("linkedAt", existing.linkedAt.rfc3339)
+        }
+        member("resolutions", ["replace", "keep"])
     }
 }

@@ -55,46 +55,32 @@ package struct AssociationFiles: Sendable {
     package func content(of file: File) -> [UInt8] {
         var writer = JSONWriter()
         switch file {
-        case .apple: writeApple(&writer)
-        case .android: writeAndroid(&writer)
+        case .apple: writer.object { $0.object("applinks", writeApple) }
+        case .android: writer.array(writeAndroid)
         }
         return writer.bytes
     }
 
     private func writeApple(_ writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("applinks")
-        writer.beginObject()
-        writer.name("details")
-        writer.beginArray()
-        writer.beginObject()
-        writer.strings("appIDs", appleAppIDs)
-        writer.name("components")
-        writer.beginArray()
-        writer.beginObject()
-        writer.member("/", path)
-        writer.member("comment", "App Flip")
-        writer.endObject()
-        writer.endArray()
-        writer.endObject()
-        writer.endArray()
-        writer.endObject()
-        writer.endObject()
+        writer.objects("details", of: CollectionOfOne(path)) { path, details in
+            details.member("appIDs", appleAppIDs)
+            details.objects("components", of: CollectionOfOne(path)) { path, component in
+                component.member("/", path)
+                component.member("comment", "App Flip")
+            }
+        }
     }
 
     private func writeAndroid(_ writer: inout JSONWriter) {
-        writer.beginArray()
         for app in androidApps {
-            writer.beginObject()
-            writer.strings("relation", ["delegate_permission/common.handle_all_urls"])
-            writer.name("target")
-            writer.beginObject()
-            writer.member("namespace", "android_app")
-            writer.member("package_name", app.package)
-            writer.strings("sha256_cert_fingerprints", [app.fingerprint])
-            writer.endObject()
-            writer.endObject()
+            writer.object { statement in
+                statement.member("relation", ["delegate_permission/common.handle_all_urls"])
+                statement.object("target") { target in
+                    target.member("namespace", "android_app")
+                    target.member("package_name", app.package)
+                    target.member("sha256_cert_fingerprints", [app.fingerprint])
+                }
+            }
         }
-        writer.endArray()
     }
 }

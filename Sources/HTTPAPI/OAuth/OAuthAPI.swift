@@ -173,19 +173,12 @@ extension JSONWriter {
         member("revocation_endpoint", url + "/oauth/revoke")
         member("introspection_endpoint", url + "/oauth/introspect")
         member("userinfo_endpoint", url + "/oauth/userinfo")
-        strings("scopes_supported", configuration.scopes.texts)
-        strings("response_types_supported", ["code"])
-        strings(
+        member("scopes_supported", configuration.scopes.texts)
+        member("response_types_supported", ["code"])
+        member(
             "grant_types_supported",
             ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:jwt-bearer"])
-        strings("token_endpoint_auth_methods_supported", ["client_secret_basic", "client_secret_post"])
-        strings("code_challenge_methods_supported", ["S256"])
-    }
-
-    mutating func strings(_ name: String, _ values: [String]) {
-        self.name(name)
-        beginArray()
-        for value in values { string(value) }
-        endArray()
+        member("token_endpoint_auth_methods_supported", ["client_secret_basic", "client_secret_post"])
+        member("code_challenge_methods_supported", ["S256"])
     }
 }

@@ -147,24 +147,17 @@ extension Problem {
             writer.member("code", code.rawValue)
             writer.member("requestId", requestID)
             writer.member("detail", detail)
-            if !errors.isEmpty { write(errors, to: &writer) }
+            if !errors.isEmpty {
+                writer.objects("errors", of: errors) { error, writer in
+                    writer.member("field", error.field)
+                    writer.member("reason", error.reason.rawValue)
+                }
+            }
             members?(&writer)
         }
         var response = Response(code.status, contentType: "application/problem+json", body: body)
         response.headers = headers
         return response
-    }
-
-    private func write(_ errors: [FieldError], to writer: inout JSONWriter) {
-        writer.name("errors")
-        writer.beginArray()
-        for error in errors {
-            writer.beginObject()
-            writer.member("field", error.field)
-            writer.member("reason", error.reason.rawValue)
-            writer.endObject()
-        }
-        writer.endArray()
     }
 }
 

@@ -64,14 +64,3 @@ package struct Response: Sendable {
         Response(status)
     }
 }
-
-extension JSONWriter {
-    /// The bytes of an object whose members are what `write` writes.
-    static func object(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        write(&writer)
-        writer.endObject()
-        return writer.bytes
-    }
-}

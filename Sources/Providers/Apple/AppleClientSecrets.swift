@@ -58,16 +58,15 @@ final class AppleClientSecrets: Sendable {
 
     private func sign(for clientID: String, at now: Int64) throws(EndpointRefusal) -> String {
         let issuedAt = now - Self.backdating
-        var claims = JSONWriter()
-        claims.beginObject()
-        claims.member("iss", teamID)
-        claims.member("iat", issuedAt)
-        claims.member("exp", issuedAt + Self.lifetime)
-        claims.member("aud", Self.audience)
-        claims.member("sub", clientID)
-        claims.endObject()
+        let claims = JSONWriter.object { claims in
+            claims.member("iss", teamID)
+            claims.member("iat", issuedAt)
+            claims.member("exp", issuedAt + Self.lifetime)
+            claims.member("aud", Self.audience)
+            claims.member("sub", clientID)
+        }
         do {
-            return try signer.sign(claims.bytes)
+            return try signer.sign(claims)
         } catch {
             throw .unavailable(detail: "signing")
         }

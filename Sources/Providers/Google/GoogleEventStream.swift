@@ -70,11 +70,10 @@ package struct GoogleEventStream: Sendable {
     /// kept.
     package func register(_ settings: Settings) async throws(Refusal) {
         try await post("stream:update") { body in
-            body.name("delivery")
-            body.beginObject()
-            body.member("delivery_method", Self.push)
-            body.member("url", settings.url)
-            body.endObject()
+            body.object("delivery") { body in
+                body.member("delivery_method", Self.push)
+                body.member("url", settings.url)
+            }
             body.member("events_requested", settings.eventTypes)
         }
     }
@@ -105,14 +104,10 @@ package struct GoogleEventStream: Sendable {
     }
 
     private func post(_ path: String, _ write: (inout JSONWriter) -> Void) async throws(Refusal) {
-        var body = JSONWriter()
-        body.beginObject()
-        write(&body)
-        body.endObject()
         _ = try await send(
             FetchRequest(
                 .post, url: "\(apiURL)/v1beta/\(path)", headers: [("Content-Type", "application/json")],
-                body: body.bytes))
+                body: JSONWriter.object(write)))
     }
 
     private func send(_ request: FetchRequest) async throws(Refusal) -> [UInt8] {

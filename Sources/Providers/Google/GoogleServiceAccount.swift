@@ -48,15 +48,14 @@ package struct GoogleServiceAccount: Sendable {
     /// The bearer token that authenticates this account to Google's RISC API, for an hour.
     func bearer(at now: Timestamp) throws(OpenSSLError) -> String {
         let issuedAt = now.seconds - Self.backdating
-        var claims = JSONWriter()
-        claims.beginObject()
-        claims.member("iss", email)
-        claims.member("sub", email)
-        claims.member("aud", Self.audience)
-        claims.member("iat", issuedAt)
-        claims.member("exp", issuedAt + Self.lifetime)
-        claims.endObject()
-        return try signer.sign(claims.bytes)
+        let claims = JSONWriter.object { claims in
+            claims.member("iss", email)
+            claims.member("sub", email)
+            claims.member("aud", Self.audience)
+            claims.member("iat", issuedAt)
+            claims.member("exp", issuedAt + Self.lifetime)
+        }
+        return try signer.sign(claims)
     }
 }
 

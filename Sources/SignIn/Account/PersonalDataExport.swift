@@ -41,41 +41,55 @@ package struct PersonalDataExport: Sendable {
     /// - Throws: what `write` or the database throws, in the middle of the document.
     package func write(_ write: ([UInt8]) async throws -> Void) async throws {
         var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("exportedAt", call.now.rfc3339)
-        for table in ExportedTable.all {
-            var cursor: ExportCursor?
-            writer.name(table.member)
-            if table.form == .list { writer.beginArray() }
-            repeat {
-                let page = try await store.page(
-                    table, of: id, after: cursor, limit: PersonalDataExport.pageRows, by: call)
-                for row in page.items { writer.write(row, of: table) }
-                if table.form == .object, page.items.isEmpty { writer.null() }
-                cursor = page.next
-                if writer.bytes.count >= PersonalDataExport.partBytes { try await write(writer.take()) }
-            } while cursor != nil
-            if table.form == .list { writer.endArray() }
+        try await writer.streamedObject { writer in
+            writer.member("exportedAt", call.now.rfc3339)
+            for table in ExportedTable.all {
+                writer.name(table.member)
+                switch table.form {
+                case .object: try await self.write(table, to: &writer, write)
+                case .list: try await writer.streamedArray { try await self.write(table, to: &$0, write) }
+                }
+            }
         }
-        writer.endObject()
         try await write(writer.take())
+    }
+
+    /// Writes the rows of a table, a page at a time.
+    private func write(
+        _ table: ExportedTable, to writer: inout JSONWriter, _ write: ([UInt8]) async throws -> Void
+    ) async throws {
+        var cursor: ExportCursor?
+        repeat {
+            let page = try await store.page(table, of: id, after: cursor, limit: Self.pageRows, by: call)
+            for row in page.items { writer.write(row, of: table) }
+            if table.form == .object, page.items.isEmpty { writer.null() }
+            cursor = page.next
+            if writer.bytes.count >= Self.partBytes { try await write(writer.take()) }
+        } while cursor != nil
     }
 }
 
 extension JSONWriter {
     fileprivate mutating func write(_ row: ExportedRow, of table: ExportedTable) {
-        beginObject()
-        var group: String?
-        for (column, value) in zip(table.columns, row.values) {
-            guard let value else { continue }
-            if column.group != group {
-                if group != nil { endObject() }
-                group = column.group
-                if let group {
-                    name(group)
-                    beginObject()
+        let cells = zip(table.columns, row.values).compactMap { column, value in
+            value.map { (column: column, value: $0) }
+        }
+        object { writer in
+            var rest = cells[...]
+            while let column = rest.first?.column {
+                let run = rest.prefix { $0.column.group == column.group }
+                rest.removeFirst(run.count)
+                if let group = column.group {
+                    writer.object(group) { $0.members(of: run) }
+                } else {
+                    writer.members(of: run)
                 }
             }
+        }
+    }
+
+    private mutating func members(of cells: ArraySlice<(column: ExportedColumn, value: ExportedValue)>) {
+        for (column, value) in cells {
             switch value {
             case .text(let text): member(column.member, text)
             case .texts(let texts): member(column.member, texts)
@@ -84,7 +98,5 @@ extension JSONWriter {
             case .time(let time): member(column.member, time.rfc3339)
             }
         }
-        if group != nil { endObject() }
-        endObject()
     }
 }

@@ -98,28 +98,24 @@ package final class AccessTokens: Sendable {
     }
 
     package func token(for session: Session, at now: Timestamp) throws -> String {
-        var claims = JSONWriter()
-        claims.beginObject()
-        claims.member("iss", configuration.issuer)
-        claims.member("sub", session.accountID.description)
-        claims.member("aud", configuration.audience)
-        claims.member("sid", session.id.description)
-        claims.member("iat", now.seconds)
-        claims.member("exp", now.seconds + lifetime(for: session, at: now))
-        claims.member("jti", Base64URL.encode(try SecureRandom.bytes(16)))
-        claims.member("auth_time", session.authenticatedAt.seconds)
-        claims.name("amr")
-        claims.beginArray()
-        for method in session.methods { claims.string(method.rawValue) }
-        claims.endArray()
-        claims.endObject()
+        let claims = try JSONWriter.object { claims in
+            claims.member("iss", configuration.issuer)
+            claims.member("sub", session.accountID.description)
+            claims.member("aud", configuration.audience)
+            claims.member("sid", session.id.description)
+            claims.member("iat", now.seconds)
+            claims.member("exp", now.seconds + lifetime(for: session, at: now))
+            claims.member("jti", Base64URL.encode(try SecureRandom.bytes(16)))
+            claims.member("auth_time", session.authenticatedAt.seconds)
+            claims.member("amr", session.methods.lazy.map(\.rawValue))
+        }
         let signer: TokenSigner
         do {
             signer = try keys.signer(at: now)
         } catch {
             throw SignInFailure.signingUnavailable(reason: String(describing: error))
         }
-        return try signer.sign(claims.bytes)
+        return try signer.sign(claims)
     }
 
     /// The session that one of our tokens names. Its row decides whether it is live.

@@ -112,7 +112,7 @@ package struct ConsoleAPI: Sendable {
     ///
     /// - Parameter read: takes the fields from it.
     func form<Value>(
-        of request: Request, action: String, _ read: (inout FormFields) throws -> Value
+        of request: Request, action: String, _ read: (inout Fields) throws -> Value
     ) async throws -> (visitor: ConsoleVisitor, value: Value)? {
         if let site = request.header("Sec-Fetch-Site"), site != "same-origin" {
             throw Problem(.forbidden, reason: "cross_site")

@@ -106,7 +106,7 @@ extension WebAPI {
     }
 }
 
-extension FormFields {
+extension Fields {
     /// Where a button of the form leads besides, with what was typed: the value of the button.
     mutating func screen() -> WebAPI.Screen? { optionalChoice("to", of: WebAPI.Screen.self) }
 }

@@ -22,7 +22,7 @@ extension WebAPI {
         let code: String?
         let isReplacing: Bool
 
-        init(_ form: inout FormFields) {
+        init(_ form: inout Fields) {
             screen = form.screen()
             proof = form.optionalChoice("proof", of: Proof.self)
             email = form.optionalString("email")

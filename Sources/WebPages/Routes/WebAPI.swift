@@ -98,7 +98,7 @@ extension WebAPI {
     /// - Throws: 403 for a form that another site has made, or that is of another browser, flow or action.
     func ownForm<Value>(
         of request: Request, action: String, secret: String?, flow: String,
-        _ read: (inout FormFields) throws -> Value
+        _ read: (inout Fields) throws -> Value
     ) throws -> Value {
         // Origin is no help: under `no-referrer` it is `null` on our own forms too (Fetch §3.1).
         if let site = request.header("Sec-Fetch-Site"), site != "same-origin" {
@@ -118,7 +118,7 @@ extension WebAPI {
 
     /// Reads a form of a flow.
     func flowForm<Value>(
-        of request: Request, _ action: String, _ read: (inout FormFields) throws -> Value
+        of request: Request, _ action: String, _ read: (inout Fields) throws -> Value
     ) throws -> (flow: FlowReference, value: Value) {
         let id = try flowID(of: request)
         let browser = cookies.browser(of: request)

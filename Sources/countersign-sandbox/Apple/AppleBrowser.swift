@@ -123,18 +123,15 @@ struct AppleBrowser: Sendable {
     private static func user(
         givenName: String?, familyName: String?, email: String?, scopes: Set<AppleAuthorization.Scope>
     ) -> String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        if scopes.contains(.fullName) {
-            writer.name("name")
-            writer.beginObject()
-            writer.member("firstName", givenName)
-            writer.member("lastName", familyName)
-            writer.endObject()
+        JSONWriter.text { writer in
+            if scopes.contains(.fullName) {
+                writer.object("name") { writer in
+                    writer.member("firstName", givenName)
+                    writer.member("lastName", familyName)
+                }
+            }
+            if scopes.contains(.email) { writer.member("email", email) }
         }
-        if scopes.contains(.email) { writer.member("email", email) }
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
     }
 }
 

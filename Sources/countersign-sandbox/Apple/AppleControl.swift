@@ -82,34 +82,24 @@ struct AppleControl: Sendable {
     }
 
     private func write(_ team: AppleTeam, _ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("teamId", team.id)
-        writer.name("keys")
-        writer.beginArray()
-        for key in team.keys {
-            writer.beginObject()
+        writer.objects("keys", of: team.keys) { key, writer in
             writer.member("keyId", key.id)
             writer.member("revoked", key.isRevoked)
-            writer.endObject()
         }
-        writer.endArray()
-        writer.endObject()
     }
 
     private func write(_ transfer: AppleTransfer, _ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("clientId", transfer.clientID)
         writer.member("fromTeam", transfer.fromTeam)
         writer.member("toTeam", transfer.toTeam)
         writer.member("acceptedAt", Timestamp.text(transfer.acceptedAt))
         writer.member("endsAt", Timestamp.text(transfer.endsAt))
         writer.member("persons", transfer.persons.sorted())
-        writer.endObject()
     }
 
     private func write(_ person: ApplePerson, _ writer: inout JSONWriter) {
         let teams = Set(accounts.clients.map(\.team)).union(person.subjects.keys).union([AppleAccounts.defaultTeam])
-        writer.beginObject()
         writer.member("name", person.name)
         writer.member("email", person.email)
         writer.member("hidesEmail", person.hidesEmail)
@@ -118,41 +108,33 @@ struct AppleControl: Sendable {
         writer.member("givenName", person.givenName)
         writer.member("familyName", person.familyName)
         writer.member("realUserStatus", person.realUserStatus)
-        writer.name("teams")
-        writer.beginObject()
-        for team in teams.sorted() {
-            writer.name(team)
-            writer.beginObject()
-            writer.member("subject", person.subject(team: team, seed: seed))
-            writer.member("email", person.address(team: team, seed: seed))
-            writer.endObject()
+        writer.object("teams") { writer in
+            for team in teams.sorted() {
+                writer.object(team) { writer in
+                    writer.member("subject", person.subject(team: team, seed: seed))
+                    writer.member("email", person.address(team: team, seed: seed))
+                }
+            }
         }
-        writer.endObject()
-        writer.endObject()
     }
 
     private func write(_ client: AppleAccounts.Client, _ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("clientId", client.id)
         writer.member("teamId", client.team)
         writer.member("redirectUris", client.redirectURIs)
-        writer.endObject()
     }
 
     private func write(_ credential: AppleAuthorizer.Credential, _ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("user", credential.user)
         writer.member("identityToken", credential.identityToken)
         writer.member("authorizationCode", credential.authorizationCode)
         writer.member("email", credential.email)
         if credential.givenName != nil || credential.familyName != nil {
-            writer.name("fullName")
-            writer.beginObject()
-            writer.member("givenName", credential.givenName)
-            writer.member("familyName", credential.familyName)
-            writer.endObject()
+            writer.object("fullName") { writer in
+                writer.member("givenName", credential.givenName)
+                writer.member("familyName", credential.familyName)
+            }
         }
         if let status = credential.realUserStatus { writer.member("realUserStatus", status) }
-        writer.endObject()
     }
 }

@@ -18,7 +18,6 @@ struct AppleRoutes: Sendable {
 
     private func discovery(at base: String) -> Response {
         .json { writer in
-            writer.beginObject()
             writer.member("issuer", issuer)
             writer.member("authorization_endpoint", base + "/auth/authorize")
             writer.member("token_endpoint", base + "/auth/token")
@@ -36,7 +35,6 @@ struct AppleRoutes: Sendable {
                     "aud", "email", "email_verified", "exp", "iat", "is_private_email", "iss", "nonce",
                     "nonce_supported", "real_user_status", "sub", "transfer_sub",
                 ])
-            writer.endObject()
         }
     }
 }

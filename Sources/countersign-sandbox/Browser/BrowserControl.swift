@@ -40,18 +40,14 @@ struct BrowserControl: Sendable {
 
     private func settings() -> Response {
         .json { writer in
-            writer.beginObject()
             writer.member("autoSubmit", plan.sendsForms)
-            writer.endObject()
         }
     }
 
     private func write(_ entry: BrowserPlan.Entry, _ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("action", entry.choice.action?.rawValue)
         writer.member("person", entry.choice.person)
         writer.member("clientId", entry.clientID)
         writer.member("remaining", entry.remaining)
-        writer.endObject()
     }
 }

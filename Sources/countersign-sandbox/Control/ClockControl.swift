@@ -34,10 +34,8 @@ struct ClockControl: Sendable {
 
     private func reading() -> Response {
         .json { writer in
-            writer.beginObject()
             writer.member("now", Timestamp.text(clock.now))
             writer.member("running", clock.isRunning)
-            writer.endObject()
         }
     }
 }

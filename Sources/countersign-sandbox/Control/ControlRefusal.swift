@@ -22,10 +22,8 @@ struct ControlRefusal: Error, HTTPResponseError {
 
     func response(from request: Request, context: some RequestContext) -> Response {
         .json(status) { writer in
-            writer.beginObject()
             writer.member("error", code)
             writer.member("message", message)
-            writer.endObject()
         }
     }
 }

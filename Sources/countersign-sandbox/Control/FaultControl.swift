@@ -24,13 +24,11 @@ struct FaultControl: Sendable {
     }
 
     private func write(_ entry: FaultPlan.Entry, _ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("id", entry.id)
         writer.member("effect", entry.fault.name.rawValue)
         writer.member("path", entry.fault.path)
         writer.member("method", entry.fault.method)
         if let remaining = entry.fault.remaining { writer.member("remaining", remaining) }
         writer.member("hits", entry.hits)
-        writer.endObject()
     }
 }

@@ -21,18 +21,12 @@ struct HistoryControl: Sendable {
 
     private func listing(_ entries: [RequestHistory.Entry]) -> Response {
         .json { writer in
-            writer.beginObject()
-            writer.name("items")
-            writer.beginArray()
-            for entry in entries { write(entry, &writer) }
-            writer.endArray()
+            writer.objects("items", of: entries, write)
             writer.member("dropped", history.dropped)
-            writer.endObject()
         }
     }
 
     private func write(_ entry: RequestHistory.Entry, _ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("id", entry.id)
         writer.member("time", Timestamp.text(entry.time))
         writer.member("elapsedMilliseconds", entry.elapsed)
@@ -44,28 +38,21 @@ struct HistoryControl: Sendable {
         case .none: break
         case .form(let fields): write("form", fields, &writer)
         case .other(let bytes, let fingerprint):
-            writer.name("body")
-            writer.beginObject()
-            writer.member("bytes", bytes)
-            writer.member("fingerprint", fingerprint)
-            writer.endObject()
+            writer.object("body") { writer in
+                writer.member("bytes", bytes)
+                writer.member("fingerprint", fingerprint)
+            }
         }
         if let status = entry.status { writer.member("status", status) }
         writer.member("fault", entry.fault)
         writer.member("reason", entry.reason)
-        writer.endObject()
     }
 
     private func write(_ name: String, _ fields: [(name: String, value: String)], _ writer: inout JSONWriter) {
-        writer.name(name)
-        writer.beginArray()
-        for field in fields {
-            writer.beginObject()
+        writer.objects(name, of: fields) { field, writer in
             writer.member("name", field.name)
             writer.member("value", field.value)
-            writer.endObject()
         }
-        writer.endArray()
     }
 }
 

@@ -56,19 +56,12 @@ struct KeyControl: Sendable {
 
     private func listing() -> Response {
         .json { writer in
-            writer.beginObject()
             writer.member("cacheControl", keys.cacheControl)
-            writer.name("items")
-            writer.beginArray()
-            for key in keys.listing {
-                writer.beginObject()
+            writer.objects("items", of: keys.listing) { key, writer in
                 writer.member("keyId", key.id)
                 writer.member("published", key.isPublished)
                 writer.member("signing", key.isSigning)
-                writer.endObject()
             }
-            writer.endArray()
-            writer.endObject()
         }
     }
 }

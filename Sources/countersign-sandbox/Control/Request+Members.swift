@@ -37,12 +37,11 @@ extension Request {
 }
 
 extension Response {
+    /// A JSON object whose members are what `write` writes.
     static func json(
         _ status: HTTPResponse.Status = .ok, _ write: (inout JSONWriter) -> Void
     ) -> Response {
-        var writer = JSONWriter()
-        write(&writer)
-        return json(status, document: writer.bytes)
+        json(status, document: JSONWriter.object(write))
     }
 
     static func json(_ status: HTTPResponse.Status = .ok, document bytes: [UInt8]) -> Response {
@@ -52,21 +51,9 @@ extension Response {
     }
 
     static func items<Item>(_ items: [Item], _ write: (Item, inout JSONWriter) -> Void) -> Response {
-        .json { writer in
-            writer.beginObject()
-            writer.name("items")
-            writer.beginArray()
-            for item in items { write(item, &writer) }
-            writer.endArray()
-            writer.endObject()
-        }
+        .json { $0.objects("items", of: items, write) }
     }
 
     /// An empty object: the answer of a control request without a result.
-    static var done: Response {
-        .json { writer in
-            writer.beginObject()
-            writer.endObject()
-        }
-    }
+    static var done: Response { .json { _ in } }
 }

@@ -45,10 +45,8 @@ struct EndpointRefusal: ProviderRefusal {
 
     func response(from request: Request, context: some RequestContext) -> Response {
         var response = Response.json(status) { writer in
-            writer.beginObject()
             writer.member("error", code.rawValue)
             writer.member("error_description", description)
-            writer.endObject()
         }
         response.headers[.cacheControl] = "no-store"
         return response

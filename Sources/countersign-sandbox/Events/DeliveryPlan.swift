@@ -53,7 +53,6 @@ enum EventDelivery: Sendable {
     case failed(LoopbackTarget.Failure)
 
     func write(_ writer: inout JSONWriter) {
-        writer.beginObject()
         switch self {
         case .answered(let answer):
             writer.member("status", answer.status)
@@ -61,7 +60,6 @@ enum EventDelivery: Sendable {
         case .failed(let failure):
             writer.member("failure", failure.rawValue)
         }
-        writer.endObject()
     }
 }
 
@@ -73,14 +71,9 @@ struct SentEvent: Sendable {
 
     func response() -> Response {
         .json { writer in
-            writer.beginObject()
             writer.member("token", token)
             writer.member("jti", tokenID)
-            writer.name("deliveries")
-            writer.beginArray()
-            for delivery in deliveries { delivery.write(&writer) }
-            writer.endArray()
-            writer.endObject()
+            writer.objects("deliveries", of: deliveries) { $0.write(&$1) }
         }
     }
 }

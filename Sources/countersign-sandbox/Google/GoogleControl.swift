@@ -24,14 +24,12 @@ struct GoogleControl: Sendable {
             let members = try await request.members(GoogleAuthorization.memberNames)
             let result = try await authorizer.authorize(GoogleAuthorization(members))
             return Response.json { writer in
-                writer.beginObject()
                 writer.member("userId", result.userID)
                 writer.member("idToken", result.idToken)
                 writer.member("serverAuthCode", result.serverAuthCode)
                 writer.member("accessToken", result.accessToken)
                 writer.member("email", result.email)
                 writer.member("name", result.name)
-                writer.endObject()
             }
         }
         group.post("withdraw") { request, _ in
@@ -63,16 +61,13 @@ struct GoogleControl: Sendable {
 
     /// Without the secret, which Google's console shows only once.
     private func write(_ client: GoogleAccounts.Client, _ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("clientId", client.id)
         writer.member("redirectUris", client.redirectURIs)
         writer.member("internalTo", client.internalTo)
         writer.member("deleted", client.isDeleted)
-        writer.endObject()
     }
 
     private func write(_ person: GooglePerson, _ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("name", person.name)
         writer.member("subject", person.subject(seed: accounts.seed))
         writer.member("email", person.email)
@@ -81,6 +76,5 @@ struct GoogleControl: Sendable {
         writer.member("givenName", person.givenName)
         writer.member("familyName", person.familyName)
         writer.member("picture", person.picture)
-        writer.endObject()
     }
 }

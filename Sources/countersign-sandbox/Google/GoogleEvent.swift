@@ -169,9 +169,9 @@ struct GoogleNotifier: Sendable {
     private static func audience(_ clientIDs: [String]) throws -> ClaimSet.Value {
         if clientIDs.count == 1 { return .string(clientIDs[0]) }
         var writer = JSONWriter()
-        writer.beginArray()
-        for clientID in clientIDs { writer.string(clientID) }
-        writer.endArray()
+        writer.array { array in
+            for clientID in clientIDs { array.string(clientID) }
+        }
         return .json(try JSONValue(parsing: writer.bytes))
     }
 

@@ -15,19 +15,16 @@ struct GoogleRoutes: Sendable {
         }
         group.get(".well-known/risc-configuration") { request, _ in
             Response.json { writer in
-                writer.beginObject()
                 // With the slash at the end, as in the tokens.
                 writer.member("issuer", issuer + "/")
                 writer.member("jwks_uri", request.origin + "/google/oauth2/v3/certs")
                 writer.member("delivery_methods_supported", [GoogleStreamEndpoints.deliveryMethod])
-                writer.endObject()
             }
         }
     }
 
     private func discovery(at base: String) -> Response {
         .json { writer in
-            writer.beginObject()
             writer.member("issuer", issuer)
             writer.member("authorization_endpoint", base + "/o/oauth2/v2/auth")
             writer.member("token_endpoint", base + "/token")
@@ -47,7 +44,6 @@ struct GoogleRoutes: Sendable {
                     "picture", "sub",
                 ])
             writer.member("code_challenge_methods_supported", ["plain", "S256"])
-            writer.endObject()
         }
     }
 }

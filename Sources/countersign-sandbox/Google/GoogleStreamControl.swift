@@ -18,9 +18,7 @@ struct GoogleStreamControl: Sendable {
             let members = try await request.members(["domains"])
             stream.authorizedDomains = try members.texts("domains").map { $0.lowercased() }
             return Response.json { writer in
-                writer.beginObject()
                 writer.member("domains", stream.authorizedDomains)
-                writer.endObject()
             }
         }
         group.get("stream") { _, _ in
@@ -48,35 +46,25 @@ struct GoogleStreamControl: Sendable {
     }
 
     private func write(_ account: GoogleServiceAccount, _ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("email", account.email)
         writer.member("keyIds", account.keys.keys.sorted())
         writer.member("role", account.hasRole)
-        writer.endObject()
     }
 
     private func write(
         _ configuration: GoogleEventStream.Configuration?, _ verifications: [GoogleEventStream.Verification],
         _ writer: inout JSONWriter
     ) {
-        writer.beginObject()
         if let configuration {
             writer.member("url", configuration.url)
             writer.member("eventTypes", configuration.eventTypes)
             writer.member("enabled", configuration.isEnabled)
         }
-        writer.name("verifications")
-        writer.beginArray()
-        for verification in verifications {
-            writer.beginObject()
+        writer.objects("verifications", of: verifications) { verification, writer in
             writer.member("state", verification.state)
             if let delivery = verification.delivery {
-                writer.name("delivery")
-                delivery.write(&writer)
+                writer.object("delivery", delivery.write)
             }
-            writer.endObject()
         }
-        writer.endArray()
-        writer.endObject()
     }
 }

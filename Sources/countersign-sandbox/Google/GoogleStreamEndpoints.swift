@@ -31,9 +31,7 @@ struct GoogleStreamEndpoints: Sendable {
             try authenticate(request)
             let isEnabled = try stream.configuration().isEnabled
             return Response.json { writer in
-                writer.beginObject()
                 writer.member("status", isEnabled ? "enabled" : "disabled")
-                writer.endObject()
             }
         }
         group.post("stream:verify") { request, _ in
@@ -93,14 +91,11 @@ struct GoogleStreamEndpoints: Sendable {
     }
 
     private func write(_ configuration: GoogleEventStream.Configuration, _ writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("delivery")
-        writer.beginObject()
-        writer.member("delivery_method", Self.deliveryMethod)
-        writer.member("url", configuration.url)
-        writer.endObject()
+        writer.object("delivery") { writer in
+            writer.member("delivery_method", Self.deliveryMethod)
+            writer.member("url", configuration.url)
+        }
         writer.member("events_requested", configuration.eventTypes)
-        writer.endObject()
     }
 
     // MARK: Bodies

@@ -28,14 +28,11 @@ struct StreamRefusal: ProviderRefusal {
 
     func response(from request: Request, context: some RequestContext) -> Response {
         var response = Response.json(status) { writer in
-            writer.beginObject()
-            writer.name("error")
-            writer.beginObject()
-            writer.member("code", status.code)
-            writer.member("message", message)
-            writer.member("status", statusName)
-            writer.endObject()
-            writer.endObject()
+            writer.object("error") { writer in
+                writer.member("code", status.code)
+                writer.member("message", message)
+                writer.member("status", statusName)
+            }
         }
         if status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
         return response

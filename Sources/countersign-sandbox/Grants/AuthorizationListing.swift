@@ -17,21 +17,15 @@ struct AuthorizationListing: Sendable {
     }
 
     private func write(_ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("person", person)
         writer.member("clientId", clientID)
         writer.member("teamId", team)
         writer.member("subject", subject)
         writer.member("consented", isConsented)
-        writer.name("grants")
-        writer.beginArray()
-        for grant in grants { Self.write(grant, &writer) }
-        writer.endArray()
-        writer.endObject()
+        writer.objects("grants", of: grants, Self.write)
     }
 
     private static func write(_ grant: Grant, _ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("refreshToken", Redaction.fingerprint(grant.refreshToken))
         writer.member("live", grant.isLive)
         writer.member("issuedAt", Timestamp.text(grant.issuedAt))
@@ -41,6 +35,5 @@ struct AuthorizationListing: Sendable {
         writer.member("checks", grant.checks)
         writer.member("hastyChecks", grant.hastyChecks)
         writer.member("revocations", grant.revocations)
-        writer.endObject()
     }
 }

@@ -49,27 +49,22 @@ struct LinkingControl: Sendable {
 
     private static func opened(_ url: String) -> Response {
         .json { writer in
-            writer.beginObject()
             writer.member("url", url)
-            writer.endObject()
         }
     }
 
     private func report() -> Response {
         let current = linking.current
         return .json { writer in
-            writer.beginObject()
             current.report.write(&writer)
             if let link = current.link {
-                writer.name("link")
-                writer.beginObject()
-                writer.member("way", link.way.rawValue)
-                writer.member("subject", link.subject)
-                writer.member("accessTokens", link.accessTokens.map(Redaction.fingerprint))
-                writer.member("refreshToken", link.refreshToken.map(Redaction.fingerprint))
-                writer.endObject()
+                writer.object("link") { writer in
+                    writer.member("way", link.way.rawValue)
+                    writer.member("subject", link.subject)
+                    writer.member("accessTokens", link.accessTokens.map(Redaction.fingerprint))
+                    writer.member("refreshToken", link.refreshToken.map(Redaction.fingerprint))
+                }
             }
-            writer.endObject()
         }
     }
 }

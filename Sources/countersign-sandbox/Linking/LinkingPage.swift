@@ -65,10 +65,8 @@ struct LinkingPage: Sendable {
     /// As Google's redirect endpoint answers what it can't use.
     private static func refusal(_ message: String) -> Response {
         .json(.badRequest) { writer in
-            writer.beginObject()
             writer.member("sendPostBody", false)
             writer.member("errorMessage", message)
-            writer.endObject()
         }
     }
 

@@ -44,18 +44,13 @@ struct LinkingReport: Sendable {
     /// The members of an object.
     func write(_ writer: inout JSONWriter) {
         for result in Result.allCases { writer.member(result.rawValue, count(result)) }
-        writer.name("checks")
-        writer.beginArray()
-        for entry in LinkingWay.allCases.flatMap(entries) {
-            writer.beginObject()
+        writer.objects("checks", of: LinkingWay.allCases.flatMap(entries)) { entry, writer in
             writer.member("way", entry.way.rawValue)
             writer.member("name", entry.check.rawValue)
             writer.member("title", entry.check.title)
             writer.member("result", entry.result.rawValue)
             writer.member("detail", entry.detail)
-            writer.endObject()
         }
-        writer.endArray()
     }
 }
 

@@ -62,9 +62,9 @@ extension LinkingRunner {
     private static func refused(_ settings: LinkingSettings) throws -> [(LinkingCheck, TokenOverrides)] {
         func claim(_ name: String, _ value: String) throws -> TokenOverrides {
             var writer = JSONWriter()
-            writer.beginArray()
-            writer.string(value)
-            writer.endArray()
+            writer.array { writer in
+                writer.string(value)
+            }
             var changes = TokenOverrides()
             changes.claims = [(name, try JSONValue(parsing: writer.bytes))].compactMap { name, array in
                 array.elements?.first.map { (name, $0) }

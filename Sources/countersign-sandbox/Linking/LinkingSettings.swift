@@ -70,7 +70,6 @@ struct LinkingSettings: Sendable {
 
     /// Without the secret.
     func write(_ writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("server", server)
         writer.member("clientId", clientID)
         writer.member("project", project)
@@ -82,6 +81,5 @@ struct LinkingSettings: Sendable {
         writer.member("basicAuth", usesBasic)
         writer.member("pkce", usesPKCE)
         writer.member("locale", locale)
-        writer.endObject()
     }
 }

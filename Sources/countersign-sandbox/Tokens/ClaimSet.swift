@@ -38,18 +38,16 @@ struct ClaimSet {
     }
 
     var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        for (name, value) in members {
-            writer.name(name)
-            switch value {
-            case .string(let text): writer.string(text)
-            case .integer(let number): writer.integer(number)
-            case .bool(let flag): writer.bool(flag)
-            case .json(let value): writer.value(value)
+        JSONWriter.object { writer in
+            for (name, value) in members {
+                writer.name(name)
+                switch value {
+                case .string(let text): writer.string(text)
+                case .integer(let number): writer.integer(number)
+                case .bool(let flag): writer.bool(flag)
+                case .json(let value): writer.value(value)
+                }
             }
         }
-        writer.endObject()
-        return writer.bytes
     }
 }

@@ -84,15 +84,13 @@ struct AdminKeyCommand: AsyncParsableCommand {
 
 extension AdminKey {
     fileprivate var line: String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("keyId", "\(id)")
-        writer.member("name", name)
-        writer.member("scopes", scopes.map(\.rawValue).sorted())
-        writer.member("createdAt", createdAt.rfc3339)
-        writer.member("lastUsedAt", lastUsedAt?.rfc3339)
-        writer.member("revokedAt", revokedAt?.rfc3339)
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        JSONWriter.text { writer in
+            writer.member("keyId", "\(id)")
+            writer.member("name", name)
+            writer.member("scopes", scopes.map(\.rawValue).sorted())
+            writer.member("createdAt", createdAt.rfc3339)
+            writer.member("lastUsedAt", lastUsedAt?.rfc3339)
+            writer.member("revokedAt", revokedAt?.rfc3339)
+        }
     }
 }

@@ -42,21 +42,17 @@ extension AuditCommand {
 extension AuditEntry {
     /// A JSON object and a line feed.
     fileprivate var line: [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        switch self {
-        case .row(let fields): writer.object("row", fields)
-        case .seal(let fields): writer.object("seal", fields)
-        }
-        writer.endObject()
-        return writer.bytes + [UInt8(ascii: "\n")]
+        JSONWriter.object { writer in
+            switch self {
+            case .row(let fields): writer.object("row") { $0.members(of: fields) }
+            case .seal(let fields): writer.object("seal") { $0.members(of: fields) }
+            }
+        } + [UInt8(ascii: "\n")]
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func object(_ name: String, _ fields: [AuditField]) {
-        self.name(name)
-        beginObject()
+    fileprivate mutating func members(of fields: [AuditField]) {
         for field in fields {
             switch field.value {
             case .id(let id): member(field.name, id.description)
@@ -66,6 +62,5 @@ extension JSONWriter {
             case .octets(let octets): member(field.name, Hexadecimal.encode(octets))
             }
         }
-        endObject()
     }
 }

@@ -99,19 +99,17 @@ private func withRecords<Result: Sendable>(
 
 extension StoredProviderEvent {
     fileprivate var line: String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("eventId", "\(id)")
-        writer.member("provider", provider)
-        writer.member("type", type)
-        writer.member("status", status)
-        writer.member("subject", subject)
-        writer.member("detail", detail)
-        writer.member("jti", tokenID)
-        writer.member("occurredAt", occurredAt.rfc3339)
-        writer.member("receivedAt", receivedAt.rfc3339)
-        writer.member("processedAt", processedAt?.rfc3339)
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        JSONWriter.text { writer in
+            writer.member("eventId", "\(id)")
+            writer.member("provider", provider)
+            writer.member("type", type)
+            writer.member("status", status)
+            writer.member("subject", subject)
+            writer.member("detail", detail)
+            writer.member("jti", tokenID)
+            writer.member("occurredAt", occurredAt.rfc3339)
+            writer.member("receivedAt", receivedAt.rfc3339)
+            writer.member("processedAt", processedAt?.rfc3339)
+        }
     }
 }

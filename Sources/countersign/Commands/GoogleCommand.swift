@@ -139,12 +139,10 @@ struct GoogleCommand: AsyncParsableCommand {
 
 extension GoogleEventStream.Settings {
     fileprivate func line(_ status: GoogleEventStream.Status) -> String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("status", status.rawValue)
-        writer.member("url", url)
-        writer.member("events", eventTypes)
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        JSONWriter.text { writer in
+            writer.member("status", status.rawValue)
+            writer.member("url", url)
+            writer.member("events", eventTypes)
+        }
     }
 }

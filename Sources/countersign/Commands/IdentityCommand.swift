@@ -129,20 +129,17 @@ extension BlockedIdentity {
 
     /// The members that an identity has in the API, its realm and its account.
     fileprivate var json: String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("identityId", id.description)
-        writer.member("accountId", accountID.description)
-        writer.member("provider", key.provider.rawValue)
-        writer.member("realm", key.realm.text)
-        writer.member("subject", key.subject.text)
-        writer.name("blocked")
-        writer.beginObject()
-        writer.member("since", block.since.rfc3339)
-        writer.member("reason", block.reason)
-        writer.endObject()
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        JSONWriter.text { writer in
+            writer.member("identityId", id.description)
+            writer.member("accountId", accountID.description)
+            writer.member("provider", key.provider.rawValue)
+            writer.member("realm", key.realm.text)
+            writer.member("subject", key.subject.text)
+            writer.object("blocked") { writer in
+                writer.member("since", block.since.rfc3339)
+                writer.member("reason", block.reason)
+            }
+        }
     }
 }
 

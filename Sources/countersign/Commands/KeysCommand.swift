@@ -84,16 +84,14 @@ struct KeysCommand: AsyncParsableCommand {
     }
 
     fileprivate static func line(_ key: StoredSigningKey, _ state: StoredSigningKey.State) -> String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("keyId", key.keyID)
-        writer.member("state", state.rawValue)
-        writer.member("createdAt", key.createdAt.rfc3339)
-        writer.member("signsFrom", key.signsFrom.rfc3339)
-        writer.member("signsUntil", key.signsUntil?.rfc3339)
-        writer.member("keptUntil", key.keptUntil?.rfc3339)
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        JSONWriter.text { writer in
+            writer.member("keyId", key.keyID)
+            writer.member("state", state.rawValue)
+            writer.member("createdAt", key.createdAt.rfc3339)
+            writer.member("signsFrom", key.signsFrom.rfc3339)
+            writer.member("signsUntil", key.signsUntil?.rfc3339)
+            writer.member("keptUntil", key.keptUntil?.rfc3339)
+        }
     }
 }
 

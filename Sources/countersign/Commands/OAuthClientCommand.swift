@@ -201,21 +201,17 @@ enum CommandDuration {
 
 extension OAuthAdministration.CreatedClient {
     fileprivate var line: String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("clientId", client.id.text)
-        writer.member("clientSecret", secret)
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        JSONWriter.text { writer in
+            writer.member("clientId", client.id.text)
+            writer.member("clientSecret", secret)
+        }
     }
 }
 
 extension OAuthAdministration {
     fileprivate func line(of client: OAuthClient) -> String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.members(of: client, scopes: scopes(of: client))
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        JSONWriter.text { writer in
+            writer.members(of: client, scopes: scopes(of: client))
+        }
     }
 }

@@ -68,10 +68,6 @@ struct TokenVerification: Sendable {
 
 extension TokenVerification.Report {
     fileprivate init(isValid: Bool, _ members: (inout JSONWriter) -> Void) {
-        var writer = JSONWriter()
-        writer.beginObject()
-        members(&writer)
-        writer.endObject()
-        self.init(isValid: isValid, line: writer.bytes + [0x0A])
+        self.init(isValid: isValid, line: JSONWriter.object(members) + [0x0A])
     }
 }

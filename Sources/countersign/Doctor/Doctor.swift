@@ -87,22 +87,15 @@ extension [Finding] {
 
     /// `{"status","checks":[{"name","status","detail","advice"?}]}`.
     var json: String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("status", status.rawValue)
-        writer.name("checks")
-        writer.beginArray()
-        for finding in self {
-            writer.beginObject()
-            writer.member("name", finding.check.rawValue)
-            writer.member("status", finding.status.rawValue)
-            writer.member("detail", finding.detail)
-            if let advice = finding.advice { writer.member("advice", advice) }
-            writer.endObject()
+        JSONWriter.text { writer in
+            writer.member("status", status.rawValue)
+            writer.objects("checks", of: self) { finding, writer in
+                writer.member("name", finding.check.rawValue)
+                writer.member("status", finding.status.rawValue)
+                writer.member("detail", finding.detail)
+                writer.member("advice", finding.advice)
+            }
         }
-        writer.endArray()
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     /// The findings about a faulty configuration, with which nothing else can be examined.

@@ -189,17 +189,12 @@ extension Health.Readiness {
     /// Reports the age of the key sets, which is no reason not to be ready: sign-in uses the keys in memory.
     init(isReady: Bool, reason: String = "unavailable", keySets: [KeySetCache]) {
         self.init(isReady: isReady, reason: reason) { writer in
-            writer.name("keySets")
-            writer.beginArray()
-            for cache in keySets {
+            writer.objects("keySets", of: keySets) { cache, writer in
                 let status = cache.status
-                writer.beginObject()
                 writer.member("provider", cache.provider.rawValue)
                 writer.member("keys", status.keyCount)
                 if let age = status.age { writer.member("ageSeconds", age) }
-                writer.endObject()
             }
-            writer.endArray()
         }
     }
 }

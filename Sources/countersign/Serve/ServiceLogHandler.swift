@@ -90,14 +90,12 @@ struct ServiceLogHandler: LogHandler {
 
     /// One JSON object. The JSON writer escapes values, so no logged value can begin a line of its own.
     private static func json(_ time: String, _ event: LogEvent, _ fields: [(name: String, value: String)]) -> [UInt8] {
-        var line = JSONWriter()
-        line.beginObject()
-        line.member("time", time)
-        line.member("level", event.level.rawValue)
-        line.member("message", event.message.description)
-        for field in fields { line.member(field.name, field.value) }
-        line.endObject()
-        return line.bytes
+        JSONWriter.object { line in
+            line.member("time", time)
+            line.member("level", event.level.rawValue)
+            line.member("message", event.message.description)
+            for field in fields { line.member(field.name, field.value) }
+        }
     }
 
     /// The line for a terminal: `time level message name=value …`. Values that are not plain are quoted as in JSON, so

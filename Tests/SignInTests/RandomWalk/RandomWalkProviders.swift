@@ -64,13 +64,12 @@ final class WalkProviders: Fetcher {
         else { return FetchResponse(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8)) }
         let refreshToken = "\(nextNumber())-\(provider.rawValue)-\(subject)"
         state.withLock { _ = $0.validTokens[subject, default: []].insert(refreshToken) }
-        var body = JSONWriter()
-        body.beginObject()
-        body.member("access_token", "access")
-        body.member("refresh_token", refreshToken)
-        body.member("id_token", token)
-        body.endObject()
-        return FetchResponse(status: 200, body: body.bytes)
+        let body = JSONWriter.object { body in
+            body.member("access_token", "access")
+            body.member("refresh_token", refreshToken)
+            body.member("id_token", token)
+        }
+        return FetchResponse(status: 200, body: body)
     }
 
     private static func subject(in token: String) -> String {

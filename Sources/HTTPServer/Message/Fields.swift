@@ -1,11 +1,12 @@
 import JSON
+import Primitives
 
 extension Request {
     /// Reads the JSON object of the body through `read`, which takes from it each member that the operation knows.
     ///
     /// - Throws: 400 with every invalid member, unknown ones included; 400 and 415 for a body that is no JSON object;
     ///   errors that `read` throws itself.
-    package func fields<Value>(_ read: (inout RequestFields) throws -> Value) throws -> Value {
+    package func fields<Value>(_ read: (inout Fields) throws -> Value) throws -> Value {
         let bytes = try body(as: MediaType.json)
         let object: JSONValue
         do throws(JSONError) {
@@ -13,17 +14,40 @@ extension Request {
         } catch {
             throw Problem(.invalidRequest, detail: "The body is not JSON as we read it: see byte \(error.offset).")
         }
-        guard var fields = RequestFields(object) else {
+        guard var fields = Fields(object) else {
             throw Problem(.invalidRequest, detail: "The body is not a JSON object.")
         }
         return try fields.complete(read)
     }
 
-    /// The same for an operation that takes a body and needs none.
-    ///
-    /// - Returns: `nil` when there is none.
-    package func optionalFields<Value>(_ read: (inout RequestFields) throws -> Value) throws -> Value? {
+    /// The same for an operation that takes a body and needs none: `nil` without one.
+    package func optionalFields<Value>(_ read: (inout Fields) throws -> Value) throws -> Value? {
         body.isEmpty ? nil : try fields(read)
+    }
+
+    /// Reads the query through `read`, which takes from it each parameter that the operation knows.
+    ///
+    /// - Throws: 400 with every invalid parameter, unknown and repeated ones included.
+    package func query<Value>(_ read: (inout Fields) -> Value) throws(Problem) -> Value {
+        var fields = Fields(query: try queryPairs(.query))
+        let value = read(&fields)
+        try fields.finish()
+        return value
+    }
+
+    /// Reads the form of the body (`application/x-www-form-urlencoded`) through `read`, which takes from it each field
+    /// that the operation knows.
+    ///
+    /// - Parameter ignoresUnknown: whether the form may have other fields, as one that another site's page has sent may.
+    /// - Throws: 400 with every invalid field; 400 and 415 for a body that is no form; errors that `read` throws itself.
+    package func form<Value>(
+        ignoringUnknown ignoresUnknown: Bool = false, _ read: (inout Fields) throws -> Value
+    ) throws -> Value {
+        guard let pairs = URLEncodedPairs.pairs(in: try body(as: MediaType.form), .form) else {
+            throw Problem(.invalidRequest, detail: "The form is not well-formed.")
+        }
+        var fields = Fields(form: pairs)
+        return try fields.complete(ignoringUnknown: ignoresUnknown, read)
     }
 }
 
@@ -36,17 +60,42 @@ package enum Patch<Value> {
     case set(Value)
 }
 
-/// The members of one JSON object of a request, read by type.
+/// What a request names: the members of its JSON body or of an object in it, the parameters of its query, or the fields
+/// of its form, read by type.
 ///
 /// Errors are collected rather than thrown, so that one response names them all: a required string that is missing
 /// reads as `""`, and the value built from it is discarded. `null` is a type of its own and never stands for an absent
-/// member; only ``patch(_:maximumBytes:as:)`` takes it.
-package struct RequestFields {
+/// member; only ``patch(_:maximumBytes:as:)`` takes it. The texts of queries and forms are of no type but string, but
+/// for the whole numbers of a query.
+package struct Fields {
     /// Thrown where no placeholder exists to continue with. The field error has been recorded.
     private struct Unreadable: Error {}
 
-    private let object: JSONValue
-    private let members: [(name: String, value: JSONValue)]
+    private enum Source {
+        case object(JSONValue)
+        case query
+        /// Each name is there once: of two values with one name different readers take different ones.
+        case form
+    }
+
+    private enum Member {
+        case json(JSONValue)
+        case text(String)
+
+        var string: String? {
+            switch self {
+            case .json(let value): value.string
+            case .text(let text): text
+            }
+        }
+
+        var json: JSONValue? {
+            if case .json(let value) = self { value } else { nil }
+        }
+    }
+
+    private let source: Source
+    private let members: [(name: String, value: Member)]
     /// The prefix of names in `errors`: empty, or the path of this object and a dot.
     private let path: String
     private var known: [String] = []
@@ -54,30 +103,53 @@ package struct RequestFields {
 
     fileprivate init?(_ object: JSONValue, path: String = "") {
         guard let members = object.members else { return nil }
-        self.object = object
-        self.members = members
+        source = .object(object)
+        self.members = members.map { ($0.name, .json($0.value)) }
         self.path = path
+    }
+
+    /// Records each parameter that is repeated.
+    fileprivate init(query pairs: [(name: String, value: String)]) {
+        source = .query
+        members = pairs.map { ($0.name, .text($0.value)) }
+        path = ""
+        for (index, pair) in pairs.enumerated() where pairs[..<index].contains(where: { $0.name.isSame(as: pair.name) })
+        {
+            reject(String(pair.name.prefix(64)), .duplicate)
+        }
+    }
+
+    fileprivate init(form pairs: [(name: String, value: String)]) {
+        source = .form
+        members = pairs.map { ($0.name, .text($0.value)) }
+        path = ""
     }
 
     /// Reads all members, then rejects those that were not read: a member without a meaning must not appear to have
     /// one.
-    fileprivate mutating func complete<Value>(_ read: (inout RequestFields) throws -> Value) throws -> Value {
+    fileprivate mutating func complete<Value>(
+        ignoringUnknown ignoresUnknown: Bool = false, _ read: (inout Fields) throws -> Value
+    ) throws -> Value {
         let value: Value
         do {
             value = try read(&self)
         } catch is Unreadable {
             throw problem
         }
-        rejectUnknown()
-        guard errors.isEmpty else { throw problem }
+        try finish(ignoringUnknown: ignoresUnknown)
         return value
+    }
+
+    fileprivate mutating func finish(ignoringUnknown ignoresUnknown: Bool = false) throws(Problem) {
+        if !ignoresUnknown { rejectUnknown() }
+        guard errors.isEmpty else { throw problem }
     }
 
     private var problem: Problem { Problem(.invalidRequest, errors: Array(errors.prefix(16))) }
 
     private mutating func rejectUnknown() {
-        for (name, _) in members where !known.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
-            errors.append(FieldError(field: path + name.prefix(64), reason: .unknown))
+        for (name, _) in members where !known.contains(where: { $0.isSame(as: name) }) {
+            reject(String(name.prefix(64)), .unknown)
         }
     }
 
@@ -86,17 +158,32 @@ package struct RequestFields {
         errors.append(FieldError(field: path + name, reason: reason))
     }
 
-    private mutating func member(_ name: String) -> JSONValue? {
+    private mutating func member(_ name: String) -> Member? {
         known.append(name)
-        return object[name]
+        guard let index = members.firstIndex(where: { $0.name.isSame(as: name) }) else { return nil }
+        if case .form = source, members[(index + 1)...].contains(where: { $0.name.isSame(as: name) }) {
+            reject(name, .duplicate)
+            return nil
+        }
+        return members[index].value
+    }
+
+    /// All texts of a name, for an operation that answers by itself for what is repeated.
+    package mutating func all(_ name: String) -> [String] {
+        known.append(name)
+        return members.filter { $0.name.isSame(as: name) }.compactMap(\.value.string)
     }
 
     // MARK: Strings
 
     /// A string that may be absent.
     ///
-    /// - Parameter maximumBytes: length limit in UTF-8.
-    package mutating func optionalString(_ name: String, maximumBytes: Int = 1024) -> String? {
+    /// - Parameters:
+    ///   - maximumBytes: length limit in UTF-8.
+    ///   - allowsControls: whether control characters are part of a form's field, as they may be of JSON in it.
+    package mutating func optionalString(
+        _ name: String, maximumBytes: Int = 1024, allowsControls: Bool = false
+    ) -> String? {
         guard let value = member(name) else { return nil }
         guard let text = value.string else {
             reject(name, .wrongType)
@@ -104,6 +191,10 @@ package struct RequestFields {
         }
         guard text.utf8.count <= maximumBytes else {
             reject(name, .tooLong)
+            return nil
+        }
+        if case .form = source, !allowsControls, text.utf8.contains(where: \.isASCIIControl) {
+            reject(name, .invalid)
             return nil
         }
         return text
@@ -145,7 +236,7 @@ package struct RequestFields {
     package mutating func patch<Value>(
         _ name: String, maximumBytes: Int = 1024, as parse: (String) -> Value?
     ) -> Patch<Value> {
-        if let value = object[name], value.isNull {
+        if case .object(let object) = source, let value = object[name], value.isNull {
             known.append(name)
             return .clear
         }
@@ -182,17 +273,27 @@ package struct RequestFields {
 
     package mutating func optionalBool(_ name: String) -> Bool? {
         guard let value = member(name) else { return nil }
-        guard let bool = value.bool else {
+        guard let bool = value.json?.bool else {
             reject(name, .wrongType)
             return nil
         }
         return bool
     }
 
-    /// A whole number that may be absent.
+    /// A whole number that may be absent: in a query, decimal digits without a sign.
     package mutating func optionalInteger(_ name: String, in range: ClosedRange<Int>) -> Int? {
+        if case .query = source {
+            guard let value = optionalValue(name, as: { $0.utf8.allSatisfy(\.isASCIIDigit) ? Int($0) : nil }) else {
+                return nil
+            }
+            guard range.contains(value) else {
+                reject(name, .outOfRange)
+                return nil
+            }
+            return value
+        }
         guard let value = member(name) else { return nil }
-        guard let integer = value.integer else {
+        guard let integer = value.json?.integer else {
             reject(name, .wrongType)
             return nil
         }
@@ -208,7 +309,7 @@ package struct RequestFields {
         _ name: String, maximum: Int = 64, as parse: (String) -> Value?
     ) -> [Value]? {
         guard let value = member(name) else { return nil }
-        guard let elements = value.elements, elements.allSatisfy({ $0.string != nil }) else {
+        guard let elements = value.json?.elements, elements.allSatisfy({ $0.string != nil }) else {
             reject(name, .wrongType)
             return nil
         }
@@ -226,10 +327,10 @@ package struct RequestFields {
 
     /// The members of an object that may be absent.
     package mutating func optionalObject<Value>(
-        _ name: String, _ read: (inout RequestFields) throws -> Value
+        _ name: String, _ read: (inout Fields) throws -> Value
     ) throws -> Value? {
         guard let value = member(name) else { return nil }
-        guard var fields = RequestFields(value, path: path + name + ".") else {
+        guard var fields = value.json.flatMap({ Fields($0, path: path + name + ".") }) else {
             reject(name, .wrongType)
             return nil
         }
@@ -241,11 +342,16 @@ package struct RequestFields {
 
     /// Records that a member is missing, unless reading it has recorded another error already.
     private mutating func required<Value>(
-        _ name: String, _ read: (inout RequestFields) -> Value?
+        _ name: String, _ read: (inout Fields) -> Value?
     ) -> Value? {
         let count = errors.count
         let value = read(&self)
         if value == nil, errors.count == count { reject(name, .required) }
         return value
     }
+}
+
+extension String {
+    /// Whether both have the same bytes: `==` would take canonically equivalent texts for one.
+    fileprivate func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

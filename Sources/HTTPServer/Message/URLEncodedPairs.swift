@@ -1,0 +1,102 @@
+import Primitives
+
+/// The pairs of a query or a form: `name=value` joined by `&`, both percent-encoded UTF-8.
+enum URLEncodedPairs {
+    enum Encoding {
+        /// RFC 3986, without control characters: `+` is a plus sign, as in an email address.
+        case query
+        /// What an OAuth client's request is encoded as (RFC 6749 appendix B): a query in which `+` is a space.
+        case spacedQuery
+        /// As browsers encode a form (WHATWG URL §5.1): `+` is a space.
+        case form
+    }
+
+    /// More fields than any form of ours or of a provider has.
+    private static let maximumFormFields = 32
+
+    /// - Returns: `nil` for text that is not so encoded, a pair without a name, and a form with too many fields.
+    static func pairs(
+        in text: some Collection<UInt8>, _ encoding: Encoding
+    ) -> [(name: String, value: String)]? {
+        var pairs: [(name: String, value: String)] = []
+        for pair in text.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard encoding != .form || pairs.count < maximumFormFields, let name = decoded(parts[0], encoding),
+                !name.isEmpty, let value = parts.count == 2 ? decoded(parts[1], encoding) : ""
+            else { return nil }
+            pairs.append((name, value))
+        }
+        return pairs
+    }
+
+    private static func decoded(_ text: some Collection<UInt8>, _ encoding: Encoding) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "+") where encoding != .query: bytes.append(0x20)
+            case UInt8(ascii: "#") where encoding != .form: return nil
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                    let low = rest.popFirst().flatMap(Hexadecimal.value),
+                    encoding == .form || !(high << 4 | low).isASCIIControl
+                else { return nil }
+                bytes.append(high << 4 | low)
+            case 0x21..<0x7F: bytes.append(byte)
+            default: return nil
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+/// The parameters of a query with all their values.
+package struct QueryValues: Sendable {
+    fileprivate let pairs: [(name: String, value: String)]
+
+    /// The values with exactly this name, in their order.
+    package func all(_ name: String) -> [String] {
+        pairs.filter { $0.name.utf8.elementsEqual(name.utf8) }.map(\.value)
+    }
+}
+
+extension Request {
+    /// The parameters of the query, for an operation whose caller adds others or is answered by itself for what is
+    /// repeated.
+    ///
+    /// - Throws: 400 for text that is no query.
+    package func queryValues(plusIsSpace: Bool = false) throws(Problem) -> QueryValues {
+        QueryValues(pairs: try queryPairs(plusIsSpace ? .spacedQuery : .query))
+    }
+
+    func queryPairs(_ encoding: URLEncodedPairs.Encoding) throws(Problem) -> [(name: String, value: String)] {
+        guard let text = queryText, !text.isEmpty else { return [] }
+        guard let pairs = URLEncodedPairs.pairs(in: text.utf8, encoding) else {
+            throw Problem(.invalidRequest, detail: "The query is not well-formed.")
+        }
+        return pairs
+    }
+
+    /// What somebody has typed or pasted into a search box: the value of a form-encoded parameter, without the white space
+    /// around it. Empty where there is no such parameter.
+    ///
+    /// - Returns: `nil` for what is no text, came more than once, or is longer.
+    package func searchText(_ name: String, maximumBytes: Int) -> String? {
+        let values = (queryText ?? "").split(separator: "&").filter { $0.hasPrefix(name + "=") }
+        guard values.count <= 1 else { return nil }
+        var value = (values.first?.dropFirst(name.utf8.count + 1)).map { $0.replacing("+", with: "%20")[...] } ?? ""
+        // A tab or a line break, which may not be in a value, is cut off before the value is decoded.
+        while Self.isSpace(value.prefix(3)) { value = value.dropFirst(3) }
+        while Self.isSpace(value.suffix(3)) { value = value.dropLast(3) }
+        guard let text = URLEncodedPairs.pairs(in: ("q=" + value).utf8, .query)?.first?.value else { return nil }
+        let space = text.unicodeScalars.prefix { $0.properties.isWhitespace }.count
+        var scalars = text.unicodeScalars.dropFirst(space)
+        while let last = scalars.last, last.properties.isWhitespace { scalars.removeLast() }
+        let trimmed = String(String.UnicodeScalarView(scalars))
+        return trimmed.utf8.count <= maximumBytes ? trimmed : nil
+    }
+
+    private static func isSpace(_ triplet: Substring) -> Bool {
+        ["%20", "%09", "%0A", "%0D"].contains(triplet.uppercased())
+    }
+}

@@ -21,7 +21,7 @@ package struct Pages: Sendable {
     }
 
     /// - Returns: the page as UTF-8, below 30 KiB but for what the values bring.
-    package func html(_ page: WebPage, language: PageLanguage) -> [UInt8] {
+    func html(_ page: WebPage, language: PageLanguage) -> [UInt8] {
         guard let localization = localizations[language] else {
             fatalError("every language has its texts")
         }

@@ -1,8 +1,8 @@
-package import Accounts
+import Accounts
 
 /// A page, with everything that is shown on it. The target makes HTML of it and decides nothing: which buttons there
 /// are, where they lead and what went wrong is said by the values.
-package enum WebPage: Sendable {
+enum WebPage: Sendable {
     case chooser(ChooserPage)
     case password(PasswordPage)
     case emailCode(EmailCodePage)
@@ -21,19 +21,14 @@ package enum WebPage: Sendable {
 }
 
 /// Where a form goes. Every form is `method=post` with one hidden field `csrf`.
-package struct FormTarget: Hashable, Sendable {
+struct FormTarget: Hashable, Sendable {
     /// A path on this origin, with its query.
-    package let action: String
-    package let csrf: String
-
-    package init(action: String, csrf: String) {
-        self.action = action
-        self.csrf = csrf
-    }
+    let action: String
+    let csrf: String
 }
 
 /// What a person signs in for; it is the heading of every page on the way.
-package enum SignInPurpose: Hashable, Sendable {
+enum SignInPurpose: Hashable, Sendable {
     /// An app of the operator's, by its name.
     case app(String)
     /// The person's own account page.
@@ -43,7 +38,7 @@ package enum SignInPurpose: Hashable, Sendable {
 }
 
 /// How the person has just proven who they are, when no account is known for it yet.
-package enum ProvenSource: Hashable, Sendable {
+enum ProvenSource: Hashable, Sendable {
     case apple
     case google
     /// A mailed code.
@@ -51,7 +46,7 @@ package enum ProvenSource: Hashable, Sendable {
 }
 
 /// What was wrong with a form that is shown again. Each has one sentence and marks the fields it is about.
-package enum FormError: String, CaseIterable, Sendable {
+enum FormError: String, CaseIterable, Sendable {
     /// Unknown address or wrong password: one sentence for both.
     case wrongPassword
     /// Wrong, spent or expired: one sentence for all.
@@ -77,29 +72,18 @@ package enum FormError: String, CaseIterable, Sendable {
 }
 
 /// An account that exists already, as far as the person may see it.
-package struct AccountHolder: Sendable {
+struct AccountHolder: Sendable {
     /// The identities of the account, or no more than their providers.
-    package let identities: [HeldIdentity]
+    let identities: [HeldIdentity]
     /// Since when the account exists; only where the person has proven the mailbox.
-    package let createdAt: Timestamp?
-
-    package init(identities: [HeldIdentity], createdAt: Timestamp?) {
-        self.identities = identities
-        self.createdAt = createdAt
-    }
+    let createdAt: Timestamp?
 }
 
 /// An identity of an account that exists already.
-package struct HeldIdentity: Sendable {
-    package let provider: Provider
-    package let maskedEmail: String?
-    package let linkedAt: Timestamp?
-
-    package init(provider: Provider, maskedEmail: String? = nil, linkedAt: Timestamp? = nil) {
-        self.provider = provider
-        self.maskedEmail = maskedEmail
-        self.linkedAt = linkedAt
-    }
+struct HeldIdentity: Sendable {
+    let provider: Provider
+    var maskedEmail: String?
+    var linkedAt: Timestamp?
 }
 
 /// A field of a form, by its name on the wire.

@@ -1,6 +1,7 @@
 import Accounts
 import Foundation
-import WebPages
+
+@testable import WebPages
 
 /// Every page in every state that it has, made of a few names that a test may choose.
 struct PageSamples {

@@ -1,69 +1,38 @@
-package import Accounts
+import Accounts
 
 /// What is linked to the account of a person who is signed in.
-package struct AccountPage: Sendable {
+struct AccountPage: Sendable {
     /// What has just been done.
-    package enum Notice: Hashable, Sendable {
+    enum Notice: Hashable, Sendable {
         case unlinkedProvider(Provider)
         case unlinkedClient(String)
     }
 
-    package struct LinkedProvider: Sendable {
-        package let id: IdentityID
-        package let provider: Provider
-        package let email: String?
-        package let linkedAt: Timestamp
+    struct LinkedProvider: Sendable {
+        let id: IdentityID
+        let provider: Provider
+        let email: String?
+        let linkedAt: Timestamp
         /// False for the last way to sign in.
-        package let canBeUnlinked: Bool
-
-        package init(
-            id: IdentityID, provider: Provider, email: String?, linkedAt: Timestamp, canBeUnlinked: Bool
-        ) {
-            self.id = id
-            self.provider = provider
-            self.email = email
-            self.linkedAt = linkedAt
-            self.canBeUnlinked = canBeUnlinked
-        }
+        let canBeUnlinked: Bool
     }
 
-    package struct LinkedClient: Sendable {
-        package let id: String
-        package let name: String
-        package let linkedAt: Timestamp
-        package let lastUsedAt: Timestamp?
-
-        package init(id: String, name: String, linkedAt: Timestamp, lastUsedAt: Timestamp?) {
-            self.id = id
-            self.name = name
-            self.linkedAt = linkedAt
-            self.lastUsedAt = lastUsedAt
-        }
+    struct LinkedClient: Sendable {
+        let id: String
+        let name: String
+        let linkedAt: Timestamp
+        let lastUsedAt: Timestamp?
     }
 
-    package let account: AccountTitle
-    package let hasPassword: Bool
-    package let providers: [LinkedProvider]
-    package let clients: [LinkedClient]
+    let account: AccountTitle
+    let hasPassword: Bool
+    let providers: [LinkedProvider]
+    let clients: [LinkedClient]
     /// Posts `identity=ID` or `client=ID` by the button of the entry.
-    package let unlink: FormTarget
-    package let signOut: FormTarget
-    package let notice: Notice?
-    package let error: FormError?
-
-    package init(
-        account: AccountTitle, hasPassword: Bool, providers: [LinkedProvider], clients: [LinkedClient],
-        unlink: FormTarget, signOut: FormTarget, notice: Notice? = nil, error: FormError? = nil
-    ) {
-        self.account = account
-        self.hasPassword = hasPassword
-        self.providers = providers
-        self.clients = clients
-        self.unlink = unlink
-        self.signOut = signOut
-        self.notice = notice
-        self.error = error
-    }
+    let unlink: FormTarget
+    let signOut: FormTarget
+    var notice: Notice?
+    var error: FormError?
 }
 
 extension AccountPage {

@@ -1,37 +1,20 @@
 /// Which account is the person's: the proofs of it.
-package struct BindPage: Sendable {
-    package let purpose: SignInPurpose
-    package let source: ProvenSource
-    package let holder: AccountHolder?
+struct BindPage: Sendable {
+    let purpose: SignInPurpose
+    let source: ProvenSource
+    let holder: AccountHolder?
     /// Posts `proof=ticket` by its button: the mailbox is proven and ``holder`` is shown. `nil` where that is no proof.
-    package let confirm: FormTarget?
+    let confirm: FormTarget?
     /// Posts `email`, `password`; `nil` where a mailbox was proven, which is the proof of its own account alone.
-    package let password: FormTarget?
+    let password: FormTarget?
     /// Whether a mailed code may prove it instead of the password: a button of that form, `to=email`, so that the address
     /// that was typed comes along.
-    package let offersEmailCode: Bool
+    let offersEmailCode: Bool
     /// The page of *create*, where that may be chosen.
-    package let createLink: String?
-    package let cancel: FormTarget
-    package let email: String?
-    package let error: FormError?
-
-    package init(
-        purpose: SignInPurpose, source: ProvenSource, holder: AccountHolder?, confirm: FormTarget?,
-        password: FormTarget?, offersEmailCode: Bool, createLink: String?, cancel: FormTarget, email: String? = nil,
-        error: FormError? = nil
-    ) {
-        self.purpose = purpose
-        self.source = source
-        self.holder = holder
-        self.confirm = confirm
-        self.password = password
-        self.offersEmailCode = offersEmailCode
-        self.createLink = createLink
-        self.cancel = cancel
-        self.email = email
-        self.error = error
-    }
+    let createLink: String?
+    let cancel: FormTarget
+    var email: String?
+    var error: FormError?
 }
 
 extension BindPage {

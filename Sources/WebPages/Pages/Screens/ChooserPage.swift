@@ -1,43 +1,30 @@
-package import Accounts
+import Accounts
 
 /// The ways to sign in.
-package struct ChooserPage: Sendable {
-    package let purpose: SignInPurpose
+struct ChooserPage: Sendable {
+    let purpose: SignInPurpose
     /// In order; one alone where the app asked for one.
-    package let providers: [ProviderButton]
+    let providers: [ProviderButton]
     /// Posts `email`, `password`; `nil` where only a provider is offered.
-    package let password: FormTarget?
+    let password: FormTarget?
     /// The page that mails a code; `nil` where that isn't offered. Beside a password it is a button of that form, `to=email`,
     /// so that the address that was typed comes along.
-    package let emailCodeLink: String?
+    let emailCodeLink: String?
     /// `nil` where there is nothing to go back to.
-    package let cancel: FormTarget?
+    let cancel: FormTarget?
     /// What stands in the field for the address.
-    package let email: String?
-    package let error: FormError?
+    var email: String?
+    var error: FormError?
 
     /// A provider's button: a form of its own.
-    package struct ProviderButton: Sendable {
-        package let provider: Provider
-        package let form: FormTarget
+    struct ProviderButton: Sendable {
+        let provider: Provider
+        let form: FormTarget
 
-        package init(_ provider: Provider, _ form: FormTarget) {
+        init(_ provider: Provider, _ form: FormTarget) {
             self.provider = provider
             self.form = form
         }
-    }
-
-    package init(
-        purpose: SignInPurpose, providers: [ProviderButton], password: FormTarget?, emailCodeLink: String?,
-        cancel: FormTarget?, email: String? = nil, error: FormError? = nil
-    ) {
-        self.purpose = purpose
-        self.providers = providers
-        self.password = password
-        self.emailCodeLink = emailCodeLink
-        self.cancel = cancel
-        self.email = email
-        self.error = error
     }
 }
 

@@ -1,9 +1,9 @@
-package import Accounts
+import Accounts
 
 /// The account has another identity of the provider: replace it, or keep it.
-package struct ConflictPage: Sendable {
+struct ConflictPage: Sendable {
     /// The proof of the account, which *replace* gives once more.
-    package enum Proof: Sendable {
+    enum Proof: Sendable {
         /// Posts `email` (hidden) and `password`, asked for again: no page repeats one.
         case password(email: String)
         /// Posts `email` and `code`, both hidden: the code is still good.
@@ -12,29 +12,16 @@ package struct ConflictPage: Sendable {
         case ticket
     }
 
-    package let purpose: SignInPurpose
-    package let provider: Provider
+    let purpose: SignInPurpose
+    let provider: Provider
     /// The identity that is linked so far.
-    package let existing: HeldIdentity
-    package let proof: Proof
+    let existing: HeldIdentity
+    let proof: Proof
     /// Posts `onConflict=replace` by its button, and the proof.
-    package let replace: FormTarget
+    let replace: FormTarget
     /// Ends the choice; the account stays as it is.
-    package let keep: FormTarget
-    package let error: FormError?
-
-    package init(
-        purpose: SignInPurpose, provider: Provider, existing: HeldIdentity, proof: Proof, replace: FormTarget,
-        keep: FormTarget, error: FormError? = nil
-    ) {
-        self.purpose = purpose
-        self.provider = provider
-        self.existing = existing
-        self.proof = proof
-        self.replace = replace
-        self.keep = keep
-        self.error = error
-    }
+    let keep: FormTarget
+    var error: FormError?
 }
 
 extension ConflictPage {

@@ -1,47 +1,32 @@
 import Accounts
 
 /// What a client of the OAuth server gets to know, and of whom.
-package struct ConsentPage: Sendable {
-    package enum Scope: Hashable, Sendable {
+struct ConsentPage: Sendable {
+    enum Scope: Hashable, Sendable {
         case profile
         case email
         /// Any other: the operator's sentence, in the page's language.
         case sentence(String)
     }
 
-    package let client: String
-    package let account: AccountTitle
+    let client: String
+    let account: AccountTitle
     /// Signs out of this account and offers the chooser.
-    package let otherAccount: FormTarget
-    package let scopes: [Scope]
+    let otherAccount: FormTarget
+    let scopes: [Scope]
     /// The client's own privacy policy, where one is known.
-    package let clientPrivacyURL: String?
+    let clientPrivacyURL: String?
     /// Posts `consent=allow` or `consent=deny`.
-    package let form: FormTarget
-
-    package init(
-        client: String, account: AccountTitle, otherAccount: FormTarget, scopes: [Scope], clientPrivacyURL: String?,
-        form: FormTarget
-    ) {
-        self.client = client
-        self.account = account
-        self.otherAccount = otherAccount
-        self.scopes = scopes
-        self.clientPrivacyURL = clientPrivacyURL
-        self.form = form
-    }
+    let form: FormTarget
 }
 
 /// An account as it is named to its own owner.
-package struct AccountTitle: Hashable, Sendable {
-    package let displayName: String?
-    package let email: String?
+struct AccountTitle: Hashable, Sendable {
+    let displayName: String?
+    let email: String?
+}
 
-    package init(displayName: String?, email: String?) {
-        self.displayName = displayName
-        self.email = email
-    }
-
+extension AccountTitle {
     init(_ account: Account) {
         self.init(displayName: account.displayName?.text, email: account.email?.text)
     }

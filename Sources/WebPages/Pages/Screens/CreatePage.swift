@@ -1,38 +1,21 @@
 /// The last question before an account is made: whether there is none yet.
-package struct CreatePage: Sendable {
-    package let purpose: SignInPurpose
-    package let source: ProvenSource
+struct CreatePage: Sendable {
+    let purpose: SignInPurpose
+    let source: ProvenSource
     /// The person's own address, unless a relay.
-    package let email: String?
+    let email: String?
     /// Posts `displayName` (may be empty), and `password` (may be empty) where ``offersPassword``.
-    package let form: FormTarget
+    let form: FormTarget
     /// Whether a password may be chosen: where a mailbox was proven.
-    package let offersPassword: Bool
+    let offersPassword: Bool
     /// What stands in the field for the name.
-    package let displayName: String?
+    let displayName: String?
     /// The account that will lose the address to the new one; `nil` where none will.
-    package let takesAddressFrom: AccountHolder?
+    let takesAddressFrom: AccountHolder?
     /// The page of *bind*.
-    package let bindLink: String
-    package let cancel: FormTarget
-    package let error: FormError?
-
-    package init(
-        purpose: SignInPurpose, source: ProvenSource, email: String?, form: FormTarget, offersPassword: Bool,
-        displayName: String?, takesAddressFrom: AccountHolder?, bindLink: String, cancel: FormTarget,
-        error: FormError? = nil
-    ) {
-        self.purpose = purpose
-        self.source = source
-        self.email = email
-        self.form = form
-        self.offersPassword = offersPassword
-        self.displayName = displayName
-        self.takesAddressFrom = takesAddressFrom
-        self.bindLink = bindLink
-        self.cancel = cancel
-        self.error = error
-    }
+    let bindLink: String
+    let cancel: FormTarget
+    var error: FormError?
 }
 
 extension CreatePage {

@@ -1,7 +1,7 @@
 /// A code by mail: first the address, then the code.
-package struct EmailCodePage: Sendable {
+struct EmailCodePage: Sendable {
     /// What the code is for.
-    package enum Reason: String, CaseIterable, Sendable {
+    enum Reason: String, CaseIterable, Sendable {
         case signIn
         /// To prove the account that the identity is linked to.
         case bind
@@ -9,7 +9,7 @@ package struct EmailCodePage: Sendable {
         case confirmAddress
     }
 
-    package enum Step: Sendable {
+    enum Step: Sendable {
         /// Posts `email`.
         case address
         /// Posts `email` (hidden) and `code`. Says that a code was mailed if the address is known, in the same words
@@ -17,36 +17,23 @@ package struct EmailCodePage: Sendable {
         case code(email: String)
     }
 
-    package enum Back: Sendable {
+    enum Back: Sendable {
         /// A page before which nothing was typed.
         case link(String)
         /// The value of the button.
         case button(String)
     }
 
-    package let purpose: SignInPurpose
-    package let reason: Reason
-    package let step: Step
+    let purpose: SignInPurpose
+    let reason: Reason
+    let step: Step
     /// Where both steps post: without `code` one is mailed. "Send another code" posts `email` here.
-    package let form: FormTarget
+    let form: FormTarget
     /// Where *Back* leads, with what was typed: a button of the form, `to`.
-    package let back: Back
+    let back: Back
     /// What stands in the field for the address in the first step.
-    package let email: String?
-    package let error: FormError?
-
-    package init(
-        purpose: SignInPurpose, reason: Reason, step: Step, form: FormTarget, back: Back, email: String? = nil,
-        error: FormError? = nil
-    ) {
-        self.purpose = purpose
-        self.reason = reason
-        self.step = step
-        self.form = form
-        self.back = back
-        self.email = email
-        self.error = error
-    }
+    var email: String?
+    var error: FormError?
 }
 
 extension EmailCodePage {

@@ -1,6 +1,6 @@
 /// Something that no form can mend: what happened, and what to do.
-package struct FailurePage: Sendable {
-    package enum Failure: String, CaseIterable, Sendable {
+struct FailurePage: Sendable {
+    enum Failure: String, CaseIterable, Sendable {
         /// The app, or the address it wants the answer at, is not registered.
         case unknownApp
         /// The same of a client of the OAuth server, or one that is disabled.
@@ -24,13 +24,13 @@ package struct FailurePage: Sendable {
         case internalError
     }
 
-    package let failure: Failure
+    let failure: Failure
     /// A page from which the person can begin again; `nil` where only the app can.
-    package let retryLink: String?
+    let retryLink: String?
     /// The request's id, for the support.
-    package let requestID: String?
+    let requestID: String?
 
-    package init(_ failure: Failure, retryLink: String? = nil, requestID: String? = nil) {
+    init(_ failure: Failure, retryLink: String? = nil, requestID: String? = nil) {
         self.failure = failure
         self.retryLink = retryLink
         self.requestID = requestID

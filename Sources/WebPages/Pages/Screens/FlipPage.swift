@@ -1,7 +1,5 @@
 /// What a browser shows of a link that an app should have opened.
-package struct FlipPage: Sendable {
-    package init() {}
-}
+struct FlipPage: Sendable {}
 
 extension FlipPage {
     static let template = """

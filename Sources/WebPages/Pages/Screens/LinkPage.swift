@@ -1,36 +1,24 @@
-package import Accounts
+import Accounts
 
 /// Create an account, or bind to one: the choice of a person who is not known. The first choice is the one suggested.
-package struct LinkPage: Sendable {
-    package let purpose: SignInPurpose
-    package let source: ProvenSource
+struct LinkPage: Sendable {
+    let purpose: SignInPurpose
+    let source: ProvenSource
     /// The person's own address, unless a relay.
-    package let email: String?
+    let email: String?
     /// Each with the page it leads to, in the order of ``LinkRequired/choices``.
-    package let choices: [Choice]
-    package let holder: AccountHolder?
-    package let cancel: FormTarget
+    let choices: [Choice]
+    let holder: AccountHolder?
+    let cancel: FormTarget
 
-    package struct Choice: Sendable {
-        package let choice: LinkChoice
-        package let link: String
+    struct Choice: Sendable {
+        let choice: LinkChoice
+        let link: String
 
-        package init(_ choice: LinkChoice, link: String) {
+        init(_ choice: LinkChoice, link: String) {
             self.choice = choice
             self.link = link
         }
-    }
-
-    package init(
-        purpose: SignInPurpose, source: ProvenSource, email: String?, choices: [Choice], holder: AccountHolder?,
-        cancel: FormTarget
-    ) {
-        self.purpose = purpose
-        self.source = source
-        self.email = email
-        self.choices = choices
-        self.holder = holder
-        self.cancel = cancel
     }
 }
 

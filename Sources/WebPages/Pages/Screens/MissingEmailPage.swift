@@ -1,18 +1,11 @@
 /// The client asks for an address, the account has none that is confirmed, and no mail is sent that could confirm one.
-package struct MissingEmailPage: Sendable {
-    package let purpose: SignInPurpose
-    package let account: AccountTitle
+struct MissingEmailPage: Sendable {
+    let purpose: SignInPurpose
+    let account: AccountTitle
     /// Signs out of this account and offers the chooser.
-    package let otherAccount: FormTarget
+    let otherAccount: FormTarget
     /// Posts `consent=deny`: the client hears that nothing was linked.
-    package let form: FormTarget
-
-    package init(purpose: SignInPurpose, account: AccountTitle, otherAccount: FormTarget, form: FormTarget) {
-        self.purpose = purpose
-        self.account = account
-        self.otherAccount = otherAccount
-        self.form = form
-    }
+    let form: FormTarget
 }
 
 extension MissingEmailPage {

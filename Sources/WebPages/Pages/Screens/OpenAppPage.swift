@@ -1,21 +1,15 @@
 /// The way back into an app with a private scheme: a meta refresh at once, and a link that always works.
-package struct OpenAppPage: Sendable {
-    package enum Outcome: String, CaseIterable, Sendable {
+struct OpenAppPage: Sendable {
+    enum Outcome: String, CaseIterable, Sendable {
         case signedIn
         case cancelled
         case failed
     }
 
-    package let appName: String
+    let appName: String
     /// The app's redirect URI, complete.
-    package let uri: String
-    package let outcome: Outcome
-
-    package init(appName: String, uri: String, outcome: Outcome) {
-        self.appName = appName
-        self.uri = uri
-        self.outcome = outcome
-    }
+    let uri: String
+    let outcome: Outcome
 }
 
 extension OpenAppPage {

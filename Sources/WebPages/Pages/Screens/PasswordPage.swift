@@ -1,21 +1,11 @@
 /// Address and password alone, as after a wrong one.
-package struct PasswordPage: Sendable {
-    package let purpose: SignInPurpose
+struct PasswordPage: Sendable {
+    let purpose: SignInPurpose
     /// Posts `email`, `password`; also `to`, the screen to which a button leads with what was typed.
-    package let form: FormTarget
-    package let offersEmailCode: Bool
-    package let email: String?
-    package let error: FormError?
-
-    package init(
-        purpose: SignInPurpose, form: FormTarget, offersEmailCode: Bool, email: String? = nil, error: FormError? = nil
-    ) {
-        self.purpose = purpose
-        self.form = form
-        self.offersEmailCode = offersEmailCode
-        self.email = email
-        self.error = error
-    }
+    let form: FormTarget
+    let offersEmailCode: Bool
+    var email: String?
+    var error: FormError?
 }
 
 extension PasswordPage {

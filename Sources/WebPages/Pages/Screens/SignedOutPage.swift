@@ -1,15 +1,10 @@
-package import Accounts
+import Accounts
 
 /// The person is signed out of the pages.
-package struct SignedOutPage: Sendable {
-    package let signInLink: String?
+struct SignedOutPage: Sendable {
+    let signInLink: String?
     /// The provider by which they had signed in, where that was unlinked; nil where they signed out.
-    package let unlinked: Provider?
-
-    package init(signInLink: String?, unlinked: Provider? = nil) {
-        self.signInLink = signInLink
-        self.unlinked = unlinked
-    }
+    var unlinked: Provider?
 }
 
 extension SignedOutPage {

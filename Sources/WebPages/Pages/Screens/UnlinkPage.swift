@@ -1,20 +1,20 @@
-package import Accounts
+import Accounts
 
 /// The question before something is unlinked from the person's account.
-package struct UnlinkPage: Sendable {
-    package enum Subject: Sendable {
+struct UnlinkPage: Sendable {
+    enum Subject: Sendable {
         /// - Parameter opensSession: whether the person is signed in by it at this browser.
         case provider(IdentityID, Provider, email: String?, opensSession: Bool)
         /// A client of the OAuth server: its id and its name.
         case client(String, name: String)
     }
 
-    package let subject: Subject
+    let subject: Subject
     /// Posts `identity=ID` or `client=ID` by its button.
-    package let form: FormTarget
-    package let cancelLink: String
+    let form: FormTarget
+    let cancelLink: String
 
-    package init(_ subject: Subject, form: FormTarget, cancelLink: String) {
+    init(_ subject: Subject, form: FormTarget, cancelLink: String) {
         self.subject = subject
         self.form = form
         self.cancelLink = cancelLink

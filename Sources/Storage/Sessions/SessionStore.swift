@@ -77,7 +77,10 @@ package struct SessionStore: Sendable {
             let isEnded = try await change.sessions.end(
                 .ofAccount(session.accountID, except: scope == .others ? session.id : nil), because: .signedOut,
                 recording: event)
-            if scope == .all { try await change.accounts.endAccess(to: session.accountID, because: .signedOut) }
+            if scope == .all {
+                try await change.oauthGrants.end(allOf: session.accountID, because: .signedOut)
+                try await change.identities.refuseTokens(issuedBefore: call.now, of: session.accountID)
+            }
             return isEnded
         }
     }

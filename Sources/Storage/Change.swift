@@ -7,20 +7,7 @@ import Postgres
 /// (`change.accounts`, `change.sessions`), which hold nothing else: a function of a view is a part of the change and
 /// commits with it. Whatever is thrown rolls all of it back, a refusal too, and with it what the refused call consumed.
 ///
-/// ## The order of locks
-///
-/// Every change takes the locks that it needs in this order, so that no two wait for each other:
-///
-/// ```
-///   tickets of a person    Links.lock, Links.consume        advisory, by provider, realm and subject
-///    └▶ mailed codes of an address    EmailCodes.lock       advisory, by address
-///        └▶ accounts      Accounts.lock                     rows by id, several in one call
-///            └▶ their identities                            rows by id, in the same call
-///                └▶ sessions, OAuth grants, chains, codes   rows, by their account
-///                    └▶ outbox, trail                       inserts alone
-/// ```
-///
-/// A sweep or a worker that comes to rows from below takes them by `SKIP LOCKED`, or locks what is above them first.
+/// Every change takes the locks that it needs in one order, which README.md of this target draws.
 struct Change: PostgresSession {
     let transaction: Transaction
     let call: Call

@@ -22,7 +22,7 @@ extension Change.Identities {
     /// posted again or for the first time; and those of other identities as a proof of the account by its address. A whole
     /// second decides, as `iat` has no fraction.
     ///
-    /// The account and its identities have to be locked (`AccountStore.lock`): otherwise a sign-in that is under way may
+    /// The account and its identities have to be locked (`Change.Accounts.lock`): otherwise a sign-in that is under way may
     /// open a session that the same transaction doesn't end.
     ///
     /// - Parameter excluded: identities whose tokens stay good.

@@ -41,7 +41,7 @@ final class ScriptedServer: Sendable {
         case silence
         /// A head, and then a byte every now and then for as long as the client waits.
         case drip
-        /// A head without a length, and then bytes for as long as the client takes them.
+        /// A head without a length, and then 64 KiB every millisecond for as long as the client takes them.
         case flood
 
         static func json(_ status: Int, _ text: String, headers: [String: String] = [:]) -> Reply {
@@ -123,7 +123,9 @@ final class ScriptedServer: Sendable {
             case .flood:
                 guard write("HTTP/1.1 200 Reason\r\nConnection: close\r\n\r\n", to: client) else { return }
                 let much = String(repeating: "a", count: 65_536)
-                while write(much, to: client) {}
+                // With pauses, as of any network: without one `URLSession` on Linux, whose queue reads while there is something
+                // to read, does nothing else, neither for other requests nor to end this one.
+                while write(much, to: client) { Thread.sleep(forTimeInterval: 0.001) }
                 return
             case .drip:
                 guard write("HTTP/1.1 200 Reason\r\nContent-Length: 1000000\r\n\r\n", to: client) else { return }

@@ -145,26 +145,37 @@ let package = Package(
             ],
             exclude: readme, swiftSettings: commonSettings),
 
-        // Layer 6
+        // Layer 6: what administrators may do, once, for API, console and commands
+        .target(
+            name: "Administration",
+            dependencies: [
+                "OAuthServer", "SignIn", "Storage", "Postgres", "Accounts", "KeyRing", "JSON", "OpenSSL", "Primitives",
+                metrics,
+            ],
+            exclude: readme, swiftSettings: commonSettings),
+
+        // Layer 7
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "HTTPServer", "OAuthServer", "SignIn", "Accounts", "JOSE", "JSON", "Primitives", log,
+                "Administration", "HTTPServer", "OAuthServer", "SignIn", "Accounts", "JOSE", "JSON", "Primitives", log,
             ],
             exclude: readme, swiftSettings: commonSettings),
 
         .target(
             name: "WebPages",
             dependencies: [
-                "HTTPAPI", "HTTPServer", "OAuthServer", "SignIn", "Accounts", "OpenSSL", "Primitives", mustache,
+                "Administration", "HTTPAPI", "HTTPServer", "OAuthServer", "SignIn", "Accounts", "OpenSSL", "Primitives",
+                mustache,
             ],
             exclude: readme, swiftSettings: commonSettings),
 
-        // Layer 7
+        // Layer 8
         .executableTarget(
             name: "countersign",
             dependencies: [
-                "WebPages", "HTTPAPI", "HTTPServer", "OAuthServer", "SignIn", "Storage", "Providers", "Migrator",
+                "WebPages", "HTTPAPI", "Administration", "HTTPServer", "OAuthServer", "SignIn", "Storage", "Providers",
+                "Migrator",
                 "Accounts",
                 "KeyRing", "JOSE", "JSON", "Prometheus", "Curl", "Postgres", "OpenSSL", "Primitives", "Version",
                 arguments, configuration, log, metrics, lifecycle, signals,
@@ -230,10 +241,13 @@ let package = Package(
         .testTarget(
             name: "SignInTests",
             dependencies: [
-                "OAuthServer", "SignIn", "Storage", "Providers", "Accounts", "KeyRing", "JOSE", "JSON", "OpenSSL",
+                "Administration", "OAuthServer", "SignIn", "Storage", "Providers", "Accounts", "KeyRing", "JOSE",
+                "JSON", "OpenSSL",
                 "Postgres", "Curl", "Primitives", "TestSupport", "countersign-sandbox", log,
             ],
             swiftSettings: commonSettings),
+        .testTarget(
+            name: "AdministrationTests", dependencies: ["Administration", "Accounts"], swiftSettings: commonSettings),
         .testTarget(
             name: "OAuthServerTests",
             dependencies: ["OAuthServer", "Accounts", "KeyRing"],
@@ -261,7 +275,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "countersign", "countersign-sandbox", "CountersignClient", "HTTPAPI", "HTTPServer", "Curl", "JOSE",
+                "Administration", "countersign", "countersign-sandbox", "CountersignClient", "HTTPAPI", "HTTPServer",
+                "Curl", "JOSE",
                 "JSON",
                 "KeyRing", "Migrator", "OAuthServer", "OpenSSL", "Postgres", "Primitives", "Accounts", "SignIn",
                 "Storage",

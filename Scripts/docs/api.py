@@ -1,7 +1,7 @@
 """openapi.yaml against the routes, the error codes, their titles and the types of audit events."""
 import re
 
-from .tree import ROOT, compare, source, swift
+from .tree import ROOT, acts, compare, source, swift
 
 
 def anonymous(operation):
@@ -28,6 +28,7 @@ def check():
         f"{method.upper()} /admin/v1{template} for {scope}"
         for method, template, scope in re.findall(r'operation\(\s*\.(\w+),\s*"(/[^"]*)",\s*\.(\w+)', handlers)
     ]
+    routes += [f"{act.method} /admin/v1{act.template} for {act.scope}" for act in acts().values() if act.method]
     # Of the pages some paths are constants, and one is a setting. The console is no interface.
     pages = swift("WebPages")
     paths = dict(re.findall(r'let (\w+) = "(/(?:web|oauth)/[^"]*)"', pages))

@@ -1,8 +1,8 @@
 """The commands that pages name, against the tree of commands: the types that name their subcommands. A command without
-a name has its type's, in kebab case."""
+a name has its type's, in kebab case, or that of the act that it does."""
 import re
 
-from .tree import ROOT, faults
+from .tree import ROOT, acts, faults
 
 
 def declared():
@@ -10,13 +10,14 @@ def declared():
     types, children = {}, {}
     for file in sorted((ROOT / "Sources" / "countersign").rglob("*.swift")):
         own = {}
-        for text in re.split(r"(?=\bstruct \w+: (?:Async)?ParsableCommand)", file.read_text())[1:]:
-            name = re.match(r"struct (\w+)", text)[1]
+        for text in re.split(r"(?=\bstruct \w+: (?:Async)?ParsableCommand|\benum \w+: CommandedAct)", file.read_text())[1:]:
+            name = re.match(r"(?:struct|enum) (\w+)", text)[1]
             given = re.search(r'commandName: "([^"]+)"', text)
+            act = re.search(r"static let act = Act\.(\w+)", text) if text.startswith("enum") else None
             kebab = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
-            own[name] = given[1] if given else kebab
+            own[name] = acts()[act[1]].name if act else given[1] if given else kebab
             listed = re.search(r"subcommands: \[([^\]]*)\]", text)
-            children[file, name] = re.findall(r"(\w+)\.self", listed[1]) if listed else []
+            children[file, name] = re.findall(r"(\w+)>?\.self", listed[1]) if listed else []
         for name, word in own.items():
             types[file, name] = word
             types.setdefault(name, (file, name))

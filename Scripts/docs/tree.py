@@ -1,5 +1,8 @@
 """The source tree as the checks of Scripts/check-docs read it, and the list of faults that they add to."""
+import collections
+import functools
 import pathlib
+import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 faults = []
@@ -24,3 +27,22 @@ def compare(one, what, other, where):
     one, other = set(one), set(other)
     faults.extend(f"{where} lacks {thing}" for thing in sorted(one - other))
     faults.extend(f"{where} has {thing}, which is not in {what}" for thing in sorted(other - one))
+
+
+Act = collections.namedtuple("Act", "name scope method template")
+
+
+@functools.cache
+def acts():
+    """The acts of administrators by their names in Swift, with their operations of the admin API, if they have one."""
+    text = swift("Administration")
+    folders = dict(re.findall(r'case (\w+) = "([\w-]+)"', source("Act")))
+    found = {}
+    for match in re.finditer(
+            r'static let (\w+) = Act\(\s*name: "([\w-]+)", subject: \.(\w+), scope: \.(\w+)(.*?)\n    \) \{', text, re.S):
+        variable, name, subject, scope, rest = match.groups()
+        method, end = "POST", f"/{name}"
+        if given := re.search(r'operation: (nil|\.delete\((?:"([^"]*)")?\))', rest):
+            method, end = (None, None) if given[1] == "nil" else ("DELETE", given[2] or "")
+        found[variable] = Act(name, scope, method, method and f"/{folders[subject]}/{{id}}{end}")
+    return found

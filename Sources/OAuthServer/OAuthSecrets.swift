@@ -6,8 +6,8 @@ import SignIn
 import Storage
 
 /// A secret of 256 random bits with a prefix that says what it is; SHA-256 of its text in the database.
-struct OAuthSecret: Sendable {
-    enum Kind: String {
+package struct OAuthSecret: Sendable {
+    package enum Kind: String {
         case accessToken = "at_"
         case refreshToken = "rt_"
         case clientSecret = "cs_"
@@ -16,10 +16,10 @@ struct OAuthSecret: Sendable {
 
     private static let maximumBytes = 512
 
-    let text: String
-    let hash: [UInt8]
+    package let text: String
+    package let hash: [UInt8]
 
-    init(_ kind: Kind) throws(OAuthFailure) {
+    package init(_ kind: Kind) throws(OAuthFailure) {
         do {
             self.init(kind, try OpaqueSecret().text)
         } catch {

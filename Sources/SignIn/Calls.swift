@@ -5,6 +5,12 @@ package struct Calls: Sendable {
     let clock: any WallClock
     let mailLanguages: MailLanguages
 
+    /// - Parameter mailLanguages: those in which mail can be written, the default one first.
+    package init(clock: any WallClock, mailLanguages: [String]) {
+        self.clock = clock
+        self.mailLanguages = MailLanguages(tags: mailLanguages)
+    }
+
     package func begin(by caller: Caller) -> Call {
         Call(
             now: clock.now(),

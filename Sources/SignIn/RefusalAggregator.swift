@@ -76,7 +76,7 @@ package final class RefusalAggregator: Sendable {
     }
 
     /// Counts one occurrence of an event.
-    func note(_ event: AuditEvent, at now: Timestamp) {
+    package func note(_ event: AuditEvent, at now: Timestamp) {
         let sum = Sum(requestID: event.requestID, sessionID: event.sessionID, time: now)
         sums.withLock { RefusalAggregator.add(sum, of: Subject(event), to: &$0) }
     }

@@ -111,7 +111,7 @@ package struct SignInService: Sendable {
             accounts: database.accounts, tickets: tickets,
             verifiedEmailPolicy: configuration.verifiedEmailPolicy, metrics: metrics)
         secretGuesses = SecretGuesses(limits: limits)
-        calls = Calls(clock: clock, mailLanguages: MailLanguages(tags: configuration.mailLanguages))
+        calls = Calls(clock: clock, mailLanguages: configuration.mailLanguages)
         sessions = Sessions(
             store: database.sessions, issuer: issuer, repetitions: repetitions,
             metrics: metrics, logger: logger)

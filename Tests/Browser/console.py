@@ -487,7 +487,7 @@ def walk(visitor, there, see):
         "act-revoke": f"/console/identities/{hostile.identity_id}/revoke",
         "act-unblock": f"/console/identities/{blocked.identity_id}/unblock",
         "act-retry": f"/console/revocations/{there['failed']}/retry",
-        "act-revoke-key": f"/console/admin-keys/{visitor.key.id}/revoke-key",
+        "act-revoke-key": f"/console/admin-keys/{visitor.key.id}/revoke",
         "refused": "/console/accounts/none",
     }
     for name, path in paths.items():

@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import Foundation
 import HTTPAPI
 import HTTPServer
@@ -50,14 +51,10 @@ extension World {
 
     /// The table of operations that the running service uses, made from the same source.
     func administration() async throws -> [AdminAPI.Operation] {
-        let keyRing = try KeyRing(
-            parsing: try String(contentsOfFile: try Countersign.keyRingPath.get(), encoding: .utf8))
-        return try await scratch.withPool { database in
-            let storage = ServiceDatabase(database, keyRing: keyRing)
-            let clock = ManualClock(at: 0)
+        try await scratch.withPool { database in
+            let oauth = OAuthAdministration(database: database, scopes: { OAuthScopes([.profile, .email]) })
             return AdminAPI(
-                administration: Administration(database: storage, clock: clock, mailLanguages: []),
-                oauth: OAuthAdministration(database: storage, scopes: { OAuthScopes([.profile, .email]) })
+                administration: Administration(database: database, oauth: oauth, clock: ManualClock(at: 0))
             ).operations
         }
     }

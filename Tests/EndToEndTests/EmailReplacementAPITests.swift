@@ -193,7 +193,7 @@ struct EmailReplacementAPITests {
         _ = try await Member("speaker", in: world)
         #expect(
             sentence(try await run("replace-email", member.id, "--email", "speaker@example.com", in: world))
-                == "countersign: The address belongs to another account.\n")
+                == "countersign: Another account has this address.\n")
         try await world.scratch.execute(
             "UPDATE accounts SET status = 'disabled' WHERE account_id = \(member.id)::uuid")
         #expect(

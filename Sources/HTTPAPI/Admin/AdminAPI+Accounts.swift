@@ -1,6 +1,6 @@
 import Accounts
+import Administration
 import HTTPServer
-import SignIn
 
 extension AdminAPI {
     var accountOperations: [Operation] {
@@ -39,48 +39,6 @@ extension AdminAPI {
                     return Response(.ok, contentType: "application/json")
                 }
                 return .streamed(try await administration.export(id, by: administrator))
-            },
-            operation(.post, "/accounts/{accountId}/disable", .manage) { request, administrator in
-                let reason = try request.fields { try $0.reason() }
-                try await administration.disable(try request.accountID, reason: reason, by: administrator)
-                return .empty()
-            },
-            operation(.post, "/accounts/{accountId}/enable", .manage) { request, administrator in
-                let (email, reason) = try request.fields { fields in
-                    (fields.optionalValue("email", as: EmailAddress.init), try fields.reason())
-                }
-                try await administration.enable(
-                    try request.accountID, email: email, reason: reason, by: administrator)
-                return .empty()
-            },
-            operation(.post, "/accounts/{accountId}/replace-email", .manage) { request, administrator in
-                let id = try request.accountID
-                let (email, reason) = try request.fields { fields in
-                    (try fields.value("email", as: EmailAddress.init), try fields.reason())
-                }
-                let replacement = try await administration.replaceEmail(
-                    of: id, by: email, reason: reason, by: administrator)
-                return .json(.accepted) { $0.members(of: replacement) }
-            },
-            operation(.delete, "/accounts/{accountId}/replace-email", .manage) { request, administrator in
-                try await administration.cancelEmailReplacement(
-                    of: try request.accountID, reason: try request.statedReason, by: administrator)
-                return .empty()
-            },
-            operation(.post, "/accounts/{accountId}/sign-out", .manage) { request, administrator in
-                let reason = try request.fields { try $0.reason() }
-                try await administration.signOut(try request.accountID, reason: reason, by: administrator)
-                return .empty()
-            },
-            operation(.delete, "/accounts/{accountId}", .manage) { request, administrator in
-                try await administration.delete(
-                    try request.accountID, reason: try request.statedReason, by: administrator)
-                return .json(.accepted) { _ in }
-            },
-            operation(.delete, "/sessions/{sessionId}", .manage) { request, administrator in
-                let id = try request.parameter("sessionId", as: SessionID.init)
-                try await administration.endSession(id, reason: try request.statedReason, by: administrator)
-                return .empty()
             },
         ]
     }

@@ -1,8 +1,7 @@
 import Accounts
+import Administration
 import HTTPServer
 import JSON
-import OAuthServer
-import SignIn
 
 /// The clients of the OAuth server, and what is linked to accounts.
 extension AdminAPI {
@@ -11,13 +10,11 @@ extension AdminAPI {
 
     /// None where the OAuth server is off.
     var oauthOperations: [Operation] {
-        guard let oauth else { return [] }
+        guard let oauth = administration.oauth else { return [] }
         return [
             operation(.get, "/oauth-clients", .read) { request, _ in
                 let range = try request.query { $0.range(OAuthClientID.self) }
-                return .list(try await oauth.list(after: range.cursor, limit: range.limit)) {
-                    $1.members(of: $0, scopes: oauth.scopes(of: $0))
-                }
+                return .list(try await oauth.list(after: range.cursor, limit: range.limit)) { $1.members(of: $0) }
             },
             operation(.post, "/oauth-clients", .manage) { request, administrator in
                 let settings = try request.fields { fields in
@@ -34,13 +31,13 @@ extension AdminAPI {
                 }
                 let created = try await oauth.create(settings, by: administrator.call)
                 return .json(.created) { writer in
-                    writer.members(of: created.client, scopes: oauth.scopes(of: created.client))
+                    writer.members(of: created.record)
                     writer.member("clientSecret", created.secret)
                 }
             },
             operation(.get, "/oauth-clients/{clientId}", .read) { request, _ in
                 let client = try await oauth.client(try request.oauthClientID)
-                return .json { $0.members(of: client, scopes: oauth.scopes(of: client)) }
+                return .json { $0.members(of: client) }
             },
             operation(.patch, "/oauth-clients/{clientId}", .manage) { request, administrator in
                 let id = try request.oauthClientID
@@ -64,7 +61,7 @@ extension AdminAPI {
                     }
                 }
                 let client = try await oauth.change(id, by: administrator.call, change)
-                return .json { $0.members(of: client, scopes: oauth.scopes(of: client)) }
+                return .json { $0.members(of: client) }
             },
             operation(.post, "/oauth-clients/{clientId}/rotate-secret", .manage) { request, administrator in
                 let id = try request.oauthClientID
@@ -74,17 +71,9 @@ extension AdminAPI {
                 let rotated = try await oauth.rotateSecret(
                     of: id, keepOldSeconds: Int64((kept ?? nil) ?? 0), by: administrator.call)
                 return .json { writer in
-                    writer.members(of: rotated.client, scopes: oauth.scopes(of: rotated.client))
+                    writer.members(of: rotated.record)
                     writer.member("clientSecret", rotated.secret)
                 }
-            },
-            operation(.post, "/oauth-clients/{clientId}/disable", .manage) { request, administrator in
-                try await oauth.setStatus(of: try request.oauthClientID, to: .disabled, by: administrator.call)
-                return .empty()
-            },
-            operation(.post, "/oauth-clients/{clientId}/enable", .manage) { request, administrator in
-                try await oauth.setStatus(of: try request.oauthClientID, to: .active, by: administrator.call)
-                return .empty()
             },
             operation(.get, "/accounts/{accountId}/linked-clients", .read) { request, _ in
                 let id = try request.parameter("accountId", as: AccountID.init)

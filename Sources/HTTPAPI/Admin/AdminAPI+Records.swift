@@ -1,6 +1,6 @@
 import Accounts
+import Administration
 import HTTPServer
-import SignIn
 
 extension AdminAPI {
     var recordOperations: [Operation] {
@@ -18,12 +18,6 @@ extension AdminAPI {
                 return .list(
                     try await administration.providerEvents(before: range.cursor, limit: range.limit)
                 ) { $1.members(of: $0) }
-            },
-            operation(.post, "/provider-events/{eventId}/replay", .manage) { request, administrator in
-                let id = try request.parameter("eventId", as: ProviderEventID.init)
-                let event = try await administration.replay(
-                    id, reason: try request.statedReason, by: administrator)
-                return .json(.accepted) { $0.members(of: event) }
             },
             operation(.get, "/outbox", .read) { request, _ in
                 let (status, range) = try request.query { query in

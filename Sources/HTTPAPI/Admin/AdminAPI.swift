@@ -1,7 +1,7 @@
 package import Accounts
+package import Administration
 package import HTTPServer
-package import OAuthServer
-package import SignIn
+import SignIn
 
 /// The admin API, on the private listener. Each operation requires one scope of the calling key; a route can't be built
 /// without naming it.
@@ -15,17 +15,15 @@ package struct AdminAPI: Sendable {
     typealias Handler = @Sendable (Request, Administrator) async throws -> Response
 
     let administration: Administration
-    /// `nil` where the OAuth server is off.
-    let oauth: OAuthAdministration?
 
-    package init(administration: Administration, oauth: OAuthAdministration? = nil) {
+    package init(administration: Administration) {
         self.administration = administration
-        self.oauth = oauth
     }
 
     /// The table of all operations. Tests call each one with every kind of credential.
     package var operations: [Operation] {
         accountOperations + identityOperations + revocationOperations + recordOperations + oauthOperations
+            + actOperations
     }
 
     package var routes: [Route] { operations.map(\.route) }
@@ -66,23 +64,5 @@ extension AdministrationFailure: ProblemConvertible {
         case .storageUnavailable(let detail): Problem(.temporarilyUnavailable, reason: detail)
         case .fault(let operation): Problem(.internalError, reason: operation)
         }
-    }
-}
-
-/// The reason of a change, which the audit trail keeps: one line of 1 to 1,024 bytes.
-private func reason(_ text: String) -> String? {
-    1...1024 ~= text.utf8.count && !text.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? text : nil
-}
-
-extension Fields {
-    mutating func reason() throws -> String {
-        try value("reason", as: HTTPAPI.reason)
-    }
-}
-
-extension Request {
-    /// The parameter `reason` of a change without a body.
-    var statedReason: String? {
-        get throws(Problem) { try query { $0.optionalValue("reason", as: reason) } }
     }
 }

@@ -33,10 +33,3 @@ package struct BlockedIdentities: Sendable {
         }
     }
 }
-
-package struct BlockedIdentity: Sendable {
-    package let id: IdentityID
-    package let accountID: AccountID
-    package let key: IdentityKey
-    package let block: Identity.Block
-}

@@ -177,35 +177,6 @@ package struct RevocationStore: Sendable {
         return rows.first ?? false
     }
 
-    package func revocation(_ id: RevocationID) async throws(PostgresError) -> Revocation? {
-        try await RevocationStore.revocation(id, in: database)
-    }
-
-    static func revocation(
-        _ id: RevocationID, in session: some PostgresSession
-    ) async throws(PostgresError) -> Revocation? {
-        try await session.query(
-            """
-            SELECT \(columns)
-            FROM outbox
-            WHERE message_id = \(id) AND kind = 'revocation'
-            """, as: revocation
-        ).first
-    }
-
-    static let columns: SQL =
-        "message_id, provider, identity_id, status, attempts, last_error, created_at, finished_at"
-
-    /// - Parameter row: of the `columns`.
-    static func revocation(_ row: PostgresRow) throws(PostgresError) -> Revocation {
-        let (id, provider, identityID, status, attempts, error, createdAt, finishedAt) = try row.decode(
-            RevocationID.self, Provider.self, IdentityID?.self, Revocation.Status.self, Int32.self, String?.self,
-            Timestamp.self, Timestamp?.self)
-        return Revocation(
-            id: id, provider: provider, identityID: identityID, status: status, attempts: Int(attempts),
-            lastError: error, createdAt: createdAt, finishedAt: finishedAt)
-    }
-
     package func backlog() async throws(PostgresError) -> OutboxBacklog {
         try await outbox.backlog()
     }
@@ -302,7 +273,7 @@ extension Change.Revocations {
             """
         ) { row throws(PostgresError) in try row.decode(RevocationID.self) }
         guard let id = ids.first else { return nil }
-        return try await RevocationStore.revocation(id, in: change)
+        return try await RevocationRecords.revocation(id, in: change)
     }
 
     /// - Returns: whether it was ended here. If another process has claimed it meanwhile, that one ends it.

@@ -1,8 +1,7 @@
 import Accounts
+import Administration
 import HTTPAPI
 import HTTPServer
-import OAuthServer
-import SignIn
 
 /// The people: a search by whatever support is given, and an account's whole page.
 extension ConsoleAPI {
@@ -86,7 +85,7 @@ extension ConsoleAPI {
         guard let record = try await record(id) else {
             // Its trail is what is left of it.
             let page = ConsolePage(
-                "No such account", notice: try ConsoleAct.notice(for: request, visitor),
+                "No such account", notice: try Act.notice(for: request, visitor),
                 [.paragraph(.row([.text("Account"), .code("\(id)")])), .heading("Audit trail")] + story)
             return try show(page, .notFound, in: visitor)
         }
@@ -98,13 +97,13 @@ extension ConsoleAPI {
         }
         let sessions = try await administration.sessions(of: id, before: before, limit: Self.pageSize)
         var page = ConsolePage(account.email?.text ?? account.displayName?.text ?? "Account")
-        page.notice = try ConsoleAct.notice(for: request, visitor)
+        page.notice = try Act.notice(for: request, visitor)
         page.blocks = [
-            .facts(Self.facts(record)), .buttons(ConsoleAct.buttons(for: account, visitor)),
+            .facts(Self.facts(record)), .buttons(visitor.buttons(for: record)),
             .heading("Identities"), .table(Self.identities(of: account, details, visitor)),
-            .heading("Sessions"), .table(Self.sessions(sessions, of: id)),
+            .heading("Sessions"), .table(Self.sessions(sessions, of: id, visitor)),
         ]
-        if let oauth {
+        if let oauth = administration.oauth {
             page.blocks += [.heading("Linked clients"), .table(Self.clients(try await oauth.linkedClients(of: id)))]
         }
         page.blocks += [
@@ -182,7 +181,7 @@ extension ConsoleAPI {
                     .row([.text("linked"), .time(identity.linkedAt)]),
                     .row([.text("used"), .hour(identity.lastSignInAt)]),
                 ]),
-                .row(ConsoleAct.buttons(for: identity, visitor)),
+                .row(visitor.buttons(for: identity)),
             ]
         }
         return ConsoleTable(
@@ -193,17 +192,18 @@ extension ConsoleAPI {
     }
 
     private static func sessions(
-        _ sessions: Page<SessionSummary, SessionID>, of id: AccountID
+        _ sessions: Page<SessionSummary, SessionID>, of id: AccountID, _ visitor: ConsoleVisitor
     ) -> ConsoleTable {
         ConsoleTable(
             caption: "Sessions",
-            columns: ["Session", "Device", "Opened from", "Last used from", "Opened", "Used", "By"],
+            columns: ["Session", "Device", "Opened from", "Last used from", "Opened", "Used", "By", "Acts"],
             rows: sessions.items.map { session in
                 [
                     .code("\(session.id)"),
                     .text([session.device?.name, session.device?.platform].compactMap(\.self).joined(separator: ", ")),
                     .text(session.address), .text(session.lastUsedAddress), .time(session.createdAt),
                     .time(session.lastUsedAt), .text(session.methods.map(\.rawValue).joined(separator: ", ")),
+                    .row(visitor.buttons(for: session)),
                 ]
             }, whenEmpty: "Nobody is signed in.",
             next: sessions.next.map { consolePath(path(of: id), [("sessions", "\($0)")]) })

@@ -1,8 +1,8 @@
 import Accounts
+import Administration
 import HTTPAPI
 import HTTPServer
 import Primitives
-import SignIn
 
 /// The audit trail: a search, and the comparison of what it shows with the seals.
 extension ConsoleAPI {
@@ -39,7 +39,7 @@ extension ConsoleAPI {
     private func verification(of shown: [AuditRecord]) async throws -> ConsoleNotice {
         let times = shown.map(\.createdAt)
         guard let first = times.min(), let last = times.max() else { return .done("Nothing is shown.") }
-        let verified = try await comparisons.admit { try await administration.verifyTrail(in: first...last) }
+        let verified = try await comparisons.admit { try await inspection.verifyTrail(in: first...last) }
         guard let report = verified else {
             return .error("Another comparison is under way. Try again when it has ended.")
         }

@@ -1,8 +1,7 @@
 import Accounts
+import Administration
 import HTTPAPI
 import HTTPServer
-import OAuthServer
-import SignIn
 
 /// What is set up: the OAuth server's clients, the keys of administrators, and the service itself.
 extension ConsoleAPI {
@@ -11,10 +10,10 @@ extension ConsoleAPI {
             page("/console/admin-keys", .manage) { request, visitor in
                 let keys = try await administration.adminKeys()
                 return try show(
-                    Self.keys(keys, notice: try ConsoleAct.notice(for: request, visitor), visitor), in: visitor)
+                    Self.keys(keys, notice: try Act.notice(for: request, visitor), visitor), in: visitor)
             },
             page("/console/system", .read) { _, visitor in try show(try await system(), in: visitor) },
-        ] + [oauth.map(clientRoute)].compactMap(\.self)
+        ] + [administration.oauth.map(clientRoute)].compactMap(\.self)
     }
 
     private func clientRoute(_ oauth: OAuthAdministration) -> Route {
@@ -22,21 +21,16 @@ extension ConsoleAPI {
             let text = try request.parameterValue("cursor")
             let clients = try await oauth.list(after: text.flatMap(OAuthClientID.init), limit: Self.pageSize)
             let table = ConsoleTable(
-                caption: "Clients of the OAuth server",
-                columns: ["Client", "Status", "Redirect URIs", "Scopes", "Made", "Acts"],
-                rows: clients.items.map { client in
-                    [
-                        .lines([.text(client.name), .code(client.id.text)]),
-                        .badge(client.status.rawValue, client.status == .active ? .good : .bad),
-                        .lines(client.redirectURIs.map { .code($0.text) }),
-                        .code(oauth.scopes(of: client).description), .time(client.createdAt),
-                        .row(ConsoleAct.buttons(for: client, visitor)),
-                    ]
-                },
-                next: clients.next.map { consolePath("/console/oauth-clients", [("cursor", $0.text)]) })
+                of: clients.items, caption: "Clients of the OAuth server",
+                fields: ["clientId", "status", "redirectUris", "scopes", "createdAt"],
+                next: clients.next.map { consolePath("/console/oauth-clients", [("cursor", $0.text)]) },
+                shown: [
+                    "clientId": { .lines([.text($0.client.name), .code($0.client.id.text)]) },
+                    "scopes": { .code($0.scopes.description) },
+                ], acts: { visitor.buttons(for: $0.client) })
             return try show(
                 ConsolePage(
-                    "OAuth clients", notice: try ConsoleAct.notice(for: request, visitor),
+                    "OAuth clients", notice: try Act.notice(for: request, visitor),
                     [
                         .paragraph(.text("Clients are made on the command line: countersign oauth-client create.")),
                         .table(table),
@@ -51,25 +45,23 @@ extension ConsoleAPI {
                 .paragraph(.text("Keys are made on the command line: countersign admin-key create.")),
                 .table(
                     ConsoleTable(
-                        caption: "Admin keys", columns: ["Key", "Scopes", "Made", "Used", "State", "Acts"],
-                        rows: keys.map { key in
-                            [
-                                .lines([.text(key.name), .code("\(key.id)")]),
-                                .text(key.scopes.map(\.rawValue).sorted().joined(separator: ", ")),
-                                .time(key.createdAt),
-                                .time(key.lastUsedAt),
+                        of: keys, caption: "Admin keys",
+                        fields: ["keyId", "scopes", "createdAt", "lastUsedAt", "revokedAt"],
+                        shown: [
+                            "keyId": { .lines([.text($0.name), .code("\($0.id)")]) },
+                            "scopes": { .text($0.scopes.map(\.rawValue).sorted().joined(separator: ", ")) },
+                            "revokedAt": { key in
                                 key.revokedAt.map { .row([.badge("revoked", .bad), .time($0)]) }
-                                    ?? .badge("valid", .good),
-                                .row(ConsoleAct.buttons(for: key, visitor)),
-                            ]
-                        })),
+                                    ?? .badge("valid", .good)
+                            },
+                        ], acts: visitor.buttons(for:))),
             ])
     }
 
     private func system() async throws -> ConsolePage {
         let schema = await environment.schema()
-        let signingKeys = try await administration.signingKeys()
-        let connections = try await administration.connections()
+        let signingKeys = try await inspection.signingKeys()
+        let connections = try await inspection.connections()
         let keySets = environment.keySets()
         return ConsolePage(
             "System",

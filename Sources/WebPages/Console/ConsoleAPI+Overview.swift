@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import HTTPServer
 import SignIn
 
@@ -35,7 +36,7 @@ extension ConsoleAPI {
         let schema = await environment.schema()
         let keySets = environment.keySets()
         // Without them the page still says what the others found.
-        let standing = try? await administration.standing()
+        let standing = try? await inspection.standing()
         let checks = Self.checks(isReady: isReady, schema: schema, keySets: keySets, standing)
         let isWell = checks.allSatisfy(\.isWell)
         let mayRead = visitor.may(.read)

@@ -1,3 +1,4 @@
+import Administration
 import HTTPAPI
 import HTTPServer
 import SignIn

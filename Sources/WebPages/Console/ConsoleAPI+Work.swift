@@ -1,7 +1,7 @@
 import Accounts
+import Administration
 import HTTPAPI
 import HTTPServer
-import SignIn
 
 /// What workers have to do at providers and mail servers: revocations, the outbox, and the events of providers.
 extension ConsoleAPI {
@@ -21,7 +21,7 @@ extension ConsoleAPI {
     /// Those that were given up first: there is something to do about them. `status` and `outbox` name one list, which
     /// then goes on.
     private func revocations(_ request: Request, _ visitor: ConsoleVisitor) async throws -> ConsolePage {
-        var page = ConsolePage("Revocations", notice: try ConsoleAct.notice(for: request, visitor))
+        var page = ConsolePage("Revocations", notice: try Act.notice(for: request, visitor))
         if let status = try request.choice("outbox", of: OutboxRecord.Status.self) {
             page.blocks = try await effects(status, before: try request.cursor(OutboxID.self))
             return page
@@ -66,17 +66,11 @@ extension ConsoleAPI {
         of revocations: [Revocation], caption: String, _ visitor: ConsoleVisitor
     ) -> ConsoleTable {
         ConsoleTable(
-            caption: caption,
-            columns: ["Revocation", "Provider", "Identity", "Status", "Attempts", "Last error", "Requested", "Acts"],
-            rows: revocations.map { revocation in
-                [
-                    .code("\(revocation.id)"), .text(revocation.provider.brand),
-                    revocation.identityID.map { .link("\($0)", to: "/console/accounts?q=\($0)") } ?? .none,
-                    .badge(revocation.status.rawValue, revocation.status == .failed ? .bad : .plain),
-                    .number(revocation.attempts), .code(revocation.lastError), .time(revocation.createdAt),
-                    .row(ConsoleAct.buttons(for: revocation, visitor)),
-                ]
-            })
+            of: revocations, caption: caption,
+            fields: ["revocationId", "provider", "identityId", "status", "attempts", "lastError", "createdAt"],
+            shown: [
+                "identityId": { $0.identityID.map { .link("\($0)", to: "/console/accounts?q=\($0)") } ?? .none }
+            ], acts: visitor.buttons(for:))
     }
 
     static func table(
@@ -102,24 +96,21 @@ extension ConsoleAPI {
         _ events: Page<StoredProviderEvent, ProviderEventID>, _ request: Request, _ visitor: ConsoleVisitor
     ) throws -> ConsolePage {
         ConsolePage(
-            "Provider events", notice: try ConsoleAct.notice(for: request, visitor),
+            "Provider events", notice: try Act.notice(for: request, visitor),
             [
                 .table(
                     ConsoleTable(
-                        caption: "Events of providers",
-                        columns: ["Event", "Provider", "Type", "Subject", "Status", "Happened", "Received", "Acts"],
-                        rows: events.items.map { event in
-                            [
-                                .code("\(event.id)"), .text(event.provider),
-                                .lines([.text(event.type), .text(event.detail)]),
+                        of: events.items, caption: "Events of providers",
+                        fields: ["eventId", "provider", "type", "subject", "status", "occurredAt", "receivedAt"],
+                        next: events.next.map { consolePath("/console/provider-events", [("cursor", $0.encoded)]) },
+                        shown: [
+                            "type": { .lines([.text($0.type), .text($0.detail)]) },
+                            "subject": { event in
                                 event.subject.map {
                                     .link($0, to: consolePath("/console/accounts", [("q", "\(event.provider):\($0)")]))
-                                } ?? .none,
-                                .badge(event.status), .time(event.occurredAt), .time(event.receivedAt),
-                                .row(ConsoleAct.buttons(for: event, visitor)),
-                            ]
-                        },
-                        next: events.next.map { consolePath("/console/provider-events", [("cursor", $0.encoded)]) }))
+                                } ?? .none
+                            },
+                        ], acts: visitor.buttons(for:)))
             ])
     }
 }

@@ -1,9 +1,9 @@
 import Accounts
+package import Administration
 import HTTPAPI
 package import HTTPServer
-package import OAuthServer
 import Primitives
-package import SignIn
+import SignIn
 
 /// The console, `/console`: pages for support and operations, on the private listener. Each calls the use cases of the
 /// admin API and nothing else.
@@ -18,8 +18,7 @@ package struct ConsoleAPI: Sendable {
     typealias Handler = @Sendable (Request, ConsoleVisitor) async throws -> Response
 
     let administration: Administration
-    /// Nil where the OAuth server is off.
-    let oauth: OAuthAdministration?
+    let inspection: ServiceInspection
     let sessions: ConsoleSessions
     let environment: ConsoleEnvironment
     private let host: ConsoleHost
@@ -40,12 +39,12 @@ package struct ConsoleAPI: Sendable {
     ]
 
     package init(
-        administration: Administration, oauth: OAuthAdministration?, environment: ConsoleEnvironment,
-        host: ConsoleHost
+        administration: Administration, inspection: ServiceInspection, sessions: ConsoleSessions,
+        environment: ConsoleEnvironment, host: ConsoleHost
     ) {
         self.administration = administration
-        self.oauth = oauth
-        self.sessions = ConsoleSessions(administration: administration)
+        self.inspection = inspection
+        self.sessions = sessions
         self.environment = environment
         self.host = host
     }
@@ -53,7 +52,7 @@ package struct ConsoleAPI: Sendable {
     package var routes: [Route] {
         let routes =
             sessionRoutes + overviewRoutes + accountRoutes + workRoutes + auditRoutes + operationRoutes
-            + ConsoleAct.Kind.allCases.flatMap(routes(for:)) + [assetRoute]
+            + actRoutes + [assetRoute]
         let refusing = routes.map { route in
             route.refused { error, problem, request in failure(error, problem, request) }
         }
@@ -173,12 +172,12 @@ package struct ConsoleAPI: Sendable {
                 ("Accounts", "/console/accounts"), ("Revocations", "/console/revocations"),
                 ("Provider events", "/console/provider-events"), ("Audit", "/console/audit"),
             ]
-            if oauth != nil { links.append(("OAuth clients", "/console/oauth-clients")) }
+            if administration.oauth != nil { links.append(("OAuth clients", "/console/oauth-clients")) }
         }
         if visitor.may(.manage) { links.append(("Admin keys", "/console/admin-keys")) }
         if visitor.may(.read) { links.append(("System", "/console/system")) }
         return ConsoleRenderer.Frame(
-            keyName: visitor.administrator.key.name, links: links, path: visitor.path,
+            keyName: visitor.administrator.name ?? "", links: links, path: visitor.path,
             signOut: try visitor.target(Self.signOutPath))
     }
 
@@ -227,7 +226,7 @@ struct ConsoleVisitor: Sendable {
     /// Of the page that they ask for.
     let path: String
 
-    func may(_ scope: AdminKey.Scope) -> Bool { administrator.key.scopes.contains(scope) }
+    func may(_ scope: AdminKey.Scope) -> Bool { administrator.scopes.contains(scope) }
 
     /// Where a form of this session goes.
     func target(_ action: String) throws -> FormTarget {

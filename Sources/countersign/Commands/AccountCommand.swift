@@ -1,31 +1,65 @@
 import Accounts
+import Administration
 import ArgumentParser
 import Foundation
 import SignIn
-import Storage
 
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account", abstract: "Acts on people's accounts.",
-        subcommands: [Export.self, ReplaceEmail.self, CancelReplaceEmail.self])
+        subcommands: [
+            ActCommand<Disable>.self, ActCommand<Enable>.self, ActCommand<SignOut>.self, ActCommand<Delete>.self,
+            Export.self, ActCommand<ReplaceEmail>.self, ActCommand<CancelReplaceEmail>.self,
+        ])
 
-    /// What every command about an account needs.
-    struct Subject: ParsableArguments {
-        @Argument(help: "The account's id.") var accountID: String
+    enum Disable: CommandedAct {
+        typealias Input = StatedReason
+        static let act = Act.disableAccount
+    }
 
-        func validate() throws { _ = try id }
+    enum Enable: CommandedAct {
+        struct Input: ActArguments {
+            @OptionGroup var reason: StatedReason
+            @Option(help: "An address for an account that has no way to sign in left.") var email: EmailAddress?
 
-        /// The parsed id.
-        var id: AccountID {
-            get throws {
-                guard let id = AccountID(accountID) else {
-                    throw ValidationError("an account's id is a UUID in lower case")
-                }
-                return id
-            }
+            var input: ActInput { ActInput(reason: reason.text, email: email) }
         }
+        static let act = Act.enableAccount
+    }
 
-        var isMissing: CommandFailure { CommandFailure("There is no account \(accountID).") }
+    enum SignOut: CommandedAct {
+        typealias Input = StatedReason
+        static let act = Act.signOutAccount
+    }
+
+    enum Delete: CommandedAct {
+        typealias Input = OptionalReason
+        static let act = Act.deleteAccount
+    }
+
+    enum ReplaceEmail: CommandedAct {
+        struct Input: ActArguments {
+            @OptionGroup var reason: StatedReason
+            @Option(help: "The address that takes the place of the account's.") var email: EmailAddress
+
+            var input: ActInput { ActInput(reason: reason.text, email: email) }
+        }
+        static let act = Act.replaceEmail
+
+        /// The address, and when it takes effect.
+        static func line(of record: any AdminRecord) -> String {
+            (record as? EmailReplacement).map { "\($0.email.text) \($0.dueAt.rfc3339)" } ?? record.line
+        }
+    }
+
+    enum CancelReplaceEmail: CommandedAct {
+        typealias Input = OptionalReason
+        static let act = Act.cancelEmailReplacement
+    }
+
+    enum Exported: CommandedAct {
+        typealias Input = NoInput
+        static let act = Act.exportAccount
     }
 
     struct Export: AsyncParsableCommand {
@@ -37,14 +71,14 @@ struct AccountCommand: AsyncParsableCommand {
                 """)
 
         @OptionGroup var options: ConfigurationOptions
-        @OptionGroup var subject: Subject
+        @OptionGroup var target: ActTarget<Exported>
 
         func run() async throws {
-            let id = try subject.id
-            try await withDatabase(options) { database in
-                let export = try await PersonalDataExport(
-                    of: id, from: PersonalData(database: database), by: SystemClock().call(by: .commandLine))
-                guard let export else { throw subject.isMissing }
+            try await withAdministration(options) { administration, administrator in
+                let export = try await Exported.act.onCommandLine(target.text) {
+                    () async throws(AdministrationFailure) in
+                    try await administration.export(try await administration.accountID(target.text), by: administrator)
+                }
                 try await export.write { part in
                     try FileHandle.standardOutput.write(contentsOf: Data(part))
                 }
@@ -52,84 +86,18 @@ struct AccountCommand: AsyncParsableCommand {
             try FileHandle.standardOutput.write(contentsOf: Data("\n".utf8))
         }
     }
+}
 
-    struct ReplaceEmail: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Gives an account another address, for a person who has lost the mailbox or the Apple ID.",
-            discussion: """
-                Notifies every mailbox of the account, and prints the address and when it takes effect: in 24 hours, by \
-                the running service, unless somebody in a session of the account stops it. Then all sessions end, the \
-                password goes, and the person enters by a code that is mailed to the new address. Asking again begins \
-                another day. Needs mail to be configured.
-                """)
+struct SessionCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "session", abstract: "Acts on people's sessions.", subcommands: [ActCommand<End>.self])
 
-        @OptionGroup var options: ConfigurationOptions
-        @OptionGroup var subject: Subject
-        @OptionGroup var reason: StatedReason
-        @Option(help: "The address that takes the place of the account's.") var email: String
-
-        func validate() throws {
-            guard EmailAddress(email) != nil else { throw ValidationError("--email is no email address") }
-        }
-
-        func run() async throws {
-            guard let address = EmailAddress(email) else { return }
-            let id = try subject.id
-            guard let language = try options.sources().load(NoticeLanguage.init).tag else {
-                throw CommandFailure(
-                    """
-                    No mail is configured (mail.smtpUrl, mail.from): nobody could be notified, and nobody could enter by \
-                    a mailed code.
-                    """)
-            }
-            let origin = ChangeOrigin(actor: .operator, requestID: nil, mailLanguage: language)
-            do {
-                let replacement = try await withDatabase(options) { database in
-                    try await EmailReplacementStore(database: database).request(
-                        address, for: id, reason: reason.text, by: SystemClock().call(by: origin))
-                }
-                print("\(replacement.email.text) \(replacement.dueAt.rfc3339)")
-            } catch Refusal.accountNotFound {
-                throw subject.isMissing
-            } catch Refusal.accountDisabled {
-                throw CommandFailure("The account is disabled: enable it first.")
-            } catch Refusal.emailUnchanged {
-                throw CommandFailure("The account has this address already.")
-            } catch Refusal.emailTaken {
-                throw CommandFailure("The address belongs to another account.")
-            }
-        }
-    }
-
-    struct CancelReplaceEmail: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Stops the replacement of an account's address that is not in effect yet.")
-
-        @OptionGroup var options: ConfigurationOptions
-        @OptionGroup var subject: Subject
-        @OptionGroup var reason: StatedReason
-
-        func run() async throws {
-            let id = try subject.id
-            do {
-                try await withDatabase(options) { database in
-                    try await EmailReplacementStore(database: database).cancel(
-                        of: id, reason: reason.text, by: SystemClock().call(by: .commandLine))
-                }
-            } catch Refusal.accountNotFound {
-                throw subject.isMissing
-            }
-        }
+    enum End: CommandedAct {
+        typealias Input = OptionalReason
+        static let act = Act.endSession
     }
 }
 
-/// The language of notices to people who have made no request: the default one of the configured mail.
-private struct NoticeLanguage: Sendable {
-    /// `nil` when no mail is sent.
-    let tag: String?
-
-    init?(from reader: inout ConfigurationReader) {
-        let server = ServerConfiguration(from: &reader)
-        tag = MailConfiguration(from: &reader, server: server)?.templates.languages.first
-    }
+extension EmailAddress: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
 }

@@ -1,13 +1,11 @@
 import Accounts
+import Administration
 import ArgumentParser
-import JSON
-import SignIn
-import Storage
 
 struct AdminKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin-key", abstract: "Makes, lists and revokes the keys of administrators.",
-        subcommands: [Create.self, List.self, Revoke.self])
+        subcommands: [Create.self, List.self, ActCommand<Revoke>.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -41,11 +39,8 @@ struct AdminKeyCommand: AsyncParsableCommand {
 
         func run() async throws {
             let scopes = try parsedScopes
-            let secret = try AdminSecret()
-            let call = SystemClock().call(by: .commandLine)
-            let key = AdminKey(id: AdminKeyID(now: call.now), name: name, scopes: scopes, createdAt: call.now)
-            try await withDatabase(options, asOwner: true) { database in
-                try await AdminKeyStore(database: database).insert(key, hash: secret.hash, by: call)
+            let secret = try await withAdministration(options, asOwner: true) { administration, administrator in
+                try await administration.createKey(named: name, scopes: scopes, by: administrator)
             }
             print(secret.text)
         }
@@ -57,40 +52,14 @@ struct AdminKeyCommand: AsyncParsableCommand {
         @OptionGroup var options: ConfigurationOptions
 
         func run() async throws {
-            let keys = try await withDatabase(options) { try await AdminKeyStore(database: $0).list() }
+            let keys = try await withAdministration(options) { administration, _ in try await administration.adminKeys()
+            }
             for key in keys { print(key.line) }
         }
     }
 
-    struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Revokes a key; from then on it opens nothing.")
-
-        @OptionGroup var options: ConfigurationOptions
-        @Argument(help: "The key's id, as the list has it.") var id: String
-
-        func validate() throws {
-            guard AdminKeyID(id) != nil else { throw ValidationError("a key's id is a UUID in lower case") }
-        }
-
-        func run() async throws {
-            guard let keyID = AdminKeyID(id) else { return }
-            let isRevoked = try await withDatabase(options) { database in
-                try await AdminKeyStore(database: database).revoke(keyID, by: SystemClock().call(by: .commandLine))
-            }
-            guard isRevoked else { throw CommandFailure("There is no key \(id).") }
-        }
-    }
-}
-
-extension AdminKey {
-    fileprivate var line: String {
-        JSONWriter.text { writer in
-            writer.member("keyId", "\(id)")
-            writer.member("name", name)
-            writer.member("scopes", scopes.map(\.rawValue).sorted())
-            writer.member("createdAt", createdAt.rfc3339)
-            writer.member("lastUsedAt", lastUsedAt?.rfc3339)
-            writer.member("revokedAt", revokedAt?.rfc3339)
-        }
+    enum Revoke: CommandedAct {
+        typealias Input = NoInput
+        static let act = Act.revokeKey
     }
 }

@@ -1,31 +1,12 @@
 import Accounts
+import Administration
 import ArgumentParser
 import JSON
-import Storage
 
 struct IdentityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identity", abstract: "Acts on people's provider identities.",
-        subcommands: [List.self, Revoke.self, Unblock.self])
-
-    /// What every command about an identity needs.
-    struct Subject: ParsableArguments {
-        @Argument(help: "The identity's id.") var identityID: String
-
-        func validate() throws { _ = try id }
-
-        /// The parsed id.
-        var id: IdentityID {
-            get throws {
-                guard let id = IdentityID(identityID) else {
-                    throw ValidationError("an identity's id is a UUID in lower case")
-                }
-                return id
-            }
-        }
-
-        var isMissing: CommandFailure { CommandFailure("There is no identity \(identityID).") }
-    }
+        subcommands: [List.self, ActCommand<Revoke>.self, ActCommand<Unblock>.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -45,12 +26,11 @@ struct IdentityCommand: AsyncParsableCommand {
 
         func run() async throws {
             // Blocks have no index: among many millions of identities finding them takes longer than a request may.
-            let isEmpty = try await withDatabase(options, statementTimeout: nil) { database in
-                let identities = BlockedIdentities(database: database)
+            let isEmpty = try await withAdministration(options, statementTimeout: nil) { administration, _ in
                 var output = StandardOutput()
                 var last: BlockedIdentity?
                 repeat {
-                    let page = try await identities.page(after: last)
+                    let page = try await administration.blockedIdentities(after: last)
                     for identity in page {
                         try output.append(Array(((json ? identity.json : identity.line) + "\n").utf8))
                     }
@@ -64,58 +44,26 @@ struct IdentityCommand: AsyncParsableCommand {
         }
     }
 
-    struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Ends an identity's authorization at its provider, and the sessions that it opened.",
-            discussion: """
-                Puts the revocation into the outbox, which the running service processes within a second, and prints \
-                its id and status. The identity is unlinked, unless it is the last way into its account: then it is kept \
-                and marked, and a later sign-in with it makes it active again.
-                """)
+    enum Revoke: CommandedAct {
+        struct Input: ActArguments {
+            @OptionGroup var reason: StatedReason
+            @Flag(help: "Keep the identity linked in any case.") var keep = false
 
-        @OptionGroup var options: ConfigurationOptions
-        @OptionGroup var subject: Subject
-        @OptionGroup var reason: StatedReason
-        @Flag(help: "Keep the identity linked in any case.") var keep = false
+            var input: ActInput { ActInput(reason: reason.text, keepsIdentity: keep) }
+        }
+        static let act = Act.revokeIdentity
 
-        func run() async throws {
-            let id = try subject.id
-            let event = AuditEvent(.revocationRequested, by: .operator, reason: reason.text)
-            do {
-                let (revocation, isUnlinked) = try await withDatabase(options) { database in
-                    try await AccountStore(database: database).revoke(
-                        id, unlinking: !keep, recording: event, by: SystemClock().call(by: .commandLine))
-                }
-                print("\(revocation.id) \(revocation.status.rawValue) \(isUnlinked ? "unlinked" : "kept")")
-            } catch Refusal.identityNotFound {
-                throw subject.isMissing
-            }
+        /// The revocation's id and status, and what became of the identity.
+        static func line(of record: any AdminRecord) -> String {
+            guard let revoked = record as? RevokedIdentity else { return record.line }
+            let revocation = revoked.revocation
+            return "\(revocation.id) \(revocation.status.rawValue) \(revoked.isUnlinked ? "unlinked" : "kept")"
         }
     }
 
-    struct Unblock: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Lets an identity sign in again whose account its provider has disabled.",
-            discussion: """
-                The provider blocked it by an event, and a later event may block it again. An identity that is not \
-                blocked stays as it is.
-                """)
-
-        @OptionGroup var options: ConfigurationOptions
-        @OptionGroup var subject: Subject
-        @OptionGroup var reason: StatedReason
-
-        func run() async throws {
-            let id = try subject.id
-            do {
-                try await withDatabase(options) { database in
-                    try await AccountStore(database: database).unblock(
-                        id, reason: reason.text, by: SystemClock().call(by: .commandLine))
-                }
-            } catch Refusal.identityNotFound {
-                throw subject.isMissing
-            }
-        }
+    enum Unblock: CommandedAct {
+        typealias Input = StatedReason
+        static let act = Act.unblockIdentity
     }
 }
 
@@ -149,5 +97,14 @@ struct CommandFailure: Error, CustomStringConvertible {
 
     init(_ description: String) {
         self.description = description
+    }
+
+    init(_ failure: AdministrationFailure) {
+        switch failure {
+        case .storageUnavailable(let detail):
+            self.init("The database failed (\(detail)): run the command again.")
+        case .overloaded: self.init("Too much is under way: run the command again.")
+        default: self.init(failure.sentence ?? "\(failure)")
+        }
     }
 }

@@ -1,16 +1,17 @@
 import Accounts
+import Administration
 import ArgumentParser
-import HTTPAPI
 import JSON
 import OAuthServer
-import SignIn
-import Storage
 
 /// `countersign oauth-client`: the clients of the OAuth server.
 struct OAuthClientCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "oauth-client", abstract: "Makes, lists and changes the clients of the OAuth server.",
-        subcommands: [Create.self, List.self, Show.self, RotateSecret.self, Disable.self, Enable.self])
+        subcommands: [
+            Create.self, List.self, Show.self, RotateSecret.self, ActCommand<Disable>.self,
+            ActCommand<Enable>.self,
+        ])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -79,8 +80,8 @@ struct OAuthClientCommand: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try settings
-            let created = try await withOAuthAdministration(options) { administration in
-                try await administration.create(settings, by: SystemClock().call(by: .commandLine))
+            let created = try await withOAuthAdministration(options) { administration, call in
+                try await administration.create(settings, by: call)
             }
             print(created.line)
         }
@@ -92,12 +93,12 @@ struct OAuthClientCommand: AsyncParsableCommand {
         @OptionGroup var options: ConfigurationOptions
 
         func run() async throws {
-            let lines = try await withOAuthAdministration(options) { administration in
+            let lines = try await withOAuthAdministration(options) { administration, _ in
                 var lines: [String] = []
                 var cursor: OAuthClientID?
                 repeat {
                     let page = try await administration.list(after: cursor, limit: 200)
-                    lines += page.items.map(administration.line)
+                    lines += page.items.map(\.line)
                     cursor = page.next
                 } while cursor != nil
                 return lines
@@ -113,7 +114,10 @@ struct OAuthClientCommand: AsyncParsableCommand {
         @Argument(help: "Its clientId.", transform: clientID) var id: OAuthClientID
 
         func run() async throws {
-            print(try await withOAuthAdministration(options) { $0.line(of: try await $0.client(id)) })
+            let client = try await withOAuthAdministration(options) { administration, _ in
+                try await administration.client(id)
+            }
+            print(client.line)
         }
     }
 
@@ -128,39 +132,21 @@ struct OAuthClientCommand: AsyncParsableCommand {
         var keepOld: Int64 = 0
 
         func run() async throws {
-            let rotated = try await withOAuthAdministration(options) { administration in
-                try await administration.rotateSecret(
-                    of: id, keepOldSeconds: keepOld, by: SystemClock().call(by: .commandLine))
+            let rotated = try await withOAuthAdministration(options) { administration, call in
+                try await administration.rotateSecret(of: id, keepOldSeconds: keepOld, by: call)
             }
             print(rotated.line)
         }
     }
 
-    struct Disable: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Disables a client at once: nothing that it has opens anything. Its grants are kept.")
-
-        @OptionGroup var options: ConfigurationOptions
-        @Argument(help: "Its clientId.", transform: clientID) var id: OAuthClientID
-
-        func run() async throws {
-            try await withOAuthAdministration(options) { administration in
-                try await administration.setStatus(of: id, to: .disabled, by: SystemClock().call(by: .commandLine))
-            }
-        }
+    enum Disable: CommandedAct {
+        typealias Input = NoInput
+        static let act = Act.disableClient
     }
 
-    struct Enable: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Enables a client again.")
-
-        @OptionGroup var options: ConfigurationOptions
-        @Argument(help: "Its clientId.", transform: clientID) var id: OAuthClientID
-
-        func run() async throws {
-            try await withOAuthAdministration(options) { administration in
-                try await administration.setStatus(of: id, to: .active, by: SystemClock().call(by: .commandLine))
-            }
-        }
+    enum Enable: CommandedAct {
+        typealias Input = NoInput
+        static let act = Act.enableClient
     }
 }
 
@@ -170,15 +156,13 @@ struct OAuthClientCommand: AsyncParsableCommand {
 }
 
 private func withOAuthAdministration<Value: Sendable>(
-    _ options: ConfigurationOptions, _ body: (OAuthAdministration) async throws -> Value
+    _ options: ConfigurationOptions, _ body: (OAuthAdministration, Call) async throws -> Value
 ) async throws -> Value {
     let scopes = try options.sources().load { OAuthScopes(from: &$0) }
-    return try await withDatabase(options) { database in
-        let administration = OAuthAdministration(
-            clients: OAuthClientStore(database: database), grants: OAuthGrantStore(database: database),
-            accounts: AccountStore(database: database), scopes: { scopes })
+    return try await withAdministration(options, scopes: scopes) { administration, administrator in
+        guard let oauth = administration.oauth else { throw CommandFailure("There is no OAuth server.") }
         do {
-            return try await body(administration)
+            return try await body(oauth, administrator.call)
         } catch AdministrationFailure.notFound {
             throw CommandFailure("There is no such client.")
         }
@@ -202,16 +186,8 @@ enum CommandDuration {
 extension OAuthAdministration.CreatedClient {
     fileprivate var line: String {
         JSONWriter.text { writer in
-            writer.member("clientId", client.id.text)
+            writer.member("clientId", record.client.id.text)
             writer.member("clientSecret", secret)
-        }
-    }
-}
-
-extension OAuthAdministration {
-    fileprivate func line(of client: OAuthClient) -> String {
-        JSONWriter.text { writer in
-            writer.members(of: client, scopes: scopes(of: client))
         }
     }
 }

@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import Curl
 import HTTPAPI
 import HTTPServer
@@ -93,16 +94,16 @@ enum Composition {
                 return metrics.page()
             }
             let administration = Administration(
-                database: storage, refusals: resources.refusals,
-                exports: resources.exports, clock: clock,
+                database: storage.pool,
+                oauth: configuration.reloadable.oauth.map { oauth in
+                    OAuthAdministration(
+                        database: storage.pool, scopes: { useCases.value.oauth?.configuration.scopes ?? oauth.scopes })
+                },
+                refusals: resources.refusals, exports: resources.exports, clock: clock,
                 mailLanguages: configuration.mail?.templates.languages ?? [])
-            let oauthAdministration = configuration.reloadable.oauth.map { oauth in
-                OAuthAdministration(
-                    database: storage, scopes: { useCases.value.oauth?.configuration.scopes ?? oauth.scopes }
-                )
-            }
             let console = ConsoleAPI(
-                administration: administration, oauth: oauthAdministration,
+                administration: administration, inspection: ServiceInspection(database: storage, clock: clock),
+                sessions: ConsoleSessions(administration: administration, keyRing: configuration.keyRing),
                 environment: ConsoleEnvironment(
                     version: ProgramVersion.number, commit: ProgramVersion.commit, startedAt: clock.now(),
                     history: resources.metrics.history, health: health,
@@ -110,8 +111,7 @@ enum Composition {
                 host: ConsoleHost(address: configuration.admin.host, publicHost: configuration.admin.publicHost))
             let listeners = Listeners(
                 addresses, routes: publicRoutes.routes,
-                administration: AdminAPI(administration: administration, oauth: oauthAdministration).routes
-                    + console.routes,
+                administration: AdminAPI(administration: administration).routes + console.routes,
                 health: health, metrics: page, logger: logger)
             let mailWorker = MailWorker(
                 configuration.mail, store: storage.mails, keyRing: configuration.keyRing, clock: clock, logger: logger)

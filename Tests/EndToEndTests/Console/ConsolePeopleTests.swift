@@ -87,7 +87,11 @@ import Testing
         ] {
             #expect(page.html.text.contains(text), "\(text)")
         }
-        #expect(page.buttons == ["Sign out", "Disable", "Sign out everywhere", "Export", "Delete", "Unlink", "Revoke"])
+        #expect(
+            page.buttons == [
+                "Sign out", "Disable", "Sign out everywhere", "Replace address", "Export", "Delete", "Unlink", "Revoke",
+                "End session",
+            ])
 
         // Each asks first, names the account, and can be left.
         for label in ["Disable", "Sign out everywhere", "Delete"] {
@@ -211,7 +215,10 @@ import Testing
         let other = try await ConsoleVisit.signedIn(to: world)
         let path = String(done.url.dropFirst(visit.origin.count))
         #expect(try await other.open(path).notice == nil)
-        for forged in ["disable", "enable", "delete.x", path.replacing("done=disable", with: "done=enable")] {
+        for forged in [
+            "account-disable", "account-enable", "account-delete.x",
+            path.replacing("done=account-disable", with: "done=account-enable"),
+        ] {
             let target = forged.hasPrefix("/") ? forged : "/console/accounts/\(id)?done=\(forged)"
             #expect(try await visit.open(target).notice == nil, "\(forged)")
         }
@@ -347,7 +354,7 @@ import Testing
         "/console/accounts/x", "/console/accounts/x/disable", "/console/identities/x/revoke",
         "/console/identities/01a1fc41-9b43-7a01-afff-a0f49219c796/unlink",
         "/console/revocations/01a1fc41-9b43-7a01-afff-a0f49219c796/retry", "/console/provider-events/x/replay",
-        "/console/admin-keys/01a1fc41-9b43-7a01-afff-a0f49219c796/revoke-key",
+        "/console/admin-keys/01a1fc41-9b43-7a01-afff-a0f49219c796/revoke",
     ])
     func `what doesn't exist is not found`(path: String) async throws {
         let visit = try await ConsoleVisit.signedIn(to: try World.shared)

@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import Foundation
 import JSON
 import OpenSSL
@@ -210,7 +211,7 @@ import Testing
             let underWay = ConcurrencyLimit(2)
             let accounts = try fixture.service(exports: underWay).accounts
             let administration = Administration(
-                database: fixture.storage, exports: underWay, clock: fixture.clock,
+                database: fixture.storage.pool, exports: underWay, clock: fixture.clock,
                 mailLanguages: [])
             let administrator = try await fixture.administered().administrator
             let signedIn = try await fixture.register("kim@example.com")

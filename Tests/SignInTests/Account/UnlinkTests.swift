@@ -192,7 +192,8 @@ import Testing
 
             try await fixture.revokeDue()
             #expect(try await fixture.authorization(account.identity) == "revoked")
-            #expect(try await fixture.storage.revocations.revocation(revocation.id)?.status == .done)
+            let records = RevocationRecords(database: fixture.storage.pool)
+            #expect(try await records.revocation(revocation.id)?.status == .done)
             #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
 
             let without = try await fixture.session(try await fixture.consent(.apple), .token)
@@ -237,7 +238,7 @@ import Testing
             #expect(revocation.status == .done)
             #expect(revocation.lastError == Revocation.noGrant)
             #expect(try await fixture.authorization(account.identity) == "revoked")
-            #expect(try await fixture.storage.revocations.revocation(revocation.id) == revocation)
+            #expect(try await RevocationRecords(database: fixture.storage.pool).revocation(revocation.id) == revocation)
         }
     }
 

@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import Postgres
 import SignIn
 import Storage
@@ -95,7 +96,8 @@ import Testing
             let (apple, google) = try await Self.both(in: fixture)
             let id = try Self.id(google)
             let revocation = try await admin.administration.revoke(
-                id, unlinking: unlinking, reason: "case 4", by: admin.administrator)
+                id, unlinking: unlinking, reason: "case 4", by: admin.administrator
+            ).revocation
             #expect(revocation.status == .pending)
             #expect(revocation.identityID == id)
             try await expectFailure("invalidSession") { try await fixture.opened(google) }
@@ -119,7 +121,8 @@ import Testing
             let id = try Self.id(only)
             fixture.clock.advance(by: 5)
             let revocation = try await admin.administration.revoke(
-                id, unlinking: true, reason: "stolen", by: admin.administrator)
+                id, unlinking: true, reason: "stolen", by: admin.administrator
+            ).revocation
             // No code was ever exchanged.
             #expect(revocation.status == .done)
             #expect(revocation.lastError == "no_grant")
@@ -139,7 +142,8 @@ import Testing
             let admin = try await fixture.administered()
             let (_, google) = try await Self.both(in: fixture)
             let revocation = try await admin.administration.revoke(
-                try Self.id(google), unlinking: true, reason: "case 4", by: admin.administrator)
+                try Self.id(google), unlinking: true, reason: "case 4", by: admin.administrator
+            ).revocation
             _ = try await fixture.database.execute(
                 """
                 UPDATE outbox
@@ -176,7 +180,8 @@ import Testing
             let id = try Self.id(try await fixture.account(.apple))
             func revoke() async throws -> Revocation {
                 try await admin.administration.revoke(
-                    id, unlinking: false, reason: "case 6", by: admin.administrator)
+                    id, unlinking: false, reason: "case 6", by: admin.administrator
+                ).revocation
             }
             func retry(_ revocation: Revocation) async throws -> Revocation {
                 try await admin.administration.retry(revocation.id, reason: nil, by: admin.administrator)

@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import Postgres
 import SignIn
 import Storage

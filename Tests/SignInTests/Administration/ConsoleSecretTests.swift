@@ -4,6 +4,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
+@testable import Administration
 @testable import SignIn
 
 /// The value of the console's cookie under the key ring.

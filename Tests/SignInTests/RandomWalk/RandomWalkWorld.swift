@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import KeyRing
 import Logging
 import OAuthServer
@@ -108,11 +109,11 @@ struct WalkWorld: Sendable {
             database: storage, google: nil, clients: OAuthClients(store: storage.oauthClients),
             metrics: OAuthMetrics(), logger: logger)
         oauthClient = try await OAuthAdministration(
-            database: storage, scopes: { OAuthScopes([.profile, .email]) }
+            database: storage.pool, scopes: { OAuthScopes([.profile, .email]) }
         ).create(
             .init(name: "Lamps", redirectURIs: WalkClient.redirectURIs),
             by: clock.call(by: .commandLine))
-        administration = Administration(database: storage, clock: clock, mailLanguages: ["en"])
+        administration = Administration(database: storage.pool, clock: clock, mailLanguages: ["en"])
         adminSecret = try await AdministrationFixture.makeKey(
             Set(AdminKey.Scope.allCases), in: storage, at: clock.now()
         ).secret

@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import OAuthServer
 import SignIn
 import TestSupport
@@ -80,14 +81,14 @@ extension RandomWalker {
         guard
             case .tokens(let tokens) = try await world.oauth.token(
                 TokenRequest(["grant_type": "authorization_code", "code": code, "redirect_uri": uri]),
-                of: world.oauthClient.client, by: call), let refreshToken = tokens.refreshToken
+                of: world.oauthClient.record.client, by: call), let refreshToken = tokens.refreshToken
         else { throw Unanswered() }
         world.memory.remember(clientToken: refreshToken)
     }
 
     private func codeOfFlip(_ session: WalkSession) async throws -> String {
         let request = OAuthServer.FlipRequest(
-            clientID: world.oauthClient.client.id.text, redirectURI: WalkClient.flipURI, scope: "profile",
+            clientID: world.oauthClient.record.client.id.text, redirectURI: WalkClient.flipURI, scope: "profile",
             isConsented: true)
         return try await world.oauth.flip(request, accessToken: session.bearer, by: call).code
     }
@@ -96,7 +97,7 @@ extension RandomWalker {
         let session = try await liveSession()
         let browser = try BrowserSecret.fresh()
         let parameters = [
-            "client_id": world.oauthClient.client.id.text, "redirect_uri": WalkClient.webURI, "state": "s",
+            "client_id": world.oauthClient.record.client.id.text, "redirect_uri": WalkClient.webURI, "state": "s",
             "response_type": "code", "scope": "profile",
         ]
         let query = OAuthQuery { parameters[$0].map { [$0] } ?? [] }
@@ -116,7 +117,8 @@ extension RandomWalker {
         let token = try one(of: world.memory.read(\.clientTokens))
         do {
             _ = try await world.oauth.token(
-                TokenRequest(["grant_type": "refresh_token", "refresh_token": token]), of: world.oauthClient.client,
+                TokenRequest(["grant_type": "refresh_token", "refresh_token": token]),
+                of: world.oauthClient.record.client,
                 by: call)
         } catch OAuthFailure.invalidGrant {
             world.memory.forget(clientToken: token)

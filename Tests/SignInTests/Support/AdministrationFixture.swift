@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import KeyRing
 import Postgres
 import Storage
@@ -20,13 +21,14 @@ struct AdministrationFixture: Sendable {
     var administrator: Administrator {
         let (origin, caller) = (authenticated.call.origin, authenticated.call.caller)
         return Administrator(
-            key: authenticated.key, call: Call(now: clock.now(), origin: origin, caller: caller))
+            name: authenticated.name, scopes: authenticated.scopes,
+            call: Call(now: clock.now(), origin: origin, caller: caller))
     }
 
     init(storage: ServiceDatabase, keyRing: KeyRing, clock: ManualClock, mailLanguages: [String]) async throws {
         self.storage = storage
         self.clock = clock
-        administration = Administration(database: storage, clock: clock, mailLanguages: mailLanguages)
+        administration = Administration(database: storage.pool, clock: clock, mailLanguages: mailLanguages)
         let secret = try await Self.makeKey(Set(AdminKey.Scope.allCases), in: storage, at: clock.now()).secret
         authenticated = try await administration.administrator(
             presenting: Array(secret.text.utf8), for: .read, by: administration.calls.begin(by: Self.client))

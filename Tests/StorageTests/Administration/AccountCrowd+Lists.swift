@@ -113,7 +113,7 @@ extension AccountCrowd {
                             limit: Self.page)),
                     ListQuery(
                         name: "revocations: \(status ?? "all")\(name)",
-                        statement: RevocationStore.statement(
+                        statement: RevocationRecords.statement(
                             status: status.flatMap(Revocation.Status.init), before: position.map(id),
                             limit: Self.page)),
                 ]

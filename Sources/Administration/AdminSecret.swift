@@ -1,4 +1,5 @@
 package import OpenSSL
+import SignIn
 
 /// A key of an administrator, as it is shown once: `csa_` and 256 random bits in base64url.
 package struct AdminSecret: Sendable {

@@ -1,30 +1,36 @@
 package import Accounts
+package import KeyRing
 import Storage
 
 /// The sessions of administrators at the console: a cookie that stands for a key. The key is looked at on each use, so
 /// that its revocation ends them at once, in every process.
 package struct ConsoleSessions: Sendable {
     private let administration: Administration
+    private let secrets: ConsoleSecrets
+    private let store: ConsoleSessionStore
 
-    package init(administration: Administration) {
+    package init(administration: Administration, keyRing: KeyRing) {
         self.administration = administration
+        secrets = ConsoleSecrets(keyRing: keyRing)
+        store = ConsoleSessionStore(database: administration.database)
     }
 
     /// - Parameter presented: the key as it was typed.
     package func open(
         presenting presented: String, by call: Call
     ) async throws(AdministrationFailure) -> ConsoleSecret {
-        let administrator = try await administration.administrator(presenting: Array(presented.utf8), by: call)
+        let key = try await administration.key(presenting: Array(presented.utf8), by: call)
+        let administrator = administration.administrator(with: key, by: call)
         let (secret, hash): (ConsoleSecret, [UInt8])
         do {
-            (secret, hash) = try administration.consoleSecrets.fresh(for: administrator.key.id)
+            (secret, hash) = try secrets.fresh(for: key.id)
         } catch {
             throw .fault(operation: "console session")
         }
-        let event = AuditEvent(.consoleOpened, from: administrator.call.origin, reason: "\(administrator.key.id)")
-        let isOpen = try await administration.stored {
-            try await administration.database.consoleSessions.open(
-                hash, for: administrator.key.id, recording: event, by: administrator.call)
+        let event = AuditEvent(.consoleOpened, from: administrator.call.origin, reason: "\(key.id)")
+        let isOpen = try await stored {
+            try await store.open(
+                hash, for: key.id, recording: event, by: administrator.call)
         }
         guard isOpen else { throw .unknownKey }
         return secret
@@ -35,15 +41,15 @@ package struct ConsoleSessions: Sendable {
     package func administrator(
         of secret: ConsoleSecret?, isActivity: Bool, by call: Call
     ) async throws(AdministrationFailure) -> Administrator? {
-        guard let (hash, keyID) = secret.flatMap(administration.consoleSecrets.read) else { return nil }
-        let key = try await administration.stored {
-            try await administration.database.consoleSessions.use(hash, of: keyID, isActivity: isActivity)
+        guard let (hash, keyID) = secret.flatMap(secrets.read) else { return nil }
+        let key = try await stored {
+            try await store.use(hash, of: keyID, isActivity: isActivity)
         }
         return key.map { administration.administrator(with: $0, by: call) }
     }
 
     package func end(_ secret: ConsoleSecret?) async throws(AdministrationFailure) {
-        guard let (hash, _) = secret.flatMap(administration.consoleSecrets.read) else { return }
-        try await administration.stored { try await administration.database.consoleSessions.end(hash) }
+        guard let (hash, _) = secret.flatMap(secrets.read) else { return }
+        try await stored { try await store.end(hash) }
     }
 }

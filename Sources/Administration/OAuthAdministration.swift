@@ -1,7 +1,8 @@
 package import Accounts
+import OAuthServer
+package import Postgres
 import Primitives
-package import SignIn
-package import Storage
+import Storage
 
 /// The use cases of those who run the OAuth server: its clients, and what is linked to accounts.
 package struct OAuthAdministration: Sendable {
@@ -11,27 +12,21 @@ package struct OAuthAdministration: Sendable {
     /// Those that are configured at the moment.
     private let configuredScopes: @Sendable () -> OAuthScopes
 
-    package init(
-        clients: OAuthClientStore, grants: OAuthGrantStore, accounts: AccountStore,
-        scopes: @escaping @Sendable () -> OAuthScopes
-    ) {
-        self.clients = clients
-        self.grants = grants
-        self.accounts = accounts
+    package init(database: Database, scopes: @escaping @Sendable () -> OAuthScopes) {
+        clients = OAuthClientStore(database: database)
+        grants = OAuthGrantStore(database: database)
+        accounts = AccountStore(database: database)
         configuredScopes = scopes
     }
 
-    package init(database: ServiceDatabase, scopes: @escaping @Sendable () -> OAuthScopes) {
-        self.init(
-            clients: database.oauthClients, grants: database.oauthGrants, accounts: database.accounts, scopes: scopes)
+    /// With all that it may have, whether it names its scopes or not.
+    private func record(of client: OAuthClient) -> OAuthClientRecord {
+        OAuthClientRecord(client: client, scopes: client.allowedScopes(of: configuredScopes()))
     }
-
-    /// All that a client may have, whether it names them or not.
-    package func scopes(of client: OAuthClient) -> OAuthScopes { client.allowedScopes(of: configuredScopes()) }
 
     /// A client, and its secret, which is shown this once.
     package struct CreatedClient: Sendable {
-        package let client: OAuthClient
+        package let record: OAuthClientRecord
         package let secret: String
     }
 
@@ -72,30 +67,26 @@ package struct OAuthAdministration: Sendable {
             assertionAudiences: settings.assertionAudiences, requiresPKCE: settings.requiresPKCE,
             rotatesRefresh: settings.rotatesRefresh, createsAccounts: settings.createsAccounts,
             introspects: settings.introspects, createdAt: call.now)
-        try await storedForAdministrator { try await clients.create(client, secretHash: secret.hash, by: call) }
-        return CreatedClient(client: client, secret: secret.text)
+        try await stored { try await clients.create(client, secretHash: secret.hash, by: call) }
+        return CreatedClient(record: record(of: client), secret: secret.text)
     }
 
     package func list(
         after cursor: OAuthClientID?, limit: Int
-    ) async throws(AdministrationFailure) -> Page<OAuthClient, OAuthClientID> {
-        try await storedForAdministrator { try await clients.list(after: cursor, limit: limit) }
+    ) async throws(AdministrationFailure) -> Page<OAuthClientRecord, OAuthClientID> {
+        let page = try await stored { try await clients.list(after: cursor, limit: limit) }
+        return Page(items: page.items.map(record), next: page.next)
     }
 
-    package func client(_ id: OAuthClientID) async throws(AdministrationFailure) -> OAuthClient {
-        guard let found = try await storedForAdministrator({ try await clients.client(id) }) else { throw .notFound }
-        return found.client
+    package func client(_ id: OAuthClientID) async throws(AdministrationFailure) -> OAuthClientRecord {
+        record(of: try await found { try await clients.client(id) }.client)
     }
 
     /// - Parameter change: what becomes of the client.
     package func change(
         _ id: OAuthClientID, by call: Call, _ change: @Sendable (inout OAuthClient) -> Void
-    ) async throws(AdministrationFailure) -> OAuthClient {
-        let changed = try await storedForAdministrator {
-            try await clients.change(id, by: call, change)
-        }
-        guard let changed else { throw .notFound }
-        return changed
+    ) async throws(AdministrationFailure) -> OAuthClientRecord {
+        record(of: try await found { try await clients.change(id, by: call, change) })
     }
 
     /// - Parameter keepOldSeconds: for which the secret before counts beside the new one.
@@ -103,34 +94,34 @@ package struct OAuthAdministration: Sendable {
         of id: OAuthClientID, keepOldSeconds: Int64, by call: Call
     ) async throws(AdministrationFailure) -> CreatedClient {
         let secret = try self.secret()
-        let isChanged = try await storedForAdministrator {
+        let isChanged = try await stored {
             try await clients.rotateSecret(
                 of: id, to: secret.hash,
                 keepingOldUntil: keepOldSeconds > 0 ? call.now.advanced(bySeconds: keepOldSeconds) : nil,
                 by: call)
         }
         guard isChanged else { throw .notFound }
-        return CreatedClient(client: try await client(id), secret: secret.text)
+        return CreatedClient(record: try await client(id), secret: secret.text)
     }
 
     package func setStatus(
         of id: OAuthClientID, to status: OAuthClient.Status, by call: Call
     ) async throws(AdministrationFailure) {
-        let isChanged = try await storedForAdministrator {
+        let isChanged = try await stored {
             try await clients.setStatus(of: id, to: status, by: call)
         }
         guard isChanged else { throw .notFound }
     }
 
     package func linkedClients(of id: AccountID) async throws(AdministrationFailure) -> [LinkedClient] {
-        guard try await storedForAdministrator({ try await accounts.account(id) }) != nil else { throw .notFound }
-        return try await storedForAdministrator { try await grants.linkedClients(of: id) }
+        guard try await stored({ try await accounts.account(id) }) != nil else { throw .notFound }
+        return try await stored { try await grants.linkedClients(of: id) }
     }
 
     package func unlink(
         _ client: OAuthClientID, of id: AccountID, reason: String?, by call: Call
     ) async throws(AdministrationFailure) {
-        let isEnded = try await storedForAdministrator {
+        let isEnded = try await stored {
             try await grants.end(client, of: id, reason: reason, by: call)
         }
         guard isEnded else { throw .notFound }
@@ -142,15 +133,5 @@ package struct OAuthAdministration: Sendable {
         } catch {
             throw .fault(operation: "random")
         }
-    }
-}
-
-private func storedForAdministrator<Value: Sendable>(
-    _ operation: () async throws -> Value
-) async throws(AdministrationFailure) -> Value {
-    do {
-        return try await operation()
-    } catch {
-        throw AdministrationFailure(stored: error)
     }
 }

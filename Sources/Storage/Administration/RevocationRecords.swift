@@ -1,14 +1,22 @@
 package import Accounts
 package import Postgres
 
-extension RevocationStore {
+/// The revocations in `outbox`, as administrators see them and schedule them again.
+package struct RevocationRecords: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
     /// The newest first.
     package func list(
         status: Revocation.Status?, before cursor: RevocationID?, limit: Int
     ) async throws(PostgresError) -> Page<Revocation, RevocationID> {
         let revocations = try await Database.planningEachTime { () async throws(PostgresError) in
             try await database.query(
-                RevocationStore.statement(status: status, before: cursor, limit: limit), as: RevocationStore.revocation)
+                RevocationRecords.statement(status: status, before: cursor, limit: limit),
+                as: RevocationRecords.revocation)
         }
         return Page(revocations, limit: limit, cursor: \.id)
     }
@@ -37,10 +45,10 @@ extension RevocationStore {
                 SET status = 'pending', failures = 0, next_attempt_at = \(call.now), finished_at = NULL
                 WHERE message_id = \(id) AND kind = 'revocation' AND status <> 'done'
                     AND EXISTS (SELECT FROM provider_grants WHERE revocation_id = message_id)
-                RETURNING \(RevocationStore.columns)
-                """, as: RevocationStore.revocation)
+                RETURNING \(RevocationRecords.columns)
+                """, as: RevocationRecords.revocation)
             guard let revocation = retried.first else {
-                return try await RevocationStore.revocation(id, in: change)
+                return try await RevocationRecords.revocation(id, in: change)
             }
             var event = AuditEvent(
                 .revocationRetried, from: call.origin, identityID: revocation.identityID, provider: revocation.provider,
@@ -49,5 +57,34 @@ extension RevocationStore {
             try await change.record(event)
             return revocation
         }
+    }
+
+    package func revocation(_ id: RevocationID) async throws(PostgresError) -> Revocation? {
+        try await RevocationRecords.revocation(id, in: database)
+    }
+
+    static func revocation(
+        _ id: RevocationID, in session: some PostgresSession
+    ) async throws(PostgresError) -> Revocation? {
+        try await session.query(
+            """
+            SELECT \(columns)
+            FROM outbox
+            WHERE message_id = \(id) AND kind = 'revocation'
+            """, as: revocation
+        ).first
+    }
+
+    private static let columns: SQL =
+        "message_id, provider, identity_id, status, attempts, last_error, created_at, finished_at"
+
+    /// - Parameter row: of the `columns`.
+    private static func revocation(_ row: PostgresRow) throws(PostgresError) -> Revocation {
+        let (id, provider, identityID, status, attempts, error, createdAt, finishedAt) = try row.decode(
+            RevocationID.self, Provider.self, IdentityID?.self, Revocation.Status.self, Int32.self, String?.self,
+            Timestamp.self, Timestamp?.self)
+        return Revocation(
+            id: id, provider: provider, identityID: identityID, status: status, attempts: Int(attempts),
+            lastError: error, createdAt: createdAt, finishedAt: finishedAt)
     }
 }

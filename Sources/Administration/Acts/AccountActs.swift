@@ -1,0 +1,104 @@
+import Accounts
+
+extension Act {
+    static let accountActs = [
+        disableAccount, enableAccount, signOutAccount, replaceEmail, cancelEmailReplacement, exportAccount,
+        deleteAccount,
+    ]
+
+    package static let disableAccount = Act(
+        name: "disable", subject: .account, scope: .manage, reason: .required, label: "Disable",
+        consequence: "Nobody can sign in to the account, and all its sessions end. It can be enabled again.",
+        result: "The account is disabled."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        try await administration.disable(
+            try identifier(id), reason: input.statedReason, by: administrator)
+        return .done
+    }
+
+    package static let enableAccount = Act(
+        name: "enable", subject: .account, scope: .manage, reason: .required, fields: [.missingAddress],
+        isDangerous: false, label: "Enable",
+        consequence: "The person can sign in again. Sessions that have ended stay so.",
+        result: "The account is enabled."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        try await administration.enable(
+            try identifier(id), email: input.email, reason: input.statedReason, by: administrator)
+        return .done
+    }
+
+    package static let signOutAccount = Act(
+        name: "sign-out", subject: .account, scope: .manage, reason: .required, label: "Sign out everywhere",
+        consequence: """
+            All sessions of the account end, on every device. The person can sign in again, but not with what was issued \
+            before.
+            """,
+        result: "All its sessions have ended."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        try await administration.signOut(
+            try identifier(id), reason: input.statedReason, by: administrator)
+        return .done
+    }
+
+    package static let replaceEmail = Act(
+        name: "replace-email", subject: .account, scope: .manage, reason: .required, fields: [.address],
+        label: "Replace address",
+        consequence: """
+            For a person who has lost the mailbox or the Apple ID. Every mailbox of the account is notified, and the address \
+            takes effect in 24 hours unless somebody in a session of the account stops it. Then all sessions end, the \
+            password goes, and the person enters by a code that is mailed to the new address. Asking again begins another \
+            day.
+            """,
+        result: "The replacement is requested."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        guard let email = input.email else { throw .emailRequired }
+        return .record(
+            try await administration.replaceEmail(
+                of: try identifier(id), by: email, reason: input.statedReason, by: administrator))
+    }
+
+    package static let cancelEmailReplacement = Act(
+        name: "cancel-replace-email", subject: .account, scope: .manage, reason: .optional,
+        operation: .delete("/replace-email"), isDangerous: false, label: "Stop replacement",
+        consequence: "The account keeps the address that it has.", result: "The replacement is stopped."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        try await administration.cancelEmailReplacement(
+            of: try identifier(id), reason: input.reason, by: administrator)
+        return .done
+    }
+
+    package static let exportAccount = Act(
+        name: "export", subject: .account, scope: .manage, reason: .none, operation: nil, isDangerous: false,
+        label: "Export",
+        consequence: """
+            Everything that is stored about the person is downloaded as one JSON document, for the person who has asked \
+            for it. It holds no password, token or code.
+            """,
+        result: "The document was downloaded."
+    ) { administration, id, _, administrator throws(AdministrationFailure) in
+        .document(try await administration.export(try identifier(id), by: administrator))
+    }
+
+    package static let deleteAccount = Act(
+        name: "delete", subject: .account, scope: .manage, reason: .optional, operation: .delete(), label: "Delete",
+        consequence: """
+            The account and all that is known of the person is deleted, and the authorizations at Apple and Google are \
+            revoked. This can't be undone.
+            """,
+        result: "The account is deleted."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        try await administration.delete(
+            try identifier(id), reason: input.reason, by: administrator)
+        return .accepted
+    }
+
+    static let sessionActs = [endSession]
+
+    package static let endSession = Act(
+        name: "end", subject: .session, scope: .manage, reason: .optional, operation: .delete(), label: "End session",
+        consequence: "The person is signed out on this device.", result: "The session has ended."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        try await administration.endSession(try identifier(id), reason: input.reason, by: administrator)
+        return .done
+    }
+}

@@ -1,0 +1,152 @@
+package import Accounts
+import Primitives
+package import SignIn
+
+/// What an administrator may do to one thing. The admin API's operation, the console's button and question, and the
+/// operator's command come from this one value.
+package struct Act: Sendable {
+    /// The last word of its path, and of its command.
+    package let name: String
+    package let subject: Subject
+    /// The scope that its operation requires.
+    package let scope: AdminKey.Scope
+    package let reason: Reason
+    /// What it takes beside a reason.
+    package var fields: [Field] = []
+    /// Its operation of the admin API; `nil` where that has none.
+    package var operation: Operation? = .post
+    package var isDangerous = true
+    /// The words on its button.
+    package let label: String
+    /// What it will do, in a sentence or two.
+    package let consequence: String
+    /// What is said after it.
+    package let result: String
+    /// What is said instead, when there was nothing to do.
+    package var nothing = "Nothing had to be done."
+
+    /// Does it, and records it under the administrator's name.
+    package let perform:
+        @Sendable (Administration, _ id: String, ActInput, Administrator) async throws(AdministrationFailure) ->
+            ActResult
+
+    /// What it is done to. The raw value is the folder of its path.
+    package enum Subject: String, Sendable {
+        case account = "accounts"
+        case identity = "identities"
+        case session = "sessions"
+        case revocation = "revocations"
+        case providerEvent = "provider-events"
+        case oauthClient = "oauth-clients"
+        case adminKey = "admin-keys"
+
+        /// The parameter of the admin API's paths.
+        package var parameter: String {
+            switch self {
+            case .account: "accountId"
+            case .identity: "identityId"
+            case .session: "sessionId"
+            case .revocation: "revocationId"
+            case .providerEvent: "eventId"
+            case .oauthClient: "clientId"
+            case .adminKey: "keyId"
+            }
+        }
+
+        /// Whether a text has the form of an id of one.
+        package func isID(_ text: String) -> Bool {
+            self == .oauthClient ? OAuthClientID(text) != nil : Identifier<Act>(text) != nil
+        }
+
+        /// The word for one, in a sentence.
+        package var noun: String {
+            switch self {
+            case .account: "account"
+            case .identity: "identity"
+            case .session: "session"
+            case .revocation: "revocation"
+            case .providerEvent: "event"
+            case .oauthClient: "client"
+            case .adminKey: "key"
+            }
+        }
+    }
+
+    /// Whether the trail says why.
+    package enum Reason: Sendable {
+        case required
+        case optional
+        case none
+    }
+
+    package enum Field: Sendable {
+        /// The address that an account is given.
+        case address
+        /// The same, for an account that has no way to sign in left.
+        case missingAddress
+        /// Whether an identity stays linked.
+        case keep
+    }
+
+    package enum Operation: Sendable {
+        /// `POST` of the path and the name, with the reason in the body where one is required.
+        case post
+        /// `DELETE` of the path, and of what follows it.
+        case delete(String = "")
+    }
+
+    /// Those that administrators need: that of the act, and the one of the page that it is on.
+    package var scopes: Set<AdminKey.Scope> { subject == .adminKey ? [scope] : [.read, scope] }
+
+    /// Whether somebody must be notified, so that it needs mail to be configured.
+    package var needsMail: Bool { fields.contains(.address) }
+}
+
+/// What is said to an act.
+package struct ActInput: Sendable {
+    package var reason: String?
+    package var email: EmailAddress?
+    package var keepsIdentity: Bool
+
+    package init(reason: String? = nil, email: EmailAddress? = nil, keepsIdentity: Bool = false) {
+        self.reason = reason
+        self.email = email
+        self.keepsIdentity = keepsIdentity
+    }
+
+    /// The most bytes of a reason.
+    package static let longestReason = 1024
+
+    /// Whether a reason, which the trail keeps, is one line of 1 to 1,024 bytes.
+    package static func isReason(_ text: String) -> Bool {
+        1...longestReason ~= text.utf8.count && !text.utf8.contains(where: \.isASCIIControl)
+    }
+
+    /// The reason of an act that requires one, which its front has asked for.
+    var statedReason: String { reason ?? "" }
+}
+
+/// What has come of an act.
+package enum ActResult: Sendable {
+    case done
+    /// There was nothing to do, and nothing is recorded.
+    case nothing
+    /// Done, and workers do what it entails elsewhere.
+    case accepted
+    /// What it was about, as it is now.
+    case record(any AdminRecord, isChanged: Bool = true)
+    /// What was asked for.
+    case document(PersonalDataExport)
+}
+
+extension Act {
+    /// All of them. The paths and commands of one subject are made in this order.
+    package static let all: [Act] = accountActs + identityActs + sessionActs + workActs + settingActs
+
+    package static func on(_ subject: Subject) -> [Act] { all.filter { $0.subject == subject } }
+
+    static func identifier<Of>(_ text: String) throws(AdministrationFailure) -> Identifier<Of> {
+        guard let id = Identifier<Of>(text) else { throw .notFound }
+        return id
+    }
+}

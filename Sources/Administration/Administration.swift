@@ -1,0 +1,125 @@
+package import Accounts
+import Metrics
+package import Postgres
+package import Primitives
+package import SignIn
+import Storage
+
+/// An authenticated administrator, and the call on behalf of them.
+package struct Administrator: Sendable {
+    /// As the trail has it: the name of the key. An operator at the machine has none.
+    package let name: String?
+    package let scopes: Set<AdminKey.Scope>
+    package let call: Call
+
+    package init(name: String?, scopes: Set<AdminKey.Scope>, call: Call) {
+        self.name = name
+        self.scopes = scopes
+        self.call = call
+    }
+
+    /// An operator at the machine, who may do everything.
+    ///
+    /// - Parameter mailLanguage: in which people are notified; `nil` to notify nobody.
+    package static func `operator`(mailLanguage: String? = nil, clock: some WallClock) -> Administrator {
+        let origin = ChangeOrigin(actor: .operator, requestID: nil, mailLanguage: mailLanguage)
+        return Administrator(name: nil, scopes: Set(AdminKey.Scope.allCases), call: clock.call(by: origin))
+    }
+
+    package func require(_ scope: AdminKey.Scope) throws(AdministrationFailure) {
+        guard scopes.contains(scope) else { throw .forbidden }
+    }
+}
+
+/// The use cases of administrators.
+package struct Administration: Sendable {
+    let database: Database
+    let clock: any WallClock
+    let exports: ConcurrencyLimit
+    /// The clients of the OAuth server; `nil` where that is off.
+    package let oauth: OAuthAdministration?
+    private let refusals: RefusalAggregator
+    private let refusedKeys: [RefusedKey: Counter]
+    private let mailLanguages: [String]
+
+    /// - Parameters:
+    ///   - refusals: those of the process; a new one if absent.
+    ///   - exports: those of the process.
+    ///   - mailLanguages: the languages in which mail can be written, the default one first; empty when no mail is sent.
+    package init(
+        database: Database, oauth: OAuthAdministration? = nil, refusals: RefusalAggregator? = nil,
+        exports: ConcurrencyLimit = PersonalDataExport.concurrency(), clock: any WallClock, mailLanguages: [String] = []
+    ) {
+        self.database = database
+        self.oauth = oauth
+        self.refusals = refusals ?? RefusalAggregator(trail: AuditTrail(database: database), clock: clock)
+        refusedKeys = Dictionary(
+            uniqueKeysWithValues: RefusedKey.allCases.map {
+                ($0, Counter(label: "countersign_admin_key_refusals_total", dimensions: [("reason", $0.rawValue)]))
+            })
+        self.exports = exports
+        self.clock = clock
+        self.mailLanguages = mailLanguages
+    }
+
+    var accountStore: AccountStore { AccountStore(database: database) }
+    var accountSearch: AccountSearch { AccountSearch(database: database) }
+    var sessionStore: SessionStore { SessionStore(database: database) }
+    var emailReplacements: EmailReplacementStore { EmailReplacementStore(database: database) }
+    var revocationRecords: RevocationRecords { RevocationRecords(database: database) }
+    var outboxSearch: OutboxSearch { OutboxSearch(database: database) }
+    var eventRecords: ProviderEventRecords { ProviderEventRecords(database: database) }
+    var trail: AuditTrail { AuditTrail(database: database) }
+    var keyStore: AdminKeyStore { AdminKeyStore(database: database) }
+
+    /// Makes the call of each request.
+    package var calls: Calls { Calls(clock: clock, mailLanguages: mailLanguages) }
+
+    /// - Parameter presented: the credentials of the `Bearer` scheme.
+    package func administrator(
+        presenting presented: [UInt8]?, for scope: AdminKey.Scope, by call: Call
+    ) async throws(AdministrationFailure) -> Administrator {
+        let administrator = administrator(with: try await key(presenting: presented, by: call), by: call)
+        try administrator.require(scope)
+        return administrator
+    }
+
+    /// The key, whatever it may do.
+    func key(presenting presented: [UInt8]?, by call: Call) async throws(AdministrationFailure) -> AdminKey {
+        guard let presented, !presented.isEmpty else { throw .unknownKey }
+        guard let hash = AdminSecret.hash(ofPresented: presented) else { throw refusal(of: .unknown, by: call) }
+        guard let key = try await stored({ try await keyStore.key(hash: hash, by: call) }) else {
+            guard let name = try await stored({ try await keyStore.nameOfRevoked(hash: hash) }) else {
+                throw refusal(of: .unknown, by: call)
+            }
+            throw refusal(of: .revoked, named: name, by: call)
+        }
+        return key
+    }
+
+    /// Why a presented key opens nothing. The raw value is a label of a metric and a reason of the audit trail.
+    private enum RefusedKey: String, CaseIterable {
+        /// Never made, or not of the form of a key.
+        case unknown
+        /// Somebody still has it, or has found it.
+        case revoked
+    }
+
+    /// The failure of a caller whose key is refused, which is counted and recorded; nothing of the key is.
+    private func refusal(of key: RefusedKey, named name: String? = nil, by call: Call) -> AdministrationFailure {
+        refusedKeys[key]?.increment()
+        var event = AuditEvent(.adminKeyRejected, by: .person, reason: key.rawValue, requestID: call.caller.requestID)
+        event.actorName = name
+        event.network = call.caller.network
+        refusals.note(event, at: call.now)
+        return .unknownKey
+    }
+
+    func administrator(with key: AdminKey, by call: Call) -> Administrator {
+        // In the default language: nobody knows that of the account's owner, and an administrator's says nothing of it.
+        let origin = ChangeOrigin(
+            actor: .administrator, actorName: key.name, requestID: call.caller.requestID, network: call.caller.network,
+            mailLanguage: mailLanguages.first)
+        return Administrator(name: key.name, scopes: key.scopes, call: call.onBehalf(of: origin))
+    }
+}

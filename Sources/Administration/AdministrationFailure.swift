@@ -1,0 +1,84 @@
+import Accounts
+import Storage
+
+/// The reason why an administrator's call failed.
+package enum AdministrationFailure: Error, Equatable, Sendable {
+    /// No such key, or one that was revoked.
+    case unknownKey
+    /// The key lacks the scope.
+    case forbidden
+    case notFound
+    /// The identity is the last sign-in method of an account that is in use.
+    case lastSignInMethod
+    /// The account has no sign-in method left: enabling it needs an address.
+    case emailRequired
+    /// The account has a sign-in method, so only its owner may set its address.
+    case emailNotAllowed
+    case emailTaken
+    /// The account has the address that it is to be given.
+    case emailUnchanged
+    case accountDisabled
+    /// This deployment sends no mail.
+    case mailUnavailable
+    /// Too many exports are being made; `retryAfter` in seconds.
+    case overloaded(retryAfter: Int)
+    case storageUnavailable(detail: String)
+    case fault(operation: String)
+}
+
+extension AdministrationFailure {
+    /// What a storage call threw: a refusal of the change, or a failure.
+    package init(stored error: any Error) {
+        guard let refusal = error as? Refusal else {
+            let failure = StorageFailure(error)
+            self =
+                failure.isTemporary
+                ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+            return
+        }
+        self =
+            switch refusal {
+            case .accountNotFound, .identityNotFound, .sessionGone: .notFound
+            case .accountDisabled: .accountDisabled
+            case .lastSignInMethod: .lastSignInMethod
+            case .emailTaken: .emailTaken
+            case .emailUnchanged: .emailUnchanged
+            case .emailRequired: .emailRequired
+            case .emailNotAllowed: .emailNotAllowed
+            case .ticketExpired, .proofNoLongerValid, .holderNotShown, .identityAlreadyLinked, .providerAlreadyLinked,
+                .codeGone:
+                .fault(operation: "\(refusal)")
+            }
+    }
+}
+
+extension AdministrationFailure {
+    /// Why an act can't be done, where another try or another act may help; `nil` for the others.
+    package var sentence: String? {
+        switch self {
+        case .lastSignInMethod: "It is the last way to sign in to an account that is in use."
+        case .emailRequired: "The account has no way to sign in left: give it an address."
+        case .emailNotAllowed: "The account has a way to sign in: only its owner sets its address."
+        case .emailTaken: "Another account has this address."
+        case .emailUnchanged: "The account has this address already."
+        case .accountDisabled: "The account is disabled: enable it first."
+        case .mailUnavailable: "This deployment sends no mail."
+        case .unknownKey, .forbidden, .notFound, .overloaded, .storageUnavailable, .fault: nil
+        }
+    }
+}
+
+/// Runs a storage call.
+func stored<Value: Sendable>(_ operation: () async throws -> Value) async throws(AdministrationFailure) -> Value {
+    do {
+        return try await operation()
+    } catch {
+        throw AdministrationFailure(stored: error)
+    }
+}
+
+/// Runs a storage call that finds something.
+func found<Value: Sendable>(_ operation: () async throws -> Value?) async throws(AdministrationFailure) -> Value {
+    guard let value = try await stored(operation) else { throw .notFound }
+    return value
+}

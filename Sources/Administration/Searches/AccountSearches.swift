@@ -1,0 +1,83 @@
+package import Accounts
+import Storage
+
+// Whom a text means that support is given.
+
+extension Administration {
+    /// The accounts that a text of support's may mean: an address, else the id of an account, an identity or a session,
+    /// else `apple:` or `google:` and a subject, else a whole name, else the beginning of an address. Of these the first
+    /// under which there is somebody; an empty text means everybody.
+    package func people(
+        matching text: String, after cursor: AccountCursor?, limit: Int
+    ) async throws(AdministrationFailure) -> Page<AccountRecord, AccountCursor> {
+        guard !text.isEmpty else { return try await accounts(AccountFilter(), after: cursor, limit: limit) }
+        if cursor == nil, let id = try await accountID(named: text) {
+            guard let record = try await stored({ try await accountSearch.account(id) }) else {
+                return Page(items: [], next: nil)
+            }
+            return Page(items: [record], next: nil)
+        }
+        // A list by the beginning of an address continues at an address, the others at an account.
+        let readings = AccountFilter.readings(of: text).filter { filter in
+            cursor.map { ($0.email != nil) == (filter.emailPrefix != nil) } ?? true
+        }
+        for filter in readings {
+            let page = try await accounts(filter, after: cursor, limit: limit)
+            if !page.items.isEmpty || page.next != nil { return page }
+        }
+        return Page(items: [], next: nil)
+    }
+
+    /// The account that a session is of.
+    package func account(of id: SessionID) async throws(AdministrationFailure) -> Account {
+        try await account(try await found { try await accountSearch.account(of: id) }).account
+    }
+
+    /// The account with an id, or with an address.
+    package func accountID(_ text: String) async throws(AdministrationFailure) -> AccountID {
+        if let id = AccountID(text) { return id }
+        guard let email = EmailAddress(text) else { throw .notFound }
+        var filter = AccountFilter()
+        filter.email = email
+        guard let record = try await accounts(filter, after: nil, limit: 1).items.first else { throw .notFound }
+        return record.account.id
+    }
+
+    private func accountID(named text: String) async throws(AdministrationFailure) -> AccountID? {
+        if let id = AccountID(text), try await stored({ try await accountSearch.account(id) }) != nil {
+            return id
+        }
+        if let id = IdentityID(text), let found = try await stored({ try await accountSearch.account(of: id) }) {
+            return found.account.id
+        }
+        guard let id = SessionID(text) else { return nil }
+        return try await stored { try await accountSearch.account(of: id) }
+    }
+
+    package func details(of account: Account) async throws(AdministrationFailure) -> AccountDetails {
+        try await stored { try await accountSearch.details(of: account) }
+    }
+}
+
+extension AccountFilter {
+    /// What a text of a search may mean, in this order.
+    fileprivate static func readings(of text: String) -> [AccountFilter] {
+        var readings: [AccountFilter] = []
+        func add(_ set: (inout AccountFilter) -> Void) {
+            var filter = AccountFilter()
+            set(&filter)
+            readings.append(filter)
+        }
+        if let email = EmailAddress(text) { add { $0.email = email } }
+        for provider in Provider.allCases where text.hasPrefix("\(provider.rawValue):") {
+            guard let subject = ProviderSubject(String(text.dropFirst(provider.rawValue.count + 1))) else { continue }
+            add {
+                $0.provider = provider
+                $0.subject = subject
+            }
+        }
+        add { $0.name = text }
+        if let prefix = EmailAddress.prefix(text) { add { $0.emailPrefix = prefix } }
+        return readings
+    }
+}

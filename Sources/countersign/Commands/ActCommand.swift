@@ -1,0 +1,127 @@
+import Accounts
+import Administration
+import ArgumentParser
+
+/// Which act a command does, and what it takes.
+protocol CommandedAct: Sendable {
+    associatedtype Input: ActArguments
+    static var act: Act { get }
+    /// What a record that comes of it is printed as.
+    static func line(of record: any AdminRecord) -> String
+}
+
+extension CommandedAct {
+    static func line(of record: any AdminRecord) -> String { record.line }
+}
+
+/// The arguments of an act beside what it is done to.
+protocol ActArguments: ParsableArguments {
+    var input: ActInput { get }
+}
+
+/// A command that does an act of administrators, as an operator.
+struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: Commanded.act.name, abstract: Commanded.act.consequence)
+    }
+
+    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var target: ActTarget<Commanded>
+    @OptionGroup var input: Commanded.Input
+
+    func run() async throws {
+        let result = try await withAdministration(options, notifying: Commanded.act.needsMail) {
+            administration, administrator in
+            try await Commanded.act.onCommandLine(target.text) { () async throws(AdministrationFailure) in
+                let id = try await administration.identifier(of: Commanded.act.subject, target.text)
+                return try await Commanded.act.perform(administration, id, input.input, administrator)
+            }
+        }
+        switch result {
+        case .done, .accepted, .nothing, .document: break
+        case .record(let record, let isChanged):
+            guard isChanged else { throw CommandFailure(Commanded.act.nothing) }
+            print(Commanded.line(of: record))
+        }
+    }
+}
+
+/// The argument that names what an act is done to.
+struct ActTarget<Commanded: CommandedAct>: ParsableArguments {
+    @Argument(help: ArgumentHelp(Commanded.act.subject.help)) var text: String
+
+    func validate() throws {
+        guard Commanded.act.subject.canName(text) else {
+            throw ValidationError("the \(Commanded.act.subject.noun) is named by \(Commanded.act.subject.help)")
+        }
+    }
+}
+
+extension Act.Subject {
+    fileprivate var help: String {
+        switch self {
+        case .account: "its id, a UUID in lower case, or its whole address"
+        case .oauthClient: "its clientId"
+        case .identity, .session, .revocation, .providerEvent, .adminKey: "its id, a UUID in lower case"
+        }
+    }
+
+    fileprivate func canName(_ text: String) -> Bool {
+        isID(text) || self == .account && EmailAddress(text) != nil
+    }
+}
+
+extension Administration {
+    /// The id of what is named: an account may be named by its address.
+    fileprivate func identifier(
+        of subject: Act.Subject, _ text: String
+    ) async throws(AdministrationFailure) -> String {
+        subject == .account ? "\(try await accountID(text))" : text
+    }
+}
+
+extension Act {
+    /// Runs the body, and says in a sentence what fails.
+    func onCommandLine<Result: Sendable>(
+        _ text: String, _ body: () async throws(AdministrationFailure) -> Result
+    ) async throws -> Result {
+        do throws(AdministrationFailure) {
+            return try await body()
+        } catch .notFound {
+            throw CommandFailure("There is no \(subject.noun) \(text).")
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}
+
+struct NoInput: ActArguments {
+    var input: ActInput { ActInput() }
+}
+
+/// What every act takes that changes something of a person.
+struct StatedReason: ActArguments {
+    @Option(
+        name: .customLong("reason"), help: "Why, without personal data; kept in the audit trail. At most 1,024 bytes.")
+    var text: String
+
+    func validate() throws {
+        guard ActInput.isReason(text) else { throw ValidationError("--reason is a line of 1 to 1,024 bytes") }
+    }
+
+    var input: ActInput { ActInput(reason: text) }
+}
+
+struct OptionalReason: ActArguments {
+    @Option(
+        name: .customLong("reason"), help: "Why, without personal data; kept in the audit trail. At most 1,024 bytes.")
+    var text: String?
+
+    func validate() throws {
+        guard text.map(ActInput.isReason) ?? true else {
+            throw ValidationError("--reason is a line of 1 to 1,024 bytes")
+        }
+    }
+
+    var input: ActInput { ActInput(reason: text) }
+}

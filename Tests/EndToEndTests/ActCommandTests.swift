@@ -1,0 +1,90 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// `countersign account` and `session`, while the service runs: the acts of administrators at the command line.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct ActCommandTests {
+    private static let unknown = "01926a3e-0000-7000-8000-000000000000"
+
+    private func run(_ arguments: String..., world: World) async throws -> Countersign.Ending {
+        try await Countersign.run(arguments, ["postgres.url": world.scratch.url])
+    }
+
+    private func status(_ created: Answer, world: World) async throws -> Int {
+        try await world.service.get("/v1/account", bearer: try created.text("session.accessToken")).status
+    }
+
+    /// The kinds and reasons that an operator's acts have left in the account's trail.
+    private func recorded(_ id: String, world: World) async throws -> Int64 {
+        try await world.count(
+            """
+            SELECT count(*) FROM audit_events
+            WHERE account_id = \(id)::uuid AND actor = 'operator' AND reason = 'case 7'
+            """)
+    }
+
+    @Test func `account disable ends the sessions, and enable lets the person in again`() async throws {
+        let world = try World.shared
+        let created = try await world.newAccount("disabled-by-command")
+        let id = try created.text("account.accountId")
+        #expect(try await run("account", "disable", id, "--reason", "case 7", world: world).status == 0)
+        #expect(try await status(created, world: world) == 401)
+        let refused = try await world.service.signInWithApple(try await world.appleToken("disabled-by-command"))
+        #expect(refused.status == 403)
+        #expect(try await run("account", "enable", id, "--reason", "case 7", world: world).status == 0)
+        #expect(
+            try await world.service.signInWithApple(try await world.appleToken("disabled-by-command")).status == 200)
+        #expect(try await recorded(id, world: world) == 2)
+    }
+
+    @Test func `account sign-out ends the sessions of the account that an address names`() async throws {
+        let world = try World.shared
+        let created = try await world.newAccount("signed-out-by-command")
+        let email = try created.text("account.email")
+        #expect(try await run("account", "sign-out", email, "--reason", "case 7", world: world).status == 0)
+        #expect(try await status(created, world: world) == 401)
+        #expect(try await recorded(try created.text("account.accountId"), world: world) == 1)
+    }
+
+    @Test func `account delete leaves nothing of the account but its trail`() async throws {
+        let world = try World.shared
+        let created = try await world.newAccount("deleted-by-command")
+        let id = try created.text("account.accountId")
+        #expect(try await run("account", "delete", id, "--reason", "case 7", world: world).status == 0)
+        #expect(try await status(created, world: world) == 401)
+        #expect(try await world.count("SELECT count(*) FROM accounts WHERE account_id = \(id)::uuid") == 0)
+        #expect(try await recorded(id, world: world) == 1)
+        let again = try await run("account", "delete", id, world: world)
+        #expect(again.status == 1 && again.error == "countersign: There is no account \(id).\n")
+    }
+
+    @Test func `session end ends one session`() async throws {
+        let world = try World.shared
+        let created = try await world.newAccount("ended-by-command")
+        let other = try await world.service.signInWithApple(try await world.appleToken("ended-by-command"))
+        let id = try created.text("session.sessionId")
+        #expect(try await run("session", "end", id, "--reason", "case 7", world: world).status == 0)
+        #expect(try await status(created, world: world) == 401)
+        #expect(try await status(other, world: world) == 200)
+        let again = try await run("session", "end", id, world: world)
+        #expect(again.status == 1 && again.error == "countersign: There is no session \(id).\n")
+    }
+
+    @Test func `what names nothing, or gives no reason, is refused in one sentence`() async throws {
+        let world = try World.shared
+        for arguments in [
+            ["account", "disable", "kim", "--reason", "a"], ["account", "disable", Self.unknown],
+            ["account", "sign-out", Self.unknown, "--reason", "two\nlines"], ["account", "delete"],
+            ["account", "delete", Self.unknown, "--reason", ""], ["session", "end", "kim"],
+            ["account", "enable", Self.unknown, "--reason", "a", "--email", "kim"],
+        ] {
+            let ending = try await Countersign.run(arguments, ["postgres.url": world.scratch.url])
+            #expect(ending.status == 2, "\(arguments)")
+            #expect(ending.error.hasPrefix("countersign: ") && ending.error.split(separator: "\n").count == 1)
+        }
+        for (act, name) in [("disable", Self.unknown), ("sign-out", "nobody@unknown.example")] {
+            let ending = try await run("account", act, name, "--reason", "a", world: world)
+            #expect(ending.status == 1 && ending.error == "countersign: There is no account \(name).\n")
+        }
+    }
+}

@@ -1,4 +1,5 @@
 """The three ways of docs/operations/install.md, by the words of the page: `Scripts/check-docs --install`."""
+import gzip
 import os
 import pathlib
 import platform
@@ -31,7 +32,8 @@ def check_package():
         return say("package", "left out, needs root and what `Scripts/setup --package` installs")
     if platform.machine() != "x86_64":
         return say("package", f"left out, the page names the package for amd64 (this is {platform.machine()})")
-    made = [folder / f"countersign_{VERSION}_amd64.deb" for folder in (ROOT / ".local/release" / VERSION, ROOT / ".local/packages")]
+    folders = (ROOT / ".local/release" / VERSION, ROOT / ".local/packages")
+    made = [folder / f"countersign_{VERSION}_amd64.deb" for folder in folders]
     if not (package := next((path for path in made if path.exists()), None)):
         return say("package", f"left out, there is no {made[0].name}: Scripts/package makes it")
     if subprocess.run([ROOT / "Scripts/docs/in-debian", package], input=block("Debian package"), text=True).returncode:
@@ -60,6 +62,8 @@ def check_container():
             shutil.copytree(ROOT / "deploy", folder / "deploy")
             if archive.exists():
                 (folder / archive.name).symlink_to(archive)
+            else:
+                (folder / archive.name).write_bytes(gzip.compress(b""))
             docker(folder / "bin" / "docker", services, archive.exists())
             done = subprocess.run(["timeout", "300", "bash", "-eu", "-c", block("Container")], cwd=folder, text=True,
                                   capture_output=True, env=os.environ | {"PATH": f"{folder}/bin:{os.environ['PATH']}"})
@@ -80,8 +84,8 @@ def docker(path, services, has_archive):
     compose = " ".join(["docker-compose", "-p", PROJECT, *services.override, "--project-directory", str(ROOT)])
     path.write_text(f"""#!/usr/bin/env bash
 set -euo pipefail
-case "$1 $2" in
-    "load --input") {'exec podman load --quiet --input "$3"' if has_archive else 'exit 0'} ;;
+case "$1 ${{2:-}}" in
+    "load ") {'exec podman load --quiet' if has_archive else 'exec cat >/dev/null'} ;;
     "compose up") cd "{ROOT}" && shift 2 && exec {compose} up --no-build "$@" ;;
     "compose exec") [ "$3" = -T ] && exec podman exec "{PROJECT}_$4_1" "${{@:5}}" ;;
 esac

@@ -12,9 +12,10 @@ STATE = pathlib.Path(os.environ.get("COUNTERSIGN_CONTAINERS", ROOT / ".local" / 
 RUN = pathlib.Path("/run/countersign-containers")
 NEEDED = {"buildah": "buildah", "podman": "podman", "runc": "runc", "debootstrap": "debootstrap",
           "docker-compose": "docker-compose", "/usr/lib/podman/netavark": "netavark",
-          "/usr/lib/podman/aardvark-dns": "aardvark-dns", "curl": "curl"}
+          "/usr/lib/podman/aardvark-dns": "aardvark-dns", "iptables": "iptables", "curl": "curl", "git": "git",
+          "readelf": "binutils"}
 SETTINGS = {
-    "containers.conf": """[containers]
+    "containers.conf": f"""[containers]
 default_ulimits = ["nofile=8192:8192", "nproc=1024:1024"]
 log_driver = "k8s-file"
 [engine]
@@ -24,6 +25,7 @@ events_logger = "file"
 image_default_format = "docker"
 [network]
 network_backend = "netavark"
+network_config_dir = "{STATE / 'networks'}"
 """,
     "storage.conf": f"""[storage]
 driver = "overlay"

@@ -12,7 +12,7 @@ from .engine import ROOT, STATE, Failure, build, inspect, podman, run
 SERVICE = "docker.io/library/countersign:local"
 OTHERS = {"sandbox": "docker.io/library/countersign-sandbox:local", "mailbox": "docker.io/library/countersign-mailbox:local"}
 ABOVE, WHOLE = 32_000_000, 60_000_000
-HARDENED = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
+HARDENED = ["--read-only", "--read-only-tmpfs=false", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
 
 
 def checkout():

@@ -15,7 +15,8 @@ DEBIAN = "debian:bookworm-slim"
 EXCLUDED = ["usr/share/doc", "usr/share/info", "usr/share/linda", "usr/share/lintian", "usr/share/locale",
             "usr/share/man", "usr/share/groff"]
 DPKG = "".join(f"path-exclude /{folder}/*\n" for folder in EXCLUDED) + "path-include /usr/share/doc/*/copyright\n"
-APT = """APT::Update::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb /var/cache/apt/*.bin || true"; };
+APT = """DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb /var/cache/apt/*.bin || true"; };
+APT::Update::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb /var/cache/apt/*.bin || true"; };
 Dir::Cache::pkgcache "";
 Dir::Cache::srcpkgcache "";
 Acquire::Languages "none";

@@ -145,7 +145,8 @@ class Stack:
         end = time.monotonic() + TIMEOUT
         while time.monotonic() < end:
             codes = []
-            for line in self._mail.read_text().splitlines()[1:]:
+            # What follows the last line's end is still being written.
+            for line in self._mail.read_text().split("\n")[1:-1]:
                 message = json.loads(line)
                 if message["recipients"] == [email]:
                     codes += [text.strip() for text in (message["text"] or "").splitlines()

@@ -1,0 +1,44 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// Acts at the console that begin at a row, or take more than a reason.
+@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5)))
+struct ConsoleActTests {
+    @Test func `End session at a session's row signs that device out`() async throws {
+        let world = try World.shared
+        let created = try await world.service.post(
+            "/v1/accounts", ["email": "console-ended@example.com", "password": "correct horse battery"])
+        let id = try created.text("account.accountId")
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let question = try await visit.ask("End session", on: try await visit.account(id))
+        #expect(question.html.text.contains(try created.text("session.sessionId")))
+        let done = try await visit.act("End session", on: try await visit.account(id), typed: ["reason": "case 9"])
+        #expect(done.notice == "The session has ended.")
+        let bearer = try created.text("session.accessToken")
+        #expect(try await world.service.get("/v1/account", bearer: bearer).status == 401)
+    }
+
+    @Test func `Replace address is asked for and stopped, and says what is wrong with an address`() async throws {
+        let world = try World.shared
+        let created = try await world.service.post(
+            "/v1/accounts", ["email": "console-replaced@example.com", "password": "correct horse battery"])
+        let id = try created.text("account.accountId")
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        func replace(by email: String) async throws -> String? {
+            try await visit.act(
+                "Replace address", on: try await visit.account(id), typed: ["email": email, "reason": "case 9"]
+            ).notice
+        }
+        #expect(try await replace(by: "nobody") == "This is no email address.")
+        #expect(try await replace(by: "console-replaced@example.com") == "The account has this address already.")
+        #expect(try await replace(by: "console-new@example.com") == "The replacement is requested.")
+        let page = try await visit.account(id)
+        #expect(page.html.text.contains("console-new@example.com"))
+        let stopped = try await visit.act("Stop replacement", on: page)
+        #expect(stopped.notice == "The replacement is stopped.")
+        #expect(
+            try await world.count("SELECT count(*) FROM email_replacements WHERE account_id = \(id)::uuid") == 0)
+        #expect(!stopped.buttons.contains("Stop replacement"))
+    }
+}

@@ -183,10 +183,7 @@ extension Administration {
     }
 
     package func providerEvent(_ id: ProviderEventID) async throws(AdministrationFailure) -> StoredProviderEvent {
-        guard let event = try await stored({ try await eventRecords.event(id) }) else {
-            throw .notFound
-        }
-        return event
+        try await found { try await eventRecords.event(id) }
     }
 
     // MARK: Keys

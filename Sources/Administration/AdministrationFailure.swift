@@ -1,5 +1,5 @@
 import Accounts
-import Storage
+package import Postgres
 
 /// The reason why an administrator's call failed.
 package enum AdministrationFailure: Error, Equatable, Sendable {
@@ -22,7 +22,9 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
     case mailUnavailable
     /// Too many exports are being made; `retryAfter` in seconds.
     case overloaded(retryAfter: Int)
-    case storageUnavailable(detail: String)
+    case database(PostgresError)
+    /// The task was cancelled: the process is ending.
+    case cancelled
     case fault(operation: String)
 }
 
@@ -30,10 +32,12 @@ extension AdministrationFailure {
     /// What a storage call threw: a refusal of the change, or a failure.
     package init(stored error: any Error) {
         guard let refusal = error as? Refusal else {
-            let failure = StorageFailure(error)
             self =
-                failure.isTemporary
-                ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+                switch error {
+                case let error as PostgresError: .database(error)
+                case is CancellationError: .cancelled
+                default: .fault(operation: String(reflecting: error))
+                }
             return
         }
         self =
@@ -53,6 +57,20 @@ extension AdministrationFailure {
 }
 
 extension AdministrationFailure {
+    /// Whether the same call may succeed soon.
+    package var isTemporary: Bool {
+        switch self {
+        case .database(let error): error.isTemporary
+        case .overloaded, .mailUnavailable, .cancelled: true
+        default: false
+        }
+    }
+
+    /// For a log: no parameter and no row.
+    package var detail: String {
+        if case .database(let error) = self { error.debugDescription } else { "\(self)" }
+    }
+
     /// Why an act can't be done, where another try or another act may help; `nil` for the others.
     package var sentence: String? {
         switch self {
@@ -63,7 +81,7 @@ extension AdministrationFailure {
         case .emailUnchanged: "The account has this address already."
         case .accountDisabled: "The account is disabled: enable it first."
         case .mailUnavailable: "This deployment sends no mail."
-        case .unknownKey, .forbidden, .notFound, .overloaded, .storageUnavailable, .fault: nil
+        case .unknownKey, .forbidden, .notFound, .overloaded, .database, .cancelled, .fault: nil
         }
     }
 }

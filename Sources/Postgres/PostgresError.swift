@@ -2,7 +2,7 @@
 ///
 /// `description` is one fixed sentence, because errors reach logs and clients by accident. What an operator needs is in
 /// `debugDescription`; neither ever holds a bound value, nor a server message that could quote one.
-package struct PostgresError: Error, Sendable {
+package struct PostgresError: Error, Hashable, Sendable {
     package enum Code: Sendable, Hashable {
         /// The server refused the statement and rolled it back. The SQLSTATE is of PostgreSQL's appendix A.
         case server(sqlState: String)

@@ -1,3 +1,4 @@
+import Postgres
 import TestSupport
 import Testing
 
@@ -53,6 +54,19 @@ import Testing
             #expect(unknown.code == 1)
             #expect(unknown.errors.contains("There is no key"))
             #expect(try await run(["list"], scratch).output.isEmpty)
+        }
+    }
+
+    @Test func `what the database refuses is said with its SQLSTATE, in one sentence`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            _ = try await scratch.withPool { owner in
+                try await owner.execute("ALTER TABLE admin_keys ADD CONSTRAINT no_keys CHECK (false)")
+            }
+            let refused = try await run(["create", "--name", "k", "--scopes", "read"], scratch)
+            #expect(refused.code == 1)
+            #expect(refused.output.isEmpty)
+            #expect(refused.errors.hasPrefix("countersign: The database refused (SQLSTATE 23514)"), "\(refused.errors)")
+            #expect(refused.errors.split(separator: "\n").count == 1)
         }
     }
 }

@@ -140,10 +140,7 @@ package enum ActResult: Sendable {
 }
 
 extension Act {
-    /// All of them. The paths and commands of one subject are made in this order.
     package static let all: [Act] = accountActs + identityActs + sessionActs + workActs + settingActs
-
-    package static func on(_ subject: Subject) -> [Act] { all.filter { $0.subject == subject } }
 
     static func identifier<Of>(_ text: String) throws(AdministrationFailure) -> Identifier<Of> {
         guard let id = Identifier<Of>(text) else { throw .notFound }

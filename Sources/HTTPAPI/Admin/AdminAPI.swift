@@ -61,7 +61,7 @@ extension AdministrationFailure: ProblemConvertible {
         case .mailUnavailable: Problem(.temporarilyUnavailable, reason: "no mail is configured", retryAfter: 3600)
         case .overloaded(let retryAfter):
             Problem(.temporarilyUnavailable, reason: "overloaded", retryAfter: retryAfter)
-        case .storageUnavailable(let detail): Problem(.temporarilyUnavailable, reason: detail)
+        case .database, .cancelled: Problem(isTemporary ? .temporarilyUnavailable : .internalError, reason: detail)
         case .fault(let operation): Problem(.internalError, reason: operation)
         }
     }

@@ -81,7 +81,7 @@ extension Administration {
 }
 
 extension Act {
-    /// Runs the body, and says in a sentence what fails.
+    /// Runs the body, and names what is not there.
     func onCommandLine<Result: Sendable>(
         _ text: String, _ body: () async throws(AdministrationFailure) -> Result
     ) async throws -> Result {
@@ -89,8 +89,6 @@ extension Act {
             return try await body()
         } catch .notFound {
             throw CommandFailure("There is no \(subject.noun) \(text).")
-        } catch {
-            throw CommandFailure(error)
         }
     }
 }

@@ -52,7 +52,8 @@ struct AdminKeyCommand: AsyncParsableCommand {
         @OptionGroup var options: ConfigurationOptions
 
         func run() async throws {
-            let keys = try await withAdministration(options) { administration, _ in try await administration.adminKeys()
+            let keys = try await withAdministration(options) { administration, _ in
+                try await administration.adminKeys()
             }
             for key in keys { print(key.line) }
         }

@@ -53,7 +53,14 @@ func withAdministration<Result: Sendable>(
         let clock = SystemClock()
         let administration = Administration(
             database: database, oauth: OAuthAdministration(database: database, scopes: { scopes }), clock: clock)
-        return try await body(administration, .operator(mailLanguage: language, clock: clock))
+        do {
+            return try await body(administration, .operator(mailLanguage: language, clock: clock))
+        } catch AdministrationFailure.database(let error) {
+            // Its sentence says what is known of it.
+            throw error
+        } catch let failure as AdministrationFailure {
+            throw CommandFailure(failure.sentence ?? "It could not be done (\(failure)).")
+        }
     }
 }
 

@@ -98,13 +98,4 @@ struct CommandFailure: Error, CustomStringConvertible {
     init(_ description: String) {
         self.description = description
     }
-
-    init(_ failure: AdministrationFailure) {
-        switch failure {
-        case .storageUnavailable(let detail):
-            self.init("The database failed (\(detail)): run the command again.")
-        case .overloaded: self.init("Too much is under way: run the command again.")
-        default: self.init(failure.sentence ?? "\(failure)")
-        }
-    }
 }

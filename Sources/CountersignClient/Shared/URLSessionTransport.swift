@@ -1,4 +1,4 @@
-import Dispatch
+package import Dispatch
 public import Foundation
 
 #if canImport(FoundationNetworking)
@@ -20,7 +20,7 @@ public struct URLSessionTransport: HTTPTransport {
         self.init(AnswerLimits(time: .seconds(15), bytes: maximumBytes))
     }
 
-    init(_ limits: AnswerLimits) {
+    package init(_ limits: AnswerLimits) {
         self.limits = limits
     }
 
@@ -30,11 +30,16 @@ public struct URLSessionTransport: HTTPTransport {
 }
 
 /// What an answer may take.
-struct AnswerLimits: Sendable {
+package struct AnswerLimits: Sendable {
     /// In all.
     let time: DispatchTimeInterval
     /// Of its body.
     let bytes: Int
+
+    package init(time: DispatchTimeInterval, bytes: Int) {
+        self.time = time
+        self.bytes = bytes
+    }
 }
 
 /// The connections of all transports of the process. There is one `URLSession`: on Linux each keeps a thread and four

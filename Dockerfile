@@ -8,12 +8,13 @@ ARG VERSION=0.1.0
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libssl-dev libcurl4-openssl-dev libpq-dev pkg-config \
+    && apt-get install -y --no-install-recommends libssl-dev libcurl4-openssl-dev libpq-dev pkg-config python3-minimal \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 # The dependencies, at the versions of Package.resolved if there is one. The later steps don't use the network.
 COPY Package.swift Package.resolve[d] ./
 RUN swift package resolve
+COPY Scripts/icu-data Scripts/
 COPY Migrations Migrations
 COPY Sources Sources
 # Not built here, but the manifest has targets in both, and SwiftPM requires their folders.
@@ -22,7 +23,8 @@ COPY Tests Tests
 # There is no repository here to find the commit in: `docker build --build-arg COMMIT=$(git rev-parse HEAD) .`
 ARG COMMIT=
 RUN --network=none [ -z "$COMMIT" ] || echo "$COMMIT" >Sources/Version/revision
-RUN --network=none swift build -c release --static-swift-stdlib --skip-update --product countersign \
+RUN --network=none icu=$(Scripts/icu-data /tmp/icu.o) \
+    && swift build -c release --static-swift-stdlib --skip-update $icu --product countersign \
     && install -D -t /out "$(swift build -c release --static-swift-stdlib --show-bin-path)/countersign"
 RUN --network=none mkdir /symbols \
     && objcopy --only-keep-debug --compress-debug-sections /out/countersign /symbols/countersign.debug \

@@ -21,12 +21,12 @@ struct ClientLibraryBindTests {
     private func client() throws -> SignInClient {
         SignInClient(
             baseURL: try #require(URL(string: try World.shared.service.url)), store: InMemorySessionStore(),
-            transport: PatientTransport(), allowsLoopbackHTTP: true, device: DeviceDescription(name: "Kim’s phone", platform: "iOS"))
+            transport: WaitingTransport(), allowsLoopbackHTTP: true, device: DeviceDescription(name: "Kim’s phone", platform: "iOS"))
     }
 
     /// Waits for an answer as long as the suite may run, and says which request had none, which the client's `transient`
     /// leaves out.
-    private struct PatientTransport: HTTPTransport {
+    private struct WaitingTransport: HTTPTransport {
         private let transport = URLSessionTransport(AnswerLimits(time: .seconds(300), bytes: 1 << 20))
 
         func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {

@@ -33,6 +33,9 @@ package enum Lifetimes {
     /// A session at the console that is not used; and any.
     package static let consoleIdleSeconds: Int64 = 1_800
     package static let consoleSessionSeconds: Int64 = 8 * 3_600
+    /// The previous refresh token, of a session or of an OAuth client, for the same successor: a client that lost the
+    /// answer retries.
+    package static let refreshRetrySeconds: Int64 = 60
     /// A refresh token of the OAuth server whose successor was used, so that its use is noticed.
     package static let supersededTokenSeconds: Int64 = 30 * day
     /// A sign-in, as what makes its network one that the account is used from.

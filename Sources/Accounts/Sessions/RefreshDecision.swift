@@ -45,9 +45,6 @@ package enum RefreshDecision: Hashable, Sendable {
 }
 
 extension RefreshLineage {
-    /// Seconds for which the previous token gets the same successor again: a client that lost the answer retries.
-    package static let retrySeconds: Int64 = 60
-
     /// The most replacements in a row: from the rotation's network a client with a bad connection asks; from others one
     /// that moves, or another party.
     package static let maximumReplacements = Replacements(sameNetwork: 10, otherNetwork: 2)
@@ -63,7 +60,7 @@ extension RefreshLineage {
                 RefreshLineage(generation: presented + 1, parent: presented, rotatedAt: now, network: network))
         }
         guard presented == parent else { return presented < generation ? .reused : .unknown }
-        if now <= rotatedAt.advanced(bySeconds: RefreshLineage.retrySeconds) { return .renewed(self) }
+        if now <= rotatedAt.advanced(bySeconds: Lifetimes.refreshRetrySeconds) { return .renewed(self) }
         // The successor was never used, so its holder seems not to have received it: it is replaced by another.
         guard let replacements = replacements.counting(isSameNetwork: isOfRotation(network)) else { return .reused }
         return .renewed(

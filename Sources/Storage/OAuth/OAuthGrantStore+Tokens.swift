@@ -91,10 +91,8 @@ extension OAuthGrantStore {
         return isAllowed ? .issued(try OAuthScopes(stored: granted)) : .scopeExceeded
     }
 
-    /// Issues an access token and the refresh token's successor. The one that came stays good until that is used. For a
-    /// minute it gets the same successor again, because a client that refreshes twice at once, or again after a lost
-    /// answer, may keep either answer; later an unused one is replaced by another. A token whose successor was used, and one
-    /// that was replaced, ends the chain: two parties have it (RFC 9700 §4.14.2).
+    /// Issues an access token and the refresh token's successor, as `OAuthTokenLineage` decides. The one that came stays
+    /// good until its successor is used.
     ///
     /// - Parameter successors: what takes the token's place if it is issued at a time: that of each line of the key ring,
     ///   first of the line that writes.
@@ -107,7 +105,8 @@ extension OAuthGrantStore {
             guard let token = try await change.oauthGrants.lockToken(hash, of: clientID) else {
                 return .rejected
             }
-            guard !token.isSuperseded else {
+            let decision = token.lineage.presented(at: call.now)
+            guard decision != .reused else {
                 try await change.oauthGrants.end(token.chainID, because: .tokenReused)
                 return .reused
             }
@@ -115,7 +114,8 @@ extension OAuthGrantStore {
             let requested = scopes ?? granted
             guard !requested.isEmpty, requested.isSubset(of: granted) else { return .scopeExceeded }
             let successor: OAuthSuccessor
-            if let same = try token.successor(by: call, among: successors) {
+            // The line of the key ring may have gone that the same one was derived from.
+            if case .repeated(let time) = decision, let same = token.successor(among: try successors(time)) {
                 successor = same
             } else if let next = try successors(call.now).first {
                 successor = next
@@ -283,17 +283,14 @@ extension OAuthGrantStore {
 
 /// A refresh token of a client that rotates them.
 private struct RotatingToken: Sendable {
-    /// For how long, in seconds, the token gets the same successor again.
-    private static let retrySeconds: Int64 = 60
-
     let chainID: OAuthChainID
     let scopes: OAuthScopes
     let grantID: OAuthGrantID
     /// The hash of the token that it was issued for.
     let predecessor: [UInt8]?
-    let isSuperseded: Bool
-    /// The unused token that was issued for it.
-    private let successor: (hash: [UInt8], issuedAt: Timestamp)?
+    let lineage: OAuthTokenLineage
+    /// The hash of the unused token that was issued for it.
+    private let successor: [UInt8]?
 
     init(_ row: PostgresRow) throws(PostgresError) {
         let (chain, texts, grant, predecessor, isSuperseded, successor, issuedAt) = try row.decode(
@@ -303,16 +300,13 @@ private struct RotatingToken: Sendable {
         scopes = try OAuthScopes(stored: texts)
         grantID = grant
         self.predecessor = predecessor
-        self.isSuperseded = isSuperseded
-        self.successor = if let successor, let issuedAt { (successor, issuedAt) } else { nil }
+        lineage = OAuthTokenLineage(isSuperseded: isSuperseded, successorIssuedAt: issuedAt)
+        self.successor = successor
     }
 
-    /// The successor that is to be given again. `nil` also when the line of the key ring has gone that it was derived from.
-    func successor(by call: Call, among successors: (Timestamp) throws -> [OAuthSuccessor]) throws -> OAuthSuccessor? {
-        guard let successor, call.now <= successor.issuedAt.advanced(bySeconds: RotatingToken.retrySeconds) else {
-            return nil
-        }
-        return try successors(successor.issuedAt).first { constantTimeEquals($0.stored.hash, successor.hash) }
+    /// The one of those that is its successor.
+    func successor(among candidates: [OAuthSuccessor]) -> OAuthSuccessor? {
+        successor.flatMap { hash in candidates.first { constantTimeEquals($0.stored.hash, hash) } }
     }
 }
 

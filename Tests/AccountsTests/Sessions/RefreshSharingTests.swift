@@ -79,7 +79,7 @@ import Testing
             for interval in Self.intervals {
                 var simulation = Simulation(Holder(.follows, from: owner), Holder(.follows, from: thief))
                 // Each call within a minute is that of a client which has lost an answer.
-                let expected = interval <= RefreshLineage.retrySeconds ? nil : 2 * interval
+                let expected = interval <= Lifetimes.refreshRetrySeconds ? nil : 2 * interval
                 #expect(simulation.noticed(alternatingEvery: interval) == expected, "every \(interval) s")
             }
         }
@@ -87,7 +87,7 @@ import Testing
 
     @Test func `of two who come within a minute, the one that misses a turn is noticed at its next`() {
         for (owner, thief) in Self.networks {
-            for interval in 1...RefreshLineage.retrySeconds {
+            for interval in 1...Lifetimes.refreshRetrySeconds {
                 for missing in [0, 1] {
                     var simulation = Simulation(Holder(.follows, from: owner), Holder(.follows, from: thief))
                     for turn: Int64 in 0..<100 {
@@ -110,7 +110,7 @@ import Testing
             for interval in Self.intervals {
                 var simulation = Simulation(Holder(.clings, from: owner), Holder(.clings, from: thief))
                 // A successor is replaced by the first call after a minute.
-                let callsPerReplacement = RefreshLineage.retrySeconds / interval + 1
+                let callsPerReplacement = Lifetimes.refreshRetrySeconds / interval + 1
                 // By turns, or always by the one who came first.
                 let isByTurns = owner != thief && callsPerReplacement % 2 == 1
                 let replacements: Int64 = isByTurns ? 5 : 11

@@ -8,11 +8,19 @@ package enum WebFlowKind: String, CaseIterable, Sendable {
     case oauth
 }
 
-/// The progress of a web flow.
+/// The progress of a web flow. Each move is one statement of `WebFlowStore`; `WebSignIn.settle` decides what follows a
+/// proof, for all ways to give one.
 ///
-///     new ──▶ sent ──▶ returned ──▶ verifying ──▶ coded ──▶ spent
-///      └────────┴──────────┴───────────▲  └─▶ linking ────────▲
-///                     (any) ──▶ failed
+///       ┌──────────────── reopen: another way, or the OAuth client's consent ────────────────┐
+///       ▼                                                                                    │
+///     new ─send─▶ sent ─hold: Apple's─▶ returned ─take─┐                                     │
+///      │           └─────take: Google's────────────────┼─▶ verifying ─┬─keep─▶ linking ──────┤
+///      └───take: proven by password or code────────────┘              │           │          │
+///                                                                     ├───────────┴─end─▶ spent
+///                                                                     └─keep─▶ coded ─spend──▲
+///
+/// An OAuth client's flow is also spent by `decide`, from each status that waits for the person. From there `cancel` fails
+/// a flow, and so do `take` for another browser and a proof that is refused.
 package enum WebFlowStatus: String, CaseIterable, Sendable {
     /// The person has yet to choose how to sign in.
     case new

@@ -1,5 +1,4 @@
 package import Accounts
-import JSON
 import Logging
 package import SignIn
 import Storage
@@ -56,8 +55,8 @@ extension OAuthServer {
                 to: OAuthReturn.uri(error: error, to: uri, state: state, issuer: client.flatMap { issuer(for: $0) }))
         case .accept(let authorization):
             let flow = try await web.openOAuthFlow(
-                request: authorization.text(for: client), languages: query.userLocale.prefix(1).map { $0.lowercased() },
-                loginHint: OAuthAuthorization.loginHint(query), browser: browser, by: call)
+                authorization, clientName: client?.name ?? "",
+                languages: query.userLocale.prefix(1).map { $0.lowercased() }, loginHint: OAuthAuthorization.loginHint(query), browser: browser, by: call)
             metrics.count(.authorize, .done)
             return .opened(flow)
         }
@@ -160,37 +159,12 @@ extension OAuthServer {
         of id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> (flow: WebFlow, client: OAuthClient, authorization: OAuthAuthorization) {
         guard let web = signIn.web else { throw .webFlowExpired }
-        let (flow, text) = try await web.oauthRequest(of: id, browser: browser, by: call)
-        guard let authorization = OAuthAuthorization(text), let client = try await client(authorization.clientID.text),
+        let (flow, authorization) = try await web.oauthRequest(of: id, browser: browser, by: call)
+        guard let client = try await client(authorization.clientID.text),
             client.status == .active, client.registers(authorization.redirectURI),
             authorization.scopes.isSubset(of: client.allowedScopes(of: configuration.scopes)),
             authorization.challenge != nil || !client.requiresPKCE
         else { throw .webFlowExpired }
         return (flow, client, authorization)
-    }
-}
-
-/// A request as a flow keeps it.
-extension OAuthAuthorization {
-    func text(for client: OAuthClient?) -> String {
-        JSONWriter.text { writer in
-            writer.member("client", clientID.text)
-            writer.member("clientName", client?.name ?? "")
-            writer.member("redirectUri", redirectURI)
-            writer.member("state", state)
-            writer.member("scope", scopes.description)
-            if let challenge { writer.member("challenge", challenge) }
-        }
-    }
-
-    init?(_ text: String) {
-        guard let json = try? JSONValue(parsing: Array(text.utf8)),
-            let clientID = json["client"]?.string.flatMap(OAuthClientID.init),
-            let redirectURI = json["redirectUri"]?.string, let state = json["state"]?.string,
-            let scopes = json["scope"]?.string.flatMap(OAuthScopes.init(parameter:))
-        else { return nil }
-        self.init(
-            clientID: clientID, redirectURI: redirectURI, state: state, scopes: scopes,
-            challenge: json["challenge"]?.string)
     }
 }

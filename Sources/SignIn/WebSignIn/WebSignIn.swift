@@ -131,13 +131,15 @@ package struct WebSignIn: Sendable {
 
     /// Opens a flow that ends at the consent of the OAuth server.
     ///
-    /// - Parameter request: what is asked for; kept as it is. A JSON object with the members `clientName` and `redirectUri`.
+    /// - Parameter clientName: what the flow's pages call the client.
     package func openOAuthFlow(
-        request: String, languages: [String], loginHint: String?, browser: BrowserSecret, by call: Call
+        _ authorization: OAuthAuthorization, clientName: String, languages: [String], loginHint: String?,
+        browser: BrowserSecret, by call: Call
     ) async throws(SignInFailure) -> WebFlow {
         try await steps.counting(.open) { () throws(SignInFailure) in
-            try await open(
-                .oauth, nil, oauthRequest: request, browser: browser, by: call, languages: languages,
+            let request = OAuthFlowRequest(authorization: authorization, clientName: clientName)
+            return try await open(
+                .oauth, nil, oauthRequest: request.stored, browser: browser, by: call, languages: languages,
                 loginHint: loginHint)
         }
     }
@@ -145,10 +147,12 @@ package struct WebSignIn: Sendable {
     /// The request of a flow that ends at the consent of the OAuth server.
     package func oauthRequest(
         of id: WebFlowID, browser: BrowserSecret?, by call: Call
-    ) async throws(SignInFailure) -> (flow: WebFlow, request: String) {
+    ) async throws(SignInFailure) -> (flow: WebFlow, authorization: OAuthAuthorization) {
         let flow = try await read(id, browser: browser, by: call)
-        guard flow.kind == .oauth, let request = flow.oauthRequest else { throw .webFlowExpired }
-        return (try await page(of: flow, by: call), request)
+        guard flow.kind == .oauth, let request = OAuthFlowRequest(stored: flow.oauthRequest) else {
+            throw .webFlowExpired
+        }
+        return (try await page(of: flow, by: call), request.authorization)
     }
 
     /// Ends such a flow, once.
@@ -222,9 +226,9 @@ package struct WebSignIn: Sendable {
         switch flow.kind {
         case .account: kind = .account
         case .oauth:
-            let target = OAuthFlowTarget(flow.oauthRequest)
-            kind = .oauth(client: target?.clientName ?? "")
-            if let source = target?.formActionSource { sources.append(source) }
+            let request = OAuthFlowRequest(stored: flow.oauthRequest)
+            kind = .oauth(client: request?.clientName ?? "")
+            if let source = request?.formActionSource { sources.append(source) }
         case .app:
             let (app, registered, requested) = try self.app(of: flow)
             kind = .app(name: app.name, registered.kind)

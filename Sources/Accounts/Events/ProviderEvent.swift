@@ -86,6 +86,17 @@ package enum AccountDeletedPolicy: String, CaseIterable, Sendable {
     case deleteAccount
 }
 
+/// What the events of Apple do that the operator chooses.
+package struct ProviderEventPolicy: Hashable, Sendable {
+    package let consentRevoked: ConsentRevokedPolicy
+    package let accountDeleted: AccountDeletedPolicy
+
+    package init(consentRevoked: ConsentRevokedPolicy, accountDeleted: AccountDeletedPolicy) {
+        self.consentRevoked = consentRevoked
+        self.accountDeleted = accountDeleted
+    }
+}
+
 /// The effect of an event on the identity that it is about.
 package enum ProviderEventEffect: Hashable, Sendable {
     /// The authorization is over: its grants and sessions end. The identity is unlinked if `unlinking`, unless it is
@@ -107,17 +118,14 @@ package enum ProviderEventEffect: Hashable, Sendable {
     case note
 
     /// - Parameter detail: the reason of a disabled account.
-    package init(
-        _ kind: ProviderEvent.Kind, detail: String?, consentRevoked: ConsentRevokedPolicy,
-        accountDeleted: AccountDeletedPolicy
-    ) {
+    package init(_ kind: ProviderEvent.Kind, detail: String?, policy: ProviderEventPolicy) {
         self =
             switch kind {
             case .emailDisabled: .noteEmailDeliverable(false)
             case .emailEnabled: .noteEmailDeliverable(true)
-            case .consentRevoked: .endAuthorization(unlinking: consentRevoked == .unlink)
+            case .consentRevoked: .endAuthorization(unlinking: policy.consentRevoked == .unlink)
             case .accountDeleted:
-                accountDeleted == .deleteAccount ? .deleteAccount : .endAuthorization(unlinking: true)
+                policy.accountDeleted == .deleteAccount ? .deleteAccount : .endAuthorization(unlinking: true)
             case .sessionsRevoked: .endSessions
             case .tokensRevoked: .endTokens
             case .accountDisabled: detail == "hijacking" ? .endSessions : .block
@@ -126,5 +134,27 @@ package enum ProviderEventEffect: Hashable, Sendable {
             // A revoked token is found by its fingerprint, before its effect would be asked for.
             case .tokenRevoked, .verification: .note
             }
+    }
+}
+
+extension ProviderEventEffect {
+    /// Whether it takes something away that a newer consent gives back.
+    package var isUndoneByConsent: Bool {
+        switch self {
+        case .endAuthorization, .deleteAccount: true
+        case .endTokens, .endSessions, .noteEmailDeliverable, .block, .unblock, .requireCredentialChange, .note: false
+        }
+    }
+
+    package var endsAuthorization: Bool { isUndoneByConsent || self == .endTokens }
+
+    package var endsSessions: Bool { endsAuthorization || self == .endSessions }
+
+    /// Whether it sets a state that a later event overwrites.
+    package var setsState: Bool {
+        switch self {
+        case .noteEmailDeliverable, .block, .unblock: true
+        case .endAuthorization, .deleteAccount, .endTokens, .endSessions, .requireCredentialChange, .note: false
+        }
     }
 }

@@ -8,21 +8,11 @@ package import Storage
 /// The security events that the providers send about people. An event is stored and acknowledged first; any process acts
 /// on it afterwards.
 package struct ProviderEvents: Sendable {
-    package struct Policy: Sendable {
-        package let consentRevoked: ConsentRevokedPolicy
-        package let accountDeleted: AccountDeletedPolicy
-
-        package init(consentRevoked: ConsentRevokedPolicy, accountDeleted: AccountDeletedPolicy) {
-            self.consentRevoked = consentRevoked
-            self.accountDeleted = accountDeleted
-        }
-    }
-
     private static let batch = 32
 
     private let apple: AppleProvider?
     private let google: GoogleProvider?
-    private let policy: Policy
+    private let policy: ProviderEventPolicy
     private let store: ProviderEventStore
     private let clock: any WallClock
     private let logger: Logger
@@ -30,7 +20,7 @@ package struct ProviderEvents: Sendable {
 
     /// - Parameter backoff: backoff state inherited from the instance this one replaces; empty if absent.
     package init(
-        apple: AppleProvider?, google: GoogleProvider?, policy: Policy, store: ProviderEventStore,
+        apple: AppleProvider?, google: GoogleProvider?, policy: ProviderEventPolicy, store: ProviderEventStore,
         backoff: EventBackoff = EventBackoff(), clock: any WallClock, logger: Logger
     ) {
         self.apple = apple
@@ -91,11 +81,10 @@ package struct ProviderEvents: Sendable {
     ///
     /// - Returns: the number of events; one that failed is left out until its delay has passed.
     package func processPending() async throws -> Int {
-        let policy = policy
         let ids = try await store.pending(limit: ProviderEvents.batch, except: backoff.ids(at: clock.now()))
         for id in ids {
             do {
-                let result = try await store.process(id, policy: policy.effect, by: clock.call(by: .provider))
+                let result = try await store.process(id, policy: policy, by: clock.call(by: .provider))
                 for event in result.processed { logProcessed(event) }
                 logger.report(result.unreadable, in: "provider_events")
                 backoff.forget(id)
@@ -124,11 +113,5 @@ package struct ProviderEvents: Sendable {
             label: "countersign_provider_events_total",
             dimensions: [("provider", provider.rawValue), ("kind", kind), ("outcome", outcome)]
         ).increment()
-    }
-}
-
-extension ProviderEvents.Policy {
-    @Sendable fileprivate func effect(of kind: ProviderEvent.Kind, detail: String?) -> ProviderEventEffect {
-        ProviderEventEffect(kind, detail: detail, consentRevoked: consentRevoked, accountDeleted: accountDeleted)
     }
 }

@@ -19,13 +19,10 @@ package struct ProcessedEvent: Sendable {
 }
 
 extension ProviderEventStore {
-    /// The effect of an event of this kind; `detail` is the reason of a disabled account.
-    package typealias Policy = @Sendable (ProviderEvent.Kind, _ detail: String?) -> ProviderEventEffect
-
     /// Processes a pending event and all others of its person, in the order in which they happened, in one transaction.
     /// A concurrent transaction on the same person's events waits, and finds them processed.
     package func process(
-        _ id: ProviderEventID, policy: @escaping Policy, by call: Call
+        _ id: ProviderEventID, policy: ProviderEventPolicy, by call: Call
     ) async throws -> (processed: [ProcessedEvent], unreadable: [UnreadableRow]) {
         try await database.change(by: call) { change in
             // The person is locked before the rows: two transactions that locked rows first would wait for each other.
@@ -126,32 +123,10 @@ extension PendingEvent {
         """
 }
 
-extension ProviderEventEffect {
-    /// Whether it takes something away that a newer consent gives back.
-    fileprivate var isUndoneByConsent: Bool {
-        switch self {
-        case .endAuthorization, .deleteAccount: true
-        case .endTokens, .endSessions, .noteEmailDeliverable, .block, .unblock, .requireCredentialChange, .note: false
-        }
-    }
-
-    fileprivate var endsAuthorization: Bool { isUndoneByConsent || self == .endTokens }
-
-    fileprivate var endsSessions: Bool { endsAuthorization || self == .endSessions }
-
-    /// Whether it sets a state that a later event overwrites.
-    fileprivate var setsState: Bool {
-        switch self {
-        case .noteEmailDeliverable, .block, .unblock: true
-        case .endAuthorization, .deleteAccount, .endTokens, .endSessions, .requireCredentialChange, .note: false
-        }
-    }
-}
-
 extension Change.ProviderEvents {
-    fileprivate func apply(_ event: PendingEvent, policy: ProviderEventStore.Policy) async throws
-        -> ProcessedEvent.Outcome
-    {
+    fileprivate func apply(
+        _ event: PendingEvent, policy: ProviderEventPolicy
+    ) async throws -> ProcessedEvent.Outcome {
         guard let kind = event.kind else { return .unknownType }
         switch kind {
         case .verification:
@@ -163,7 +138,7 @@ extension Change.ProviderEvents {
             break
         }
         guard let key = event.key else { return .unknownSubject }
-        let effect = policy(kind, event.detail)
+        let effect = ProviderEventEffect(kind, detail: event.detail, policy: policy)
         // Before the identity is looked up: this waits for a transaction that is spending a ticket, after which the
         // identity is linked.
         if effect.endsSessions { try await endTickets(of: key, upTo: event) }
@@ -267,7 +242,7 @@ extension Change.ProviderEvents {
     /// Whether a later event on the same state has been processed: only the latest counts, and it may have arrived
     /// first.
     fileprivate func isSuperseded(
-        _ event: PendingEvent, _ kind: ProviderEvent.Kind, of key: IdentityKey, policy: ProviderEventStore.Policy
+        _ event: PendingEvent, _ kind: ProviderEvent.Kind, of key: IdentityKey, policy: ProviderEventPolicy
     ) async throws -> Bool {
         let later = try await change.query(
             """
@@ -278,7 +253,8 @@ extension Change.ProviderEvents {
             """
         ) { row throws(PostgresError) in try row.decode(String.self, String?.self) }
         return later.contains { kind, detail in
-            ProviderEvent.Kind(rawValue: kind).map { policy($0, detail).setsState } ?? false
+            ProviderEvent.Kind(rawValue: kind).map { ProviderEventEffect($0, detail: detail, policy: policy).setsState }
+                ?? false
         }
     }
 

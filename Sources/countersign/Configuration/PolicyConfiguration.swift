@@ -1,13 +1,10 @@
 import Accounts
 
-/// The policies for events of providers.
-struct EventsConfiguration: Sendable {
-    let consentRevoked: ConsentRevokedPolicy
-    let accountDeleted: AccountDeletedPolicy
-
+extension ProviderEventPolicy {
     init(from reader: inout ConfigurationReader) {
-        consentRevoked = reader.value(Settings.Events.consentRevoked)
-        accountDeleted = reader.value(Settings.Events.accountDeleted)
+        self.init(
+            consentRevoked: reader.value(Settings.Events.consentRevoked),
+            accountDeleted: reader.value(Settings.Events.accountDeleted))
     }
 }
 

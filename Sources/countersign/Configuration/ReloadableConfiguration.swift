@@ -11,7 +11,7 @@ struct ReloadableConfiguration: Sendable {
     let noncePolicy: NoncePolicy
     let verifiedEmail: VerifiedEmailPolicy
     let strayAccount: StrayAccountPolicy
-    let events: EventsConfiguration
+    let events: ProviderEventPolicy
     let limits: LimitsConfiguration
     let logLevel: Logger.Level
 
@@ -23,7 +23,7 @@ struct ReloadableConfiguration: Sendable {
         noncePolicy = reader.value(Settings.noncePolicy)
         verifiedEmail = reader.value(Settings.verifiedEmail)
         strayAccount = reader.value(Settings.strayAccount)
-        events = EventsConfiguration(from: &reader)
+        events = ProviderEventPolicy(from: &reader)
         limits = LimitsConfiguration(from: &reader)
         logLevel = reader.value(Settings.Log.level)
         if apple == nil, google == nil {

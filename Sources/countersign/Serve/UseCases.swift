@@ -79,11 +79,8 @@ struct UseCases: Sendable {
         }
         oauthConfiguration = configuration.oauth
         events = ProviderEvents(
-            apple: apple, google: google,
-            policy: .init(
-                consentRevoked: configuration.events.consentRevoked,
-                accountDeleted: configuration.events.accountDeleted),
-            store: resources.database.providerEvents, backoff: resources.eventBackoff, clock: clock, logger: logger)
+            apple: apple, google: google, policy: configuration.events, store: resources.database.providerEvents,
+            backoff: resources.eventBackoff, clock: clock, logger: logger)
         revocations = RevocationWorker(
             store: resources.database.revocations, endpoints: endpoints, clock: clock, logger: logger)
         grantChecks = GrantCheckWorker(

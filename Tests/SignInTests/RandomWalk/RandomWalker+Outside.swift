@@ -77,14 +77,10 @@ extension RandomWalker {
         // The person's tokens are invalid by then.
         if kind == .consentRevoked || kind == .accountDeleted { world.providers.withdraw(subject) }
         _ = try await world.storage.providerEvents.insert([event], by: .at(now))
-        let policy = world.policy
+        let policy = ProviderEventPolicy(
+            consentRevoked: world.policy.consentRevoked, accountDeleted: world.policy.accountDeleted)
         for id in try await world.storage.providerEvents.pending(limit: 32) {
-            _ = try await world.storage.providerEvents.process(
-                id,
-                policy: {
-                    ProviderEventEffect(
-                        $0, detail: $1, consentRevoked: policy.consentRevoked, accountDeleted: policy.accountDeleted)
-                }, by: .at(world.clock.now()))
+            _ = try await world.storage.providerEvents.process(id, policy: policy, by: .at(world.clock.now()))
         }
     }
 

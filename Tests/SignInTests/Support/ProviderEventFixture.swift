@@ -25,14 +25,14 @@ struct ProviderEventFixture: Sendable {
         _ body: (ProviderEventFixture) async throws -> Void
     ) async throws {
         try await SignInFixture.run { people in
-            let policy = ProviderEvents.Policy(consentRevoked: consentRevoked, accountDeleted: accountDeleted)
+            let policy = ProviderEventPolicy(consentRevoked: consentRevoked, accountDeleted: accountDeleted)
             try await body(try ProviderEventFixture(people: people, policy: policy))
         }
     }
 
     init(
         people: SignInFixture,
-        policy: ProviderEvents.Policy = .init(consentRevoked: .unlink, accountDeleted: .unlink)
+        policy: ProviderEventPolicy = .init(consentRevoked: .unlink, accountDeleted: .unlink)
     ) throws {
         self.people = people
         log = EventLog()
@@ -45,7 +45,7 @@ struct ProviderEventFixture: Sendable {
     /// The event handling of another process, whose store may have another key ring.
     static func events(
         _ people: SignInFixture,
-        _ policy: ProviderEvents.Policy = .init(consentRevoked: .unlink, accountDeleted: .unlink),
+        _ policy: ProviderEventPolicy = .init(consentRevoked: .unlink, accountDeleted: .unlink),
         store: ProviderEventStore, backoff: EventBackoff = EventBackoff(), log: EventLog = EventLog()
     ) throws -> ProviderEvents {
         let keys = KeySource.fixed(try TokenMint.shared.keySet)

@@ -2,25 +2,33 @@ import CountersignClient
 import Foundation
 import SwiftUI
 
-/// The identity is new: the person makes an account of it, or proves the one that they have.
+/// The identity is new: the person makes an account of it, or shows that one is theirs.
 struct LinkView: View {
     let client: SignInClient
     let ticket: LinkTicket
     /// Another ticket to show, or none: the person is signed in, or begins again.
     let proceed: @MainActor (LinkTicket?) -> Void
+    @State private var email = ""
     @State private var code = ""
+    @State private var password = ""
     @State private var failure: String?
+    /// The proof that was right, and the other identity of this kind that stands in its way.
+    @State private var conflict: (proof: BindProof, maskedEmail: String?)?
 
     var body: some View {
         VStack(spacing: 16) {
             if let failure { Text(failure) }
-            if let holder = ticket.holder {
-                Text("\(ticket.email ?? "This address") belongs to an account that is entered by \(names(holder)).")
+            if let conflict {
+                Text("Your account has another sign-in of this kind: \(conflict.maskedEmail ?? "without an address").")
+                Button("Replace it") { Task { await bind(conflict.proof, replacing: true) } }
+                Button("Keep it") { self.conflict = nil }
+            } else {
+                if let holder = ticket.holder { Text(ways(into: holder)) }
+                // In the server's order: its suggestion comes first.
+                if ticket.choices.first == .create { create }
+                if ticket.choices.contains(.bind) { bind }
+                if ticket.choices.dropFirst().contains(.create) { create }
             }
-            // In the server's order: its suggestion comes first.
-            if ticket.choices.first == .create { create }
-            if ticket.choices.contains(.bind) { bind }
-            if ticket.choices.dropFirst().contains(.create) { create }
             Button("Cancel") {
                 Task {
                     await client.cancel(ticket)
@@ -28,20 +36,26 @@ struct LinkView: View {
                 }
             }
         }
+        .task { email = ticket.email ?? "" }
     }
 
     private var create: some View {
-        Button("Make a new account") { Task { await makeAccount() } }
+        Button("I’m new here") { Task { await makeAccount() } }
     }
 
     private var bind: some View {
         VStack {
             if ticket.provesHolder {
-                Button("It is mine") { Task { await bind(.ticket) } }
-            } else if let email = ticket.email {
-                Button("Mail me a code") { Task { await requestCode(email) } }
+                // The ticket is proof enough, also after a right code: one question is left.
+                Text("Is this your account?")
+                Button("Yes, it’s mine") { Task { await bind(.ticket) } }
+            } else {
+                TextField("Your account’s address", text: $email)
+                TextField("Password", text: $password)
+                Button("Use my password") { Task { await bind(.password(email: email, password: password)) } }
+                Button("Mail me a code") { Task { await requestCode() } }
                 TextField("Code", text: $code)
-                Button("It is mine") { Task { await bind(.emailCode(email: email, code: code)) } }
+                Button("Use the code") { Task { await bind(.emailCode(email: email, code: code)) } }
             }
         }
     }
@@ -53,18 +67,16 @@ struct LinkView: View {
         } catch { report(error) }
     }
 
-    private func requestCode(_ email: String) async {
+    private func requestCode() async {
         do { try await client.requestCode(to: email, for: ticket) } catch { report(error) }
     }
 
-    private func bind(_ proof: BindProof) async {
+    private func bind(_ proof: BindProof, replacing: Bool = false) async {
         do {
-            switch try await client.bind(ticket, proof: proof) {
+            switch try await client.bind(ticket, proof: proof, replacing: replacing) {
             case .signedIn: proceed(nil)
             case .holder(let shown): proceed(shown)
-            case .conflict(let maskedEmail):
-                failure =
-                    "That account has another identity of this kind already: \(maskedEmail ?? "without an address")."
+            case .conflict(let maskedEmail): conflict = (proof, maskedEmail)
             }
         } catch { report(error) }
     }
@@ -72,10 +84,16 @@ struct LinkView: View {
     private func report(_ error: SessionError) {
         failure = sentence(for: error)
         // The ticket is used or has expired.
-        if case .refused("link_ticket_expired", _) = error { proceed(nil) }
+        if case .refused("link_ticket_expired", _, _) = error { proceed(nil) }
     }
 
-    private func names(_ holder: LinkHolder) -> String {
-        holder.providers.map(\.rawValue).joined(separator: ", ")
+    private func ways(into holder: LinkHolder) -> String {
+        let address = ticket.email ?? "This address"
+        guard ticket.provesHolder else {
+            return
+                "\(address) belongs to an account that is entered by \(holder.providers.map(\.rawValue).joined(separator: ", "))."
+        }
+        let entries = holder.identities.map { "\($0.provider.rawValue) \($0.maskedEmail ?? "")" }
+        return "\(address) belongs to an account that is entered by \(entries.joined(separator: ", "))."
     }
 }

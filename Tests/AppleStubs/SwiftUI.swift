@@ -126,6 +126,9 @@ extension View {
     public func task(@_inheritActorContext _ action: @escaping @isolated(any) @Sendable () async -> Void) -> some View {
         self
     }
+    public func task(
+        id: some Equatable, @_inheritActorContext _ action: @escaping @isolated(any) @Sendable () async -> Void
+    ) -> some View { self }
     public func frame(height: Double? = nil) -> some View { self }
     public func padding() -> some View { self }
     public func disabled(_ disabled: Bool) -> some View { self }

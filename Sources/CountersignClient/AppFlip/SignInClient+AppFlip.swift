@@ -67,7 +67,7 @@ extension SessionError {
     /// What a session that can't be used means to the app that asked.
     fileprivate var flipError: AppFlipError {
         switch self {
-        case .refused(code: "account_disabled", status: _): .unrecoverable
+        case .refused("account_disabled", _, _): .unrecoverable
         case .reauthenticate, .transient, .insecureRequest, .noSession, .cancelled, .refused, .storage: .cancelled
         }
     }

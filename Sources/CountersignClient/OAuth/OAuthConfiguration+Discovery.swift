@@ -25,8 +25,8 @@ extension OAuthConfiguration {
         let answer = HTTPAnswer(data, response)
         switch answer.status {
         case 200: break
-        case 429, 500...599: throw .transient(retryAfter: answer.retryAfter)
-        default: throw .refused(code: "discovery_failed", status: answer.status)
+        case 429, 500...599: throw .transient(retryAfter: answer.retryAfter, requestID: answer.requestID)
+        default: throw .refused(code: "discovery_failed", status: answer.status, requestID: answer.requestID)
         }
         guard let configuration = read(answer.body, issuer: asked) else {
             throw .refused(code: "invalid_discovery", status: 200)

@@ -128,8 +128,8 @@ extension OAuthSession {
         if unsaved == nil, let token = current.freshToken(now()) { return token }
         do {
             return try await refreshed()
-        } catch .transient(let retryAfter) {
-            guard let token = current.unexpiredToken(now()) else { throw .transient(retryAfter: retryAfter) }
+        } catch {
+            guard case .transient = error, let token = current.unexpiredToken(now()) else { throw error }
             return token
         }
     }
@@ -174,8 +174,8 @@ extension OAuthSession {
         do {
             let (data, response) = try await transport.exchange(request)
             return try take(try TokenGrant(HTTPAnswer(data, response), sentAt: sentAt), for: sent)
-        } catch .reauthenticate(let code) {
-            return try end(sent, code: code)
+        } catch .reauthenticate(let code, let requestID) {
+            return try end(sent, .reauthenticate(code: code, requestID: requestID))
         } catch .cancelled {
             // The transport gave up by itself: nobody has cancelled this task.
             throw .transient(retryAfter: nil)
@@ -214,7 +214,7 @@ extension OAuthSession {
     }
 
     /// Forgets the session that the server has ended, unless another process has got newer tokens for it.
-    private func end(_ sent: String, code: String) throws(SessionError) -> String {
+    private func end(_ sent: String, _ error: SessionError) throws(SessionError) -> String {
         if isKept, let found = try stored(), found.isSession(of: current) {
             guard found.refreshToken == sent else {
                 current = found
@@ -222,7 +222,7 @@ extension OAuthSession {
             }
             try store.forget()
         }
-        throw over(.reauthenticate(code: code))
+        throw over(error)
     }
 
     /// The token that another process has stored. When that is old too the next call refreshes it.

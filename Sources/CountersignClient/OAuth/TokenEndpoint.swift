@@ -85,12 +85,13 @@ extension HTTPAnswer {
     /// it was not the token endpoint that said no.
     fileprivate var tokenFailure: SessionError {
         guard (400..<500).contains(status), status != 429, let code = tokenErrorCode else {
-            return .transient(retryAfter: retryAfter)
+            return .transient(retryAfter: retryAfter, requestID: requestID)
         }
         switch code {
-        case "invalid_grant": return .reauthenticate(code: code)
-        case "temporarily_unavailable", "server_error": return .transient(retryAfter: retryAfter)
-        default: return .refused(code: code, status: status)
+        case "invalid_grant": return .reauthenticate(code: code, requestID: requestID)
+        case "temporarily_unavailable", "server_error":
+            return .transient(retryAfter: retryAfter, requestID: requestID)
+        default: return .refused(code: code, status: status, requestID: requestID)
         }
     }
 

@@ -19,11 +19,17 @@ struct HTTPAnswer: Sendable {
     let body: Data
     /// The seconds of `Retry-After`; nil when it is missing or a date.
     let retryAfter: Int?
+    /// `X-Request-Id`, where it is a name: at most 128 letters, digits, `-`, `.`, `_` and `~`.
+    let requestID: String?
 
     init(_ body: Data, _ response: HTTPURLResponse) {
         status = response.statusCode
         self.body = body
         retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { Int($0) }.flatMap { $0 < 0 ? nil : $0 }
+        requestID = response.value(forHTTPHeaderField: "X-Request-Id").flatMap { id in
+            let isName = id.utf8.allSatisfy { isAlphanumeric($0) || "-._~".utf8.contains($0) }
+            return isName && (1...128).contains(id.utf8.count) ? id : nil
+        }
     }
 }
 

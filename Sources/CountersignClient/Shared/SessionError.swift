@@ -1,12 +1,14 @@
 /// Everything that the library throws. No case holds a token, a code or an address; server codes are shown as they came
 /// because they are checked to be names.
+///
+/// `requestID` is the server's name for the request, for its operator and for support; equality ignores it.
 public enum SessionError: Error, Sendable, Equatable {
     /// The session is over and no longer stored; ask the person to sign in. `invalid_refresh_token`,
     /// `refresh_token_reused`, `invalid_session` right after a refresh, or `invalid_grant` of an OAuth server.
-    case reauthenticate(code: String)
+    case reauthenticate(code: String, requestID: String? = nil)
     /// Nothing is lost; try again later, after `retryAfter` seconds where the server says so. No network, 429, 5xx, a
     /// redirect, or an answer that is not what the protocol says.
-    case transient(retryAfter: Int?)
+    case transient(retryAfter: Int?, requestID: String? = nil)
     /// The URL is not https. Nothing was sent.
     case insecureRequest
     /// Nobody is signed in.
@@ -15,9 +17,31 @@ public enum SessionError: Error, Sendable, Equatable {
     case cancelled
     /// The server said no, with one of its codes, or the library did with status 0 and sent nothing. Repeating the call
     /// does not help; the session is as it was.
-    case refused(code: String, status: Int)
+    case refused(code: String, status: Int, requestID: String? = nil)
     /// The store failed, or holds what this version can't read. What it holds is left as it is.
     case storage(String)
+}
+
+extension SessionError {
+    /// The server's name for the request (`X-Request-Id`); nil where there was no answer, or none with one.
+    public var requestID: String? {
+        switch self {
+        case .reauthenticate(_, let id), .transient(_, let id), .refused(_, _, let id): id
+        case .insecureRequest, .noSession, .cancelled, .storage: nil
+        }
+    }
+
+    public static func == (one: Self, other: Self) -> Bool {
+        switch (one, other) {
+        case (.reauthenticate(let code, _), .reauthenticate(let otherCode, _)): code == otherCode
+        case (.transient(let seconds, _), .transient(let otherSeconds, _)): seconds == otherSeconds
+        case (.refused(let code, let status, _), .refused(let otherCode, let otherStatus, _)):
+            code == otherCode && status == otherStatus
+        case (.storage(let text), .storage(let otherText)): text == otherText
+        case (.insecureRequest, .insecureRequest), (.noSession, .noSession), (.cancelled, .cancelled): true
+        default: false
+        }
+    }
 }
 
 extension SessionError {

@@ -69,6 +69,8 @@ public struct ClientAccount: Sendable, Equatable, Identifiable {
 
     /// The server's `accountId`.
     public let id: String
+    /// What the account was called where it was imported from.
+    public let externalID: String?
     public let email: String?
     public let isEmailVerified: Bool
     public let emailProof: EmailProof?
@@ -84,7 +86,7 @@ public struct ClientAccount: Sendable, Equatable, Identifiable {
 }
 
 /// A new address that an administrator has entered for an account whose person lost their mailbox. Show it with a way to
-/// stop it, `DELETE v1/account/email-replacement`: the mail that announced it sends people to the app for that.
+/// stop it, ``SignInClient/cancelEmailReplacement()``: the mail that announced it sends people to the app for that.
 public struct EmailReplacement: Sendable, Equatable {
     public let maskedEmail: String
     /// When it takes effect.

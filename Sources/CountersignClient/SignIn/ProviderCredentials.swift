@@ -21,6 +21,20 @@ public struct AppleCredential: Sendable {
     }
 }
 
+extension AppleCredential {
+    /// As a sign-in posts it, but for the name.
+    var members: [String: JSONValue] {
+        var members: [String: JSONValue] = [:]
+        members["identityToken"] = identityToken.map(JSONValue.string)
+        members["authorizationCode"] = authorizationCode.map(JSONValue.string)
+        members["nonce"] = nonce.map(JSONValue.string)
+        return members
+    }
+
+    /// The `sub` of the token, unverified.
+    var subject: String? { identityToken.flatMap { unverifiedClaims(of: $0)?["sub"]?.string } }
+}
+
 extension AppleCredential: Redacted {
     public var description: String {
         "AppleCredential(identityToken: \(redacted(identityToken)), authorizationCode: \(redacted(authorizationCode)))"
@@ -39,6 +53,17 @@ public struct GoogleCredential: Sendable {
         self.idToken = idToken
         self.serverAuthCode = serverAuthCode
         self.nonce = nonce
+    }
+}
+
+extension GoogleCredential {
+    /// As a sign-in posts it.
+    var members: [String: JSONValue] {
+        var members: [String: JSONValue] = [:]
+        members["idToken"] = idToken.map(JSONValue.string)
+        members["serverAuthCode"] = serverAuthCode.map(JSONValue.string)
+        members["nonce"] = nonce.map(JSONValue.string)
+        return members
     }
 }
 

@@ -12,21 +12,21 @@ struct Server: Sendable {
     let allowsLoopbackHTTP: Bool
 
     /// - Parameters:
-    ///   - method: `POST` where there is a body.
+    ///   - method: without one `POST` where there is a body, else `GET`.
     ///   - path: below the base URL, without a slash at its begin.
     ///   - bearer: the access token to send with it.
     func send(
-        _ path: String, _ body: [String: JSONValue]? = nil, bearer: String? = nil
+        _ path: String, _ body: [String: JSONValue]? = nil, method: String? = nil, bearer: String? = nil
     ) async throws(SessionError) -> HTTPAnswer {
         try SecureHosts.checkScheme(baseURL, allowsLoopbackHTTP: allowsLoopbackHTTP)
         var request = URLRequest(url: url(path))
         request.setValue("application/json", forHTTPHeaderField: "Accept")
         request.setValue("Countersign-Swift/1", forHTTPHeaderField: "User-Agent")
         if let body {
-            request.httpMethod = "POST"
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
             request.httpBody = try JSONText.encode(body)
         }
+        request.httpMethod = method ?? (body == nil ? "GET" : "POST")
         if let bearer { request.setBearer(bearer) }
         let (data, response) = try await transport.exchange(request)
         return HTTPAnswer(data, response)
@@ -44,7 +44,9 @@ extension HTTPAnswer {
     /// The body of an answer with this status; throws for any other status, and for a body of another shape.
     func body<Wire: Decodable>(_ type: Wire.Type, status expected: Int = 200) throws(SessionError) -> Wire {
         guard status == expected else { throw failure }
-        guard let wire = JSONText.decode(type, from: body) else { throw .transient(retryAfter: nil) }
+        guard let wire = JSONText.decode(type, from: body) else {
+            throw .transient(retryAfter: nil, requestID: requestID)
+        }
         return wire
     }
 
@@ -58,8 +60,9 @@ extension HTTPAnswer {
     var failure: SessionError {
         switch status {
         case 400..<500 where status != 429:
-            problemCode.map { .refused(code: $0, status: status) } ?? .transient(retryAfter: retryAfter)
-        default: .transient(retryAfter: retryAfter)
+            problemCode.map { .refused(code: $0, status: status, requestID: requestID) }
+                ?? .transient(retryAfter: retryAfter, requestID: requestID)
+        default: .transient(retryAfter: retryAfter, requestID: requestID)
         }
     }
 

@@ -44,6 +44,7 @@ enum SignInWire: Decodable {
 
     struct SignedIn: Decodable {
         struct Identity: Decodable {
+            let identityId: String?
             let provider: IdentityProvider
             let subject: String
         }
@@ -122,7 +123,7 @@ struct AccountWire: Decodable {
         let linkedAt: TimeWire
         let lastSignInAt: TimeWire?
         let authorization: String
-        let blocked: Bool?
+        let blocked: BlockWire?
         let credentialChangeRequired: Bool?
     }
 
@@ -132,6 +133,7 @@ struct AccountWire: Decodable {
     }
 
     let accountId: String
+    let externalId: String?
     let email: String?
     let emailVerified: Bool
     let emailProof: String?
@@ -145,7 +147,7 @@ struct AccountWire: Decodable {
 
     var account: ClientAccount {
         ClientAccount(
-            id: accountId, email: email, isEmailVerified: emailVerified,
+            id: accountId, externalID: externalId, email: email, isEmailVerified: emailVerified,
             emailProof: emailProof.map(ClientAccount.EmailProof.init), emailTakenAt: emailTakenAt?.date,
             emailReplacement: emailReplacement.map { EmailReplacement(maskedEmail: $0.email, dueAt: $0.dueAt.date) },
             displayName: displayName,
@@ -156,9 +158,61 @@ struct AccountWire: Decodable {
                     email: identity.email, isEmailVerified: identity.emailVerified,
                     isPrivateEmail: identity.isPrivateEmail, isEmailDeliverable: identity.emailDeliverable,
                     linkedAt: identity.linkedAt.date, lastSignInAt: identity.lastSignInAt?.date,
-                    authorization: .init(rawValue: identity.authorization), isBlocked: identity.blocked ?? false,
+                    authorization: .init(rawValue: identity.authorization),
+                    isBlocked: identity.blocked?.isBlocked ?? false,
                     isCredentialChangeRequired: identity.credentialChangeRequired ?? false)
             })
+    }
+}
+
+/// `{"since","reason"}`, which are for support, or `true`.
+struct BlockWire: Decodable {
+    let isBlocked: Bool
+
+    init(from decoder: any Decoder) throws {
+        if let value = try? decoder.singleValueContainer().decode(Bool.self) {
+            isBlocked = value
+        } else {
+            isBlocked = try JSONValue(from: decoder).object != nil
+        }
+    }
+}
+
+/// `{"items":[…]}`.
+struct ListWire<Item: Decodable>: Decodable {
+    let items: [Item]
+}
+
+struct DeviceWire: Decodable {
+    struct Description: Decodable {
+        let name: String?
+        let platform: String?
+    }
+
+    let sessionId: String
+    let current: Bool
+    let device: Description?
+    let createdAt: TimeWire
+    let lastUsedAt: TimeWire
+    let amr: [String]
+
+    var signedInDevice: SignedInDevice {
+        SignedInDevice(
+            id: sessionId, isCurrent: current, name: device?.name, platform: device?.platform,
+            createdAt: createdAt.date, lastUsedAt: lastUsedAt.date, methods: amr)
+    }
+}
+
+struct ServiceWire: Decodable {
+    let clientId: String
+    let name: String
+    let scopes: [String]
+    let linkedAt: TimeWire
+    let lastUsedAt: TimeWire?
+
+    var service: LinkedService {
+        LinkedService(
+            id: clientId, name: name, scopes: scopes, linkedAt: linkedAt.date, lastUsedAt: lastUsedAt?.date)
     }
 }
 

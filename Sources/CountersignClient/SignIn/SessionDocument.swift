@@ -29,6 +29,8 @@ struct StoredSession: Sendable, Equatable, Codable {
     var refreshExpiresAt: Int
     /// Somebody has refused the access token.
     var needsRefresh: Bool?
+    /// The identity that the person came with; nil after a password or a mailed code.
+    var openedBy: String?
 
     /// Good for more than another minute.
     func isFresh(_ now: Date) -> Bool {

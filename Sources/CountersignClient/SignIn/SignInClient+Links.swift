@@ -54,10 +54,7 @@ extension SignInClient {
 
     /// Has a code mailed with which `bind` can prove an address; the answer is the same for every address.
     public func requestCode(to email: String, for ticket: LinkTicket) async throws(SessionError) {
-        let body: [String: JSONValue] = [
-            "email": .string(email), "purpose": "bind", "linkTicket": .string(ticket.value),
-        ]
-        _ = try await server.send("v1/email-codes", body).body(EmptyWire.self, status: 202)
+        try await requestCode(["email": .string(email), "purpose": "bind", "linkTicket": .string(ticket.value)])
     }
 
     /// Gives a ticket back. One that the server does not hear of expires by itself.

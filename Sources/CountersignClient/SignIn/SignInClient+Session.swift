@@ -39,7 +39,8 @@ extension SignInClient {
         request.setBearer(session.accessToken)
         let second = try await server.transport.exchange(request)
         // Only the server itself can say that the session is over, not another API.
-        if isServer, HTTPAnswer(second.0, second.1).refusesSession { throw end(session, code: "invalid_session") }
+        let answer = HTTPAnswer(second.0, second.1)
+        if isServer, answer.refusesSession { throw end(session, code: "invalid_session", answer.requestID) }
         return second
     }
 
@@ -61,13 +62,18 @@ extension SignInClient {
 
     /// A request to the server with the session. After 401 `invalid_session` the session is refreshed and the request
     /// sent once more; when that is refused in the same way, the session is over.
-    func send(_ path: String, _ body: [String: JSONValue]? = nil) async throws(SessionError) -> HTTPAnswer {
+    ///
+    /// - Parameter isCode: the body holds a code, which is sent once: after the refresh the call throws `transient`.
+    func send(
+        _ path: String, _ body: [String: JSONValue]? = nil, method: String? = nil, isCode: Bool = false
+    ) async throws(SessionError) -> HTTPAnswer {
         let token = try await usableToken()
-        let first = try await server.send(path, body, bearer: token)
+        let first = try await server.send(path, body, method: method, bearer: token)
         guard first.refusesSession else { return first }
         let session = try await freshSession(replacing: token)
-        let second = try await server.send(path, body, bearer: session.accessToken)
-        if second.refusesSession { throw end(session, code: "invalid_session") }
+        if isCode { throw .transient(retryAfter: nil, requestID: first.requestID) }
+        let second = try await server.send(path, body, method: method, bearer: session.accessToken)
+        if second.refusesSession { throw end(session, code: "invalid_session", second.requestID) }
         return second
     }
 
@@ -80,9 +86,9 @@ extension SignInClient {
     private func usableToken() async throws(SessionError) -> String {
         do {
             return try await freshSession().accessToken
-        } catch .transient(let retryAfter) {
-            guard let session = keeper.known.session, session.isUnexpired(now()) else {
-                throw .transient(retryAfter: retryAfter)
+        } catch {
+            guard case .transient = error, let session = keeper.known.session, session.isUnexpired(now()) else {
+                throw error
             }
             return session.accessToken
         }
@@ -134,9 +140,10 @@ extension SignInClient {
         if answer.status == 401, let code = answer.problemCode,
             ["invalid_refresh_token", "refresh_token_reused"].contains(code)
         {
-            throw end(session, code: code)
+            throw end(session, code: code, answer.requestID)
         }
-        let refreshed = try answer.body(SessionWire.self).session(of: session.accountID, sentAt: sentAt)
+        var refreshed = try answer.body(SessionWire.self).session(of: session.accountID, sentAt: sentAt)
+        refreshed.openedBy = session.openedBy
         var isOurs = true
         try keeper.change { document in
             isOurs = document.session?.sessionID == session.sessionID
@@ -148,20 +155,22 @@ extension SignInClient {
     /// Forgets a session that the server has ended.
     ///
     /// - Returns: what the call that found out has to throw.
-    private func end(_ session: StoredSession, code: String) -> SessionError {
+    private func end(_ session: StoredSession, code: String, _ requestID: String?) -> SessionError {
         defer { announce() }
         _ = try? keeper.reloaded()
         guard let known = keeper.known.session else {
             // Another call was faster, or the person has signed out.
-            return endedCode.map { .reauthenticate(code: $0) } ?? .noSession
+            return endedCode.map { .reauthenticate(code: $0, requestID: requestID) } ?? .noSession
         }
         // Another process has got newer tokens, or somebody has signed in.
-        guard known.refreshToken == session.refreshToken else { return .transient(retryAfter: nil) }
+        guard known.refreshToken == session.refreshToken else {
+            return .transient(retryAfter: nil, requestID: requestID)
+        }
         generation += 1
         refreshing = nil
         endedCode = code
         // A store that fails now is asked again before the next call.
         try? keeper.change { $0.session = nil }
-        return .reauthenticate(code: code)
+        return .reauthenticate(code: code, requestID: requestID)
     }
 }

@@ -7,13 +7,9 @@ extension SignInClient {
     ///   also after `transient`, as the code may have been used.
     public func signIn(apple credential: AppleCredential) async throws(SessionError) -> SignInOutcome {
         begin()
-        let subject = credential.identityToken.flatMap { unverifiedClaims(of: $0)?["sub"]?.string }
-        let name = keepName(StoredName(credential.fullName), of: subject)
-        var body: [String: JSONValue] = [:]
-        body["identityToken"] = credential.identityToken.map(JSONValue.string)
-        body["authorizationCode"] = credential.authorizationCode.map(JSONValue.string)
-        body["nonce"] = credential.nonce.map(JSONValue.string)
-        body["fullName"] = name?.json
+        let subject = credential.subject
+        var body = credential.members
+        body["fullName"] = keepName(StoredName(credential.fullName), of: subject)?.json
         return try await signIn("v1/sign-in/apple", body, subject: subject)
     }
 
@@ -21,11 +17,7 @@ extension SignInClient {
     ///
     /// - Throws: as for Apple.
     public func signIn(google credential: GoogleCredential) async throws(SessionError) -> SignInOutcome {
-        var body: [String: JSONValue] = [:]
-        body["idToken"] = credential.idToken.map(JSONValue.string)
-        body["serverAuthCode"] = credential.serverAuthCode.map(JSONValue.string)
-        body["nonce"] = credential.nonce.map(JSONValue.string)
-        return try await signIn("v1/sign-in/google", body)
+        try await signIn("v1/sign-in/google", credential.members)
     }
 
     /// Signs in with a password.
@@ -45,8 +37,7 @@ extension SignInClient {
 
     /// Has a sign-in code mailed, if there is somebody to sign in: the answer is the same for every address.
     public func requestSignInCode(to email: String) async throws(SessionError) {
-        let answer = try await server.send("v1/email-codes", ["email": .string(email), "purpose": "signIn"])
-        _ = try answer.body(EmptyWire.self, status: 202)
+        try await requestCode(["email": .string(email), "purpose": "signIn"])
     }
 
     /// A nonce of the server's for one sign-in with this provider.
@@ -78,7 +69,8 @@ extension SignInClient {
         _ answer: SignInWire.SignedIn, sentAt: Date, subject: String? = nil
     ) throws(SessionError) -> ClientAccount {
         let account = answer.account.account
-        let session = try answer.session.session(of: account.id, sentAt: sentAt)
+        var session = try answer.session.session(of: account.id, sentAt: sentAt)
+        session.openedBy = answer.identity?.identityId
         let isApple = answer.identity?.provider == .apple
         generation += 1
         endedCode = nil
@@ -95,7 +87,7 @@ extension SignInClient {
     }
 
     /// Keeps the name that Apple has given, or finds the one that it gave before.
-    private func keepName(_ name: StoredName?, of subject: String?) -> StoredName? {
+    func keepName(_ name: StoredName?, of subject: String?) -> StoredName? {
         guard let subject else { return name }
         guard let name else {
             return (try? keeper.reloaded())?.appleNames[subject] ?? unkeptNames[subject]

@@ -6,24 +6,41 @@ extension SignInClient {
     /// - Throws: when the server did not hear of it, so that the session goes on there until it expires; `storage` when the
     ///   store did not let go of it.
     public func signOut() async throws(SessionError) {
+        try await signOut { [server] token throws(SessionError) in
+            try await server.send("v1/sessions/revoke", ["scope": "current"], bearer: token)
+        }
+    }
+
+    /// - Parameter revoke: ends the session at the server with an access token of it; 204 when done.
+    func signOut(
+        _ revoke: @Sendable (String) async throws(SessionError) -> HTTPAnswer
+    ) async throws(SessionError) {
         let session: StoredSession?
         do { session = try loaded().session } catch {
             guard let known = keeper.known.session else { throw error }
             session = known
         }
         let underWay = refreshing
-        generation += 1
-        refreshing = nil
-        endedCode = nil
         var kept: SessionError?
-        do { try keeper.change { $0.session = nil } } catch { kept = error }
-        announce()
-        if let session { try await revoke(session, underWay) }
+        do { try close { $0.session = nil } } catch { kept = error }
+        if let session { try await end(session, underWay, revoke) }
         if let kept { throw kept }
     }
 
-    private func revoke(
-        _ session: StoredSession, _ underWay: Task<Result<StoredSession?, SessionError>, Never>?
+    /// The session is over by the person's own wish: it wins over a refresh under way.
+    ///
+    /// - Parameter change: what is to be left of the document.
+    func close(_ change: (inout SessionDocument) -> Void) throws(SessionError) {
+        generation += 1
+        refreshing = nil
+        endedCode = nil
+        defer { announce() }
+        try keeper.change(change)
+    }
+
+    private func end(
+        _ session: StoredSession, _ underWay: Task<Result<StoredSession?, SessionError>, Never>?,
+        _ revoke: @Sendable (String) async throws(SessionError) -> HTTPAnswer
     ) async throws(SessionError) {
         if session.isUnexpired(now()) {
             let answer = try await revoke(session.accessToken)
@@ -38,9 +55,5 @@ extension SignInClient {
         let refreshed = try answer.body(SessionWire.self).session(of: session.accountID, sentAt: now())
         let second = try await revoke(refreshed.accessToken)
         if !second.refusesSession { try second.require(204) }
-    }
-
-    private func revoke(_ token: String) async throws(SessionError) -> HTTPAnswer {
-        try await server.send("v1/sessions/revoke", ["scope": "current"], bearer: token)
     }
 }

@@ -7,7 +7,13 @@ extension SignInClient {
     ///   - app: the name of the app in the server's `web.apps`.
     ///   - redirectURI: one of that app's, exactly; for a loopback address with the port in use.
     ///   - provider: goes to this provider at once; without it the person chooses.
-    public func makeWebSignIn(app: String, redirectURI: URL, provider: IdentityProvider? = nil) -> WebSignIn {
+    ///   - languages: of the pages, as tags (BCP 47), best first: `Locale.preferredLanguages`. Without any they are in the
+    ///     browser's.
+    ///   - loginHint: the address that stands in the form.
+    public func makeWebSignIn(
+        app: String, redirectURI: URL, provider: IdentityProvider? = nil, languages: [String] = [],
+        loginHint: String? = nil
+    ) -> WebSignIn {
         let verifier = Base64URL.encode(randomBytes(32))
         let state = Base64URL.encode(randomBytes(32))
         var query = [
@@ -16,6 +22,10 @@ extension SignInClient {
             (name: "code_challenge_method", value: "S256"), (name: "state", value: state),
         ]
         if let provider { query.append((name: "provider", value: provider.rawValue)) }
+        // The server reads no more.
+        let locales = languages.prefix(32).joined(separator: " ")
+        if !locales.isEmpty { query.append((name: "ui_locales", value: locales)) }
+        if let loginHint { query.append((name: "login_hint", value: loginHint)) }
         let url = server.url("web/authorize", query: FormText.encode(query))
         return WebSignIn(url: url, redirectURI: redirectURI, state: state, verifier: verifier)
     }

@@ -120,7 +120,7 @@ public struct SignInFlow: Sendable, Equatable {
     private mutating func fail(_ error: SessionError) -> Bool {
         guard isWaiting else { return false }
         switch (step, error) {
-        case (_, .refused(code: "link_ticket_expired", _)), (_, .refused(code: "identity_already_linked", _)):
+        case (_, .refused("link_ticket_expired", _, _)), (_, .refused("identity_already_linked", _, _)):
             step = .idle
         case (.creating(let ticket), _), (.binding(let ticket), _): step = .choosing(ticket)
         case (.replacing(let ticket, let email), _): step = .conflict(ticket, maskedEmail: email)

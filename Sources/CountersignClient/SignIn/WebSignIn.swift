@@ -2,7 +2,10 @@ public import Foundation
 
 /// An attempt to sign in on the server's own pages. Open the URL in the system's browser, and keep the attempt for the
 /// callback.
-public struct WebSignIn: Sendable {
+///
+/// The system may end the app while the browser is open: keep the coded form where tokens are kept, because it holds the
+/// secret without which the callback is worth nothing, and forget it with the first callback.
+public struct WebSignIn: Sendable, Codable {
     public let url: URL
     let redirectURI: URL
     let state: String

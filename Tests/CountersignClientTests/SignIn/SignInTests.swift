@@ -11,13 +11,17 @@ import Testing
             .replacingOccurrences(
                 of: #""emailProof":"stated","#,
                 with: """
+                    "externalId":"user-17",
                     "emailTakenAt":"2026-11-20T03:04:05Z",
                     "emailReplacement":{"email":"n***@example.org","dueAt":"2026-11-22T03:04:05Z"},
                     """
             )
             .replacingOccurrences(
                 of: #""authorization":"active""#,
-                with: #""authorization":"active","blocked":true,"credentialChangeRequired":true"#)
+                with: """
+                    "authorization":"active","blocked":{"since":"2026-11-20T03:04:05Z","reason":"hijacking"},
+                    "credentialChangeRequired":true
+                    """)
         let answers = Locked([Fixture.account, troubled])
         let server = try ScriptedServer { _ in .json(200, answers.withLock { $0.removeFirst() }) }
         let client = server.client(FaultyStore(Fixture.document()))
@@ -29,6 +33,7 @@ import Testing
         #expect(account.emailTakenAt?.timeIntervalSince1970 == 1_795_143_845)
         #expect(account.emailReplacement?.maskedEmail == "n***@example.org")
         #expect(account.emailReplacement?.dueAt.timeIntervalSince1970 == 1_795_316_645)
+        #expect(account.externalID == "user-17" && well.externalID == nil)
         #expect(account.identities.map(\.isBlocked) == [true])
         #expect(account.identities.map(\.isCredentialChangeRequired) == [true])
     }

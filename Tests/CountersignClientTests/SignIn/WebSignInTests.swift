@@ -65,6 +65,33 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
+    @Test func `the pages can be asked for languages and an address`() async throws {
+        let server = try ScriptedServer { _ in .drop }
+        let client = server.client()
+        let attempt = await client.makeWebSignIn(
+            app: "lamp", redirectURI: redirectURI, languages: ["de-AT", "en"], loginHint: "kim+1@example.com")
+        let query = try query(attempt.url)
+        #expect(query["ui_locales"] == "de-AT en" && query["login_hint"] == "kim+1@example.com" && query.count == 7)
+        #expect(attempt.url.absoluteString.contains("ui_locales=de-AT%20en&login_hint=kim%2B1%40example.com"))
+        let many = await client.makeWebSignIn(
+            app: "lamp", redirectURI: redirectURI, languages: Array(repeating: "de", count: 33))
+        #expect(try self.query(many.url)["ui_locales"]?.split(separator: " ").count == 32)
+    }
+
+    @Test func `an attempt survives the app's end, and shows nothing secret`() async throws {
+        let server = try ScriptedServer { _ in .json(200, Fixture.signedIn()) }
+        let begun = await server.client().makeWebSignIn(app: "lamp", redirectURI: redirectURI)
+        let data = try JSONEncoder().encode(begun)
+        let attempt = try JSONDecoder().decode(WebSignIn.self, from: data)
+        #expect(attempt.url == begun.url && !printed(attempt).contains(begun.verifier))
+        let callback = try callback(begun, iss: server.url().absoluteString)
+        guard case .signedIn = try await server.client().signIn(web: attempt, callback: callback) else {
+            Issue.record("no session")
+            return
+        }
+        #expect(server.requests.first?.json?["codeVerifier"]?.string == begun.verifier)
+    }
+
     @Test func `a callback may become a ticket`() async throws {
         let server = try ScriptedServer { _ in .json(200, Fixture.linkRequired()) }
         let client = server.client()

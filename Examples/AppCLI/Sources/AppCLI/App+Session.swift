@@ -37,11 +37,9 @@ extension App {
         let (data, response) = try await next.data(for: resource)
         try report.expect(response.statusCode, 200, "the app's own request is answered")
         try report.expect(String(decoding: data, as: UTF8.self).contains(accountID), true, "for the same account")
-        let sessions = URLRequest(url: service.appendingPathComponent("v1/sessions"))
-        let (list, _) = try await next.data(for: sessions)
-        let system = DeviceDescription.current.platform ?? ""
+        let current = try await next.devices().first(where: \.isCurrent)
         try report.expect(
-            String(decoding: list, as: UTF8.self).contains("\"platform\":\"\(system)\""), true,
+            current?.platform, DeviceDescription.current.platform,
             "and the person's list of devices says what this one is")
     }
 
@@ -64,18 +62,13 @@ extension App {
         let other = SignInClient(baseURL: service, store: InMemorySessionStore(), allowsLoopbackHTTP: true)
         let given = try await sandbox.google(person, options.googleClient)
         _ = try signedIn(try await other.signIn(google: GoogleCredential(idToken: given.idToken)))
-        var request = URLRequest(url: service.appendingPathComponent("v1/sessions/revoke"))
-        request.httpMethod = "POST"
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        request.httpBody = Data(#"{"scope":"others"}"#.utf8)
-        let (_, response) = try await other.data(for: request)
-        try report.expect(response.statusCode, 204, "the other device says so")
+        try await other.signOutOtherDevices()
 
         var code: String?
         do throws(SessionError) {
             _ = try await client.account()
         } catch {
-            guard case .reauthenticate(let said) = error else { throw Mismatch("the ended session: \(error)") }
+            guard case .reauthenticate(let said, _) = error else { throw Mismatch("the ended session: \(error)") }
             code = said
         }
         guard let code else { throw Mismatch("the ended session still answers") }

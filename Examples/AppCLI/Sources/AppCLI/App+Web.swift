@@ -10,7 +10,9 @@ extension App {
     func signInOnTheWeb(as name: String) async throws {
         report.step("Sign in on the service's pages")
         let (address, password) = ("web.\(person)@example.com", "correct horse \(person)")
-        try await register(address, password)
+        let device = SignInClient(baseURL: service, store: InMemorySessionStore(), allowsLoopbackHTTP: true)
+        let made = try await device.register(email: address, password: password)
+        try report.expect(made.hasPassword, true, "there is an account with a password")
         guard let redirectURI = URL(string: "http://127.0.0.1:49152/signed-in") else { return }
         let attempt = await client.makeWebSignIn(app: name, redirectURI: redirectURI)
         var browser = Browser()
@@ -27,14 +29,6 @@ extension App {
         ) { () async throws(SessionError) in _ = try await client.signIn(web: attempt, callback: callback) }
     }
 
-    private func register(_ email: String, _ password: String) async throws {
-        var request = URLRequest(url: service.appendingPathComponent("v1/accounts"))
-        request.httpMethod = "POST"
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        request.httpBody = try JSONEncoder().encode(["email": email, "password": password])
-        let (_, response) = try await URLSessionTransport().send(request)
-        try report.expect(response.statusCode, 201, "there is an account with a password")
-    }
 }
 
 /// As much of a browser as a page without script needs: cookies, redirects and forms.

@@ -18,9 +18,11 @@ struct AppCLI {
             try await app.endElsewhere()
             try await app.flip()
             try await app.migrate()
+            try await app.manageAccount()
             if options.web == nil { report.skip("web sign-in: there is no --web") }
             if let name = options.web { try await app.signInOnTheWeb(as: name) }
             try await app.signOut()
+            try await app.deleteAccount()
             print("done: \(report.checks) checks")
         } catch let error as Mismatch {
             fail("mismatch: \(error.sentence)")

@@ -1,0 +1,33 @@
+import Foundation
+
+/// The sessions of the account that is signed in.
+extension SignInClient {
+    public func devices() async throws(SessionError) -> [SignedInDevice] {
+        try await send("v1/sessions").body(ListWire<DeviceWire>.self).items.map(\.signedInDevice)
+    }
+
+    /// Ends a session. Its own is forgotten here whatever the server says, as by ``signOut()``.
+    ///
+    /// - Throws: `refused("not_found", 404)` for one that the account does not have.
+    public func signOut(device id: String) async throws(SessionError) {
+        let path = "v1/sessions/\(try pathPart(id))"
+        guard try signedIn().sessionID == id else { return try await send(path, method: "DELETE").require(204) }
+        try await signOut { [server] token throws(SessionError) in
+            try await server.send(path, method: "DELETE", bearer: token)
+        }
+    }
+
+    /// Ends all sessions but this one.
+    public func signOutOtherDevices() async throws(SessionError) {
+        try await send("v1/sessions/revoke", ["scope": "others"]).require(204)
+    }
+
+    /// Ends all sessions and all links of services. This one is forgotten here once the server has done it.
+    public func signOutEverywhere() async throws(SessionError) {
+        _ = try signedIn()
+        let generation = generation
+        try await send("v1/sessions/revoke", ["scope": "all"]).require(204)
+        guard generation == self.generation else { return }
+        try close { $0.session = nil }
+    }
+}

@@ -4,7 +4,7 @@ import re
 from .tree import ROOT, faults
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md"]
-for folder in "docs", "Sources", "Tests/TestSupport":
+for folder in "docs", "Sources", "Tests/TestSupport", "clients":
     PAGES += sorted((ROOT / folder).rglob("*.md"))
 
 # The map of the code is linked from the first screen of the pages that a newcomer opens.

@@ -17,10 +17,10 @@ LITERALS = {"BuiltInMail+English.swift": ["whoever has", "tell {{service}}"]}
 # What the words have stood for is listed there, to its end.
 HISTORY = {"architecture.md": "## History of names"}
 
-FOLDERS = ["Sources", "Tests", "Scripts", "Benchmarks", "Examples", "deploy", "docs", ".ci"]
+FOLDERS = ["Sources", "Tests", "Scripts", "Benchmarks", "Examples", "clients", "deploy", "docs", ".ci"]
 SUFFIXES = {
     ".swift", ".py", ".sh", ".lua", ".sql", ".c", ".h", ".md", ".cfg", ".conf", ".env", ".ini", ".json", ".service", ".yaml",
-    ".yml",
+    ".yml", ".js", ".ts", ".kt",
 }
 # The words of an identifier: `waitingLine`, `HTTPAPI`, `APIDocument`, `first_line`.
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

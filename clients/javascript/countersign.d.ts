@@ -1,0 +1,145 @@
+/** What a store keeps: secrets, as plain JSON. */
+export interface SessionDocument {
+  v: 1;
+  sessionId: string;
+  accountId: string;
+  accessToken: string;
+  /** Seconds since 1970. */
+  accessExpiresAt: number;
+  refreshToken: string;
+}
+
+/** Where the session is kept. `load` is asked again before each use, because another tab or process may have refreshed. */
+export interface SessionStore {
+  load(): SessionDocument | null | undefined | Promise<SessionDocument | null | undefined>;
+  save(document: SessionDocument): void | Promise<void>;
+  remove(): void | Promise<void>;
+}
+
+export class MemoryStore implements SessionStore {
+  load(): SessionDocument | null;
+  save(document: SessionDocument): void;
+  remove(): void;
+}
+
+/**
+ * - `reauthenticate`: the session is over and no longer stored; `noSession`: nobody is signed in. Show the sign-in.
+ * - `transient`: nothing is lost, try again later, after `retryAfter` seconds where there are some.
+ * - `refused`: the service said no with `code`, or the client did (`status` 0) and sent nothing. Repeating won't help.
+ * - `cancelled`: the person, or the caller's signal. `insecureRequest`: http. `storage`: the store failed.
+ */
+export type ErrorKind =
+  | "reauthenticate" | "noSession" | "transient" | "refused" | "cancelled" | "insecureRequest" | "storage";
+
+export class CountersignError extends Error {
+  constructor(
+    kind: ErrorKind,
+    more?: { code?: string; status?: number; retryAfter?: number; requestId?: string; cause?: unknown });
+  readonly kind: ErrorKind;
+  /** One of the service's codes; or `foreign_callback`, `attempt_spent`, `foreign_host`. */
+  readonly code?: string;
+  readonly status?: number;
+  /** In seconds. */
+  readonly retryAfter?: number;
+  /** What support finds the request by. */
+  readonly requestId?: string;
+}
+
+/** Keep it for the callback, where tokens are kept: `verifier` is a secret. It is plain JSON. */
+export interface WebSignInAttempt {
+  redirectURI: string;
+  state: string;
+  verifier: string;
+}
+
+export interface Identity {
+  identityId: string;
+  provider: string;
+  subject: string;
+  email?: string;
+  emailVerified: boolean;
+  isPrivateEmail: boolean;
+  emailDeliverable?: boolean;
+  blocked?: { since: string; reason: string };
+  credentialChangeRequired?: boolean;
+  linkedAt: string;
+  lastSignInAt?: string;
+  authorization: string;
+}
+
+export interface Account {
+  accountId: string;
+  externalId?: string;
+  email?: string;
+  emailVerified: boolean;
+  emailProof?: string;
+  emailTakenAt?: string;
+  emailReplacement?: { email: string; dueAt: string };
+  displayName?: string;
+  status: string;
+  createdAt: string;
+  hasPassword: boolean;
+  identities: Identity[];
+}
+
+/** A verified person without an account, for ten minutes. `value` is a secret. */
+export interface LinkTicket {
+  value: string;
+  expiresAt: string;
+  identity: { provider: string; email?: string; emailVerified: boolean; isPrivateEmail: boolean };
+  /** `create` and `bind`, the service's suggestion first. */
+  choices: string[];
+  /** Whose address it is. With `identities` the ticket alone binds: ask *Is it yours?*. */
+  holder?: {
+    providers: string[];
+    createdAt?: string;
+    identities?: { provider: string; email?: string; linkedAt: string }[];
+  };
+}
+
+export type SignedIn = { status: "signedIn"; account: Account };
+export type LinkRequired = { status: "linkRequired"; ticket: LinkTicket };
+export type Conflict = { status: "conflict"; maskedEmail?: string };
+
+export interface ClientOptions {
+  /** `server.publicUrl`. In a page: the page's own origin. */
+  baseURL: string | URL;
+  /** Memory by default. */
+  store?: SessionStore;
+  /** The app's own APIs, which may get the token besides the service. */
+  resourceOrigins?: (string | URL)[];
+  /** What the person's list of devices shows. */
+  device?: { name?: string; platform?: string };
+  /** `tokens.issuer`, where it is not `baseURL`. */
+  issuer?: string;
+  fetch?: typeof globalThis.fetch;
+  /** In milliseconds, as `Date.now`. */
+  now?: () => number;
+}
+
+export class CountersignClient {
+  constructor(options: ClientOptions);
+  startWebSignIn(options: {
+    /** The name in `web.apps`. */
+    app: string;
+    /** One of that app's, exactly. */
+    redirectURI: string | URL;
+    provider?: "apple" | "google";
+    /** Tags (BCP 47), best first: `navigator.languages`. */
+    languages?: readonly string[];
+    loginHint?: string;
+  }): Promise<{ url: string; attempt: WebSignInAttempt }>;
+  finishWebSignIn(attempt: WebSignInAttempt, callback: string | URL): Promise<SignedIn | LinkRequired>;
+  create(ticket: LinkTicket, options?: { displayName?: string }): Promise<Account>;
+  bind(
+    ticket: LinkTicket,
+    proof?: { email?: string; password?: string; emailCode?: string; replacing?: boolean },
+  ): Promise<SignedIn | LinkRequired | Conflict>;
+  requestCode(ticket: LinkTicket, email: string): Promise<void>;
+  cancel(ticket: LinkTicket): Promise<void>;
+  isSignedIn(): Promise<boolean>;
+  account(): Promise<Account>;
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  setNeedsRefresh(): Promise<void>;
+  signOut(): Promise<void>;
+}

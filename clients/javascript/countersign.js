@@ -1,0 +1,374 @@
+// Signs people in with a Countersign service and keeps them signed in: for Node from 20 on, and for pages of the service's
+// own origin. countersign.d.ts has the shapes, README.md the rules.
+
+/** Everything that the client throws; `kind` is what an app decides by. */
+export class CountersignError extends Error {
+  constructor(kind, { code, status, retryAfter, requestId, cause } = {}) {
+    super(code ? `${kind}: ${code}` : kind, cause && { cause });
+    Object.assign(this, { name: "CountersignError", kind, code, status, retryAfter, requestId });
+  }
+}
+
+/** Keeps the session for as long as the page or the process lives. */
+export class MemoryStore {
+  #document = null;
+  load() { return this.#document; }
+  save(document) { this.#document = document; }
+  remove() { this.#document = null; }
+}
+
+const TIMEOUT = 15_000;
+const SPARE = 60; // seconds that a token must be good for
+
+export class CountersignClient {
+  #base; #issuer; #store; #origins; #device; #send; #now;
+  #refreshing = null;
+  // Counts sign-ins and sign-outs: what was asked for under an earlier one changes nothing any more.
+  #generation = 0;
+  #spent = new Set();
+
+  constructor({ baseURL, store = new MemoryStore(), resourceOrigins = [], device, issuer,
+                fetch = globalThis.fetch.bind(globalThis), now = Date.now }) {
+    this.#base = String(baseURL).replace(/\/$/, "");
+    requireSecure(this.#base);
+    this.#issuer = bare(issuer ?? this.#base);
+    this.#store = store;
+    this.#origins = new Set([this.#base, ...resourceOrigins].map((url) => new URL(url).origin));
+    this.#device = device;
+    this.#send = fetch;
+    this.#now = now;
+  }
+
+  // Sign-in
+
+  /** An attempt on the service's pages: open `url`, keep `attempt`, which is a secret, for the callback. */
+  async startWebSignIn({ app, redirectURI, provider, languages = [], loginHint }) {
+    const attempt = { redirectURI: String(redirectURI), state: random(), verifier: random() };
+    const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(attempt.verifier));
+    const query = new URLSearchParams({
+      app, redirect_uri: attempt.redirectURI, code_challenge: base64url(new Uint8Array(digest)),
+      code_challenge_method: "S256", state: attempt.state,
+    });
+    if (provider) query.set("provider", provider);
+    if (languages.length) query.set("ui_locales", languages.slice(0, 32).join(" "));
+    if (loginHint) query.set("login_hint", loginHint);
+    return { url: `${this.#base}/web/authorize?${query}`, attempt };
+  }
+
+  /** Takes the URL to which the browser came back. An attempt is good once; what is not its own is refused unsent. */
+  async finishWebSignIn(attempt, callback) {
+    const came = answer(attempt, callback, this.#issuer);
+    if (came.error === "access_denied") throw new CountersignError("cancelled");
+    if (came.error === "server_error" || came.error === "temporarily_unavailable") throw new CountersignError("transient");
+    if (came.error === "invalid_request") throw refusal("invalid_request", 0);
+    if (came.error || !came.code) throw refusal("foreign_callback", 0);
+    // A second use of a code ends what the first one gave.
+    if (this.#spent.has(attempt.state)) throw refusal("attempt_spent", 0);
+    this.#spent.add(attempt.state);
+    const sentAt = this.#seconds();
+    const response = await this.#post("/v1/sign-in/web", {
+      code: came.code, codeVerifier: attempt.verifier, redirectUri: attempt.redirectURI, device: this.#device,
+    });
+    return this.#outcome(await body(response, 200), sentAt);
+  }
+
+  /** An account for the ticket's person. */
+  async create(ticket, { displayName } = {}) {
+    const sentAt = this.#seconds();
+    const response = await this.#post("/v1/links/create", { linkTicket: ticket.value, displayName });
+    return (await this.#outcome(await body(response, 201), sentAt)).account;
+  }
+
+  /** Binds the ticket to an account: `{email, password}`, `{email, emailCode}`, or `{}` where the ticket proves it. */
+  async bind(ticket, { email, password, emailCode, replacing = false } = {}) {
+    const sentAt = this.#seconds();
+    const response = await this.#post("/v1/links/bind", {
+      linkTicket: ticket.value, email, password, emailCode, onConflict: replacing ? "replace" : undefined,
+    });
+    if (response.status === 409) {
+      const problem = await json(response.clone());
+      if (problem?.code === "provider_already_linked") {
+        return { status: "conflict", maskedEmail: problem.existing?.email };
+      }
+    }
+    return this.#outcome(await body(response, 200), sentAt);
+  }
+
+  /** Has a code mailed for `bind`; the answer is the same for every address. */
+  async requestCode(ticket, email) {
+    await expect(await this.#post("/v1/email-codes", { email, purpose: "bind", linkTicket: ticket.value }), 202);
+  }
+
+  /** Gives a ticket back; one that the service does not hear of expires by itself. */
+  async cancel(ticket) {
+    await this.#post("/v1/links/cancel", { linkTicket: ticket.value }).catch(() => {});
+  }
+
+  // The session
+
+  /** Whether somebody is signed in, as far as the store knows. Sends nothing. */
+  async isSignedIn() { return (await this.#load()) !== null; }
+
+  /** The account, from the service. */
+  async account() { 
+    const signal = AbortSignal.timeout(TIMEOUT);
+    return body(await this.fetch(`${this.#base}/v1/account`, { signal, cache: "no-store" }), 200);
+  }
+
+  /**
+   * `fetch` with the access token, to the service and to the named origins only. Before the token ends, and after a 401 of
+   * the session, it is refreshed, once for however many callers; then the request is sent once more. Redirects fail.
+   */
+  async fetch(input, init = {}) {
+    const request = new Request(input, { ...init, redirect: init.redirect === "manual" ? "manual" : "error" });
+    const { origin } = new URL(requireSecure(request.url));
+    if (!this.#origins.has(origin)) throw refusal("foreign_host", 0);
+    const session = await until(this.#fresh(), request.signal);
+    // A stream can't be sent twice.
+    const again = init.body instanceof ReadableStream ? null : request.clone();
+    const isService = origin === new URL(this.#base).origin;
+    const first = await this.#authorized(request, session);
+    if (first.status !== 401 || !again || (isService && (await code(first)) !== "invalid_session")) return first;
+    const next = await until(this.#fresh(session.accessToken), request.signal);
+    const second = await this.#authorized(again, next);
+    // Only the service itself says that a session is over.
+    if (isService && second.status === 401 && (await code(second)) === "invalid_session") {
+      throw await this.#end(next, "invalid_session", second);
+    }
+    return second;
+  }
+
+  /** Has the token refreshed before it is used again: an API of the app's has refused it. */
+  async setNeedsRefresh() {
+    const session = await this.#signedIn();
+    await this.#save({ ...session, accessExpiresAt: 0 });
+  }
+
+  /** Forgets the session whatever the service says; throws when the service could not be reached. */
+  async signOut() {
+    const session = await this.#load();
+    this.#generation += 1;
+    this.#refreshing = null;
+    await this.#remove();
+    if (!session) return;
+    const revoke = (token) => this.#post("/v1/sessions/revoke", { scope: "current" }, token);
+    if (session.accessExpiresAt > this.#seconds()) {
+      const first = await revoke(session.accessToken);
+      if ((await code(first)) !== "invalid_session") return expect(first, 204);
+    }
+    // Only a refresh can say whether there is a session to end.
+    const refreshed = await this.#post("/v1/sessions/refresh", { refreshToken: session.refreshToken });
+    if (refreshed.status === 401 && (await code(refreshed))) return;
+    await expect(await revoke((await body(refreshed, 200)).accessToken), 204);
+  }
+
+  // Inside
+
+  #seconds() { return Math.floor(this.#now() / 1000); }
+
+  /** Makes the session of an answer the client's; its lifetime began after it was asked for. */
+  async #outcome(answer, sentAt) {
+    if (answer.status === "linkRequired") {
+      const { linkTicket: value, expiresAt, identity, choices, holder } = answer;
+      return { status: "linkRequired", ticket: secret({ value, expiresAt, identity, choices, holder }) };
+    }
+    if (answer.status !== "signedIn") throw new CountersignError("transient");
+    const session = stored(answer.session, answer.account.accountId, sentAt);
+    this.#generation += 1;
+    this.#refreshing = null;
+    await this.#save(session);
+    return { status: "signedIn", account: answer.account };
+  }
+
+  async #signedIn() {
+    const session = await this.#load();
+    if (!session) throw new CountersignError("noSession");
+    return session;
+  }
+
+  /** The session with a token that is good for another minute and is not the refused one. */
+  async #fresh(refused) {
+    for (;;) {
+      const session = await this.#signedIn();
+      if (session.accessToken !== refused && session.accessExpiresAt - this.#seconds() > SPARE) return session;
+      try {
+        this.#refreshing ??= this.#refresh(session, this.#generation);
+        const refreshed = await this.#refreshing;
+        if (refreshed) return refreshed;
+      } catch (error) {
+        const usable = session.accessToken !== refused && session.accessExpiresAt > this.#seconds();
+        if (error.kind === "transient" && usable) return session;
+        throw error;
+      }
+    }
+  }
+
+  /** One at a time, also among tabs with one store. null: the session is another one meanwhile; look again. */
+  async #refresh(stale, generation) {
+    const locks = globalThis.navigator?.locks;
+    const refresh = () => this.#refreshNow(stale, generation);
+    try {
+      return await (locks ? locks.request(`countersign-${stale.sessionId}`, refresh) : refresh());
+    } finally {
+      if (generation === this.#generation) this.#refreshing = null;
+    }
+  }
+
+  async #refreshNow(stale, generation) {
+    // Another tab or process may have refreshed it.
+    const session = await this.#load();
+    if (!session || generation !== this.#generation) return null;
+    if (session.accessToken !== stale.accessToken) return null;
+    const sentAt = this.#seconds();
+    const response = await this.#post("/v1/sessions/refresh", { refreshToken: session.refreshToken });
+    if (generation !== this.#generation) return null;
+    const reason = response.status === 401 && (await code(response));
+    if (reason === "invalid_refresh_token" || reason === "refresh_token_reused") {
+      throw await this.#end(session, reason, response);
+    }
+    const refreshed = stored(await body(response, 200), session.accountId, sentAt);
+    if (generation !== this.#generation) return null;
+    // Stored before it is used: the service takes a used token that comes back for stolen.
+    await this.#save(refreshed);
+    return refreshed;
+  }
+
+  /** Forgets a session that the service has ended. */
+  async #end(session, code, response) {
+    const known = await this.#load();
+    if (known && known.refreshToken !== session.refreshToken) return new CountersignError("transient");
+    this.#generation += 1;
+    this.#refreshing = null;
+    await this.#remove();
+    return new CountersignError("reauthenticate", { code, status: response.status, requestId: requestId(response) });
+  }
+
+  async #authorized(request, session) {
+    request.headers.set("Authorization", `Bearer ${session.accessToken}`);
+    try { return await this.#send(request); } catch (error) { throw sendingFailure(error, request.signal); }
+  }
+
+  async #post(path, members, token) {
+    const headers = { "Content-Type": "application/json", Accept: "application/json" };
+    if (token) headers.Authorization = `Bearer ${token}`;
+    const signal = AbortSignal.timeout(TIMEOUT);
+    try {
+      return await this.#send(`${this.#base}${path}`, {
+        method: "POST", headers, body: JSON.stringify(members), signal,
+        redirect: "error", credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer",
+      });
+    } catch (error) { throw sendingFailure(error); }
+  }
+
+  async #load() {
+    const document = await storing(() => this.#store.load());
+    if (document === null || document === undefined) return null;
+    if (document.v !== 1) throw new CountersignError("storage");
+    return document;
+  }
+
+  #save(document) { return storing(() => this.#store.save(secret(document))); }
+  #remove() { return storing(() => this.#store.remove()); }
+}
+
+// What a callback says, if it is one of this attempt's.
+function answer(attempt, callback, issuer) {
+  const foreign = refusal("foreign_callback", 0);
+  let own, came;
+  try { [own, came] = [new URL(attempt.redirectURI), new URL(callback)]; } catch { throw foreign; }
+  const place = (url) => [url.protocol, url.username, url.password, url.host, url.pathname].join(" ");
+  const rest = [...came.searchParams];
+  for (const pair of own.searchParams) {
+    const index = rest.findIndex((other) => other[0] === pair[0] && other[1] === pair[1]);
+    if (index < 0) throw foreign;
+    rest.splice(index, 1);
+  }
+  const names = new Set(rest.map(([name]) => name));
+  const members = Object.fromEntries(rest);
+  const isOwn = place(own) === place(came) && names.size === rest.length && members.state === attempt.state
+    && bare(members.iss ?? "") === issuer && !(members.code && members.error);
+  if (!isOwn) throw foreign;
+  return members;
+}
+
+function stored(session, accountId, sentAt) {
+  const { sessionId, accessToken, refreshToken, expiresIn } = session ?? {};
+  const isToken = (text) => typeof text === "string" && /^[\x21-\x7e]+$/.test(text);
+  if (!isToken(accessToken) || !isToken(refreshToken) || !Number.isInteger(expiresIn) || expiresIn < 1) {
+    throw new CountersignError("transient");
+  }
+  return { v: 1, sessionId, accountId, accessToken, accessExpiresAt: sentAt + expiresIn, refreshToken };
+}
+
+const bare = (url) => url.replace(/\/$/, "");
+const requestId = (response) => response.headers.get("X-Request-Id") ?? undefined;
+const refusal = (code, status, response) =>
+  new CountersignError("refused", { code, status, requestId: response && requestId(response) });
+
+function requireSecure(url) {
+  const { protocol, hostname } = new URL(url);
+  const isLoopback = ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
+  if (protocol !== "https:" && !(protocol === "http:" && isLoopback)) throw new CountersignError("insecureRequest");
+  return url;
+}
+
+async function json(response) {
+  try { return await response.json(); } catch { return null; }
+}
+
+/** The `code` of a problem document; undefined where the answer is not the service's. */
+async function code(response) {
+  if (response.status < 400) return undefined;
+  const value = (await json(response.clone()))?.code;
+  return typeof value === "string" && /^[a-z0-9_]{1,64}$/.test(value) ? value : undefined;
+}
+
+async function expect(response, status) {
+  if (response.status === status) return;
+  const reason = response.status < 500 && response.status !== 429 ? await code(response) : undefined;
+  if (reason) throw refusal(reason, response.status, response);
+  const seconds = response.headers.get("Retry-After");
+  throw new CountersignError("transient", {
+    status: response.status, requestId: requestId(response),
+    retryAfter: /^\d+$/.test(seconds ?? "") ? Number(seconds) : undefined,
+  });
+}
+
+async function body(response, status) {
+  await expect(response, status);
+  const members = await json(response);
+  if (members === null || typeof members !== "object") throw new CountersignError("transient");
+  return members;
+}
+
+/** The caller has given up, or there was no answer in time or at all. */
+function sendingFailure(error, signal) {
+  const isGivenUp = signal?.aborted && signal.reason?.name !== "TimeoutError";
+  return new CountersignError(isGivenUp ? "cancelled" : "transient", { cause: error });
+}
+
+async function storing(act) {
+  try { return await act(); } catch (error) {
+    throw error instanceof CountersignError ? error : new CountersignError("storage", { cause: error });
+  }
+}
+
+/** Ends the wait, and not what is waited for, as soon as the signal is aborted. */
+function until(promise, signal) {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(sendingFailure(signal.reason, signal));
+    if (signal?.aborted) return abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal?.removeEventListener("abort", abort));
+  });
+}
+
+/** A value whose secrets stay out of Node's logs; JSON keeps them. */
+function secret(value) {
+  const inspect = Symbol.for("nodejs.util.inspect.custom");
+  return Object.defineProperty(value, inspect, { value: () => "[redacted]", enumerable: false, configurable: true });
+}
+
+const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
+const base64url = (bytes) =>
+  btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

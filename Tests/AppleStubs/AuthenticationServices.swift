@@ -22,6 +22,13 @@ open class ASAuthorization: NSObject {
     open var credential: any ASAuthorizationCredential { fatalError() }
 }
 
+open class ASAuthorizationAppleIDProvider: NSObject {
+    public enum CredentialState: Int, Sendable { case revoked, authorized, notFound, transferred }
+
+    open class var credentialRevokedNotification: Notification.Name { fatalError() }
+    open func credentialState(forUserID userID: String) async throws -> CredentialState { fatalError() }
+}
+
 open class ASAuthorizationAppleIDRequest: NSObject {
     open var requestedScopes: [ASAuthorization.Scope]?
     open var nonce: String?

@@ -8,6 +8,9 @@ open class UIWindow: NSObject {
 }
 
 @MainActor
+open class UIViewController: NSObject {}
+
+@MainActor
 open class UIScene: NSObject {}
 
 @MainActor
@@ -29,7 +32,11 @@ open class UIApplication: NSObject {
     open func open(_ url: URL, options: [OpenExternalURLOptionsKey: Any] = [:]) async -> Bool { fatalError() }
 }
 
-/// Foundation's, on Apple's systems.
+/// Foundation's, on Apple's systems, as what follows.
+extension NotificationCenter {
+    public func notifications(named name: Notification.Name) -> AsyncStream<Notification> { fatalError() }
+}
+
 public let NSUserActivityTypeBrowsingWeb = ""
 
 open class NSUserActivity: NSObject {

@@ -1,0 +1,182 @@
+"""Runs the web apps and the desktop app of docs/getting-started/web.md as they stand there, and signs in to each with a
+browser of its own. Scripts/example calls it.
+
+    apps.py SERVICE APP      the public URL, and the name in `web.apps` whose redirect URI is http://127.0.0.1/signed-in
+"""
+import contextlib
+import html.parser
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from snippets.blocks import ROOT, block  # noqa: E402
+
+PAGE = "docs/getting-started/web.md"
+PASSWORD = "correct horse battery staple"
+
+
+class Forms(html.parser.HTMLParser):
+    """The forms of a page: their action and the fields that are filled already."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.forms = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag == "form":
+            self.forms.append((attributes["action"], {}))
+        elif tag == "input" and self.forms and attributes.get("type") == "hidden":
+            self.forms[-1][1][attributes["name"]] = attributes.get("value", "")
+
+
+class Browser:
+    """As much of one as pages without script need: cookies by host and port, redirects, forms."""
+
+    class NoRedirect(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_):
+            return None
+
+    def __init__(self):
+        self.opener = urllib.request.build_opener(self.NoRedirect)
+        self.cookies, self.url, self.page, self.status = {}, "", "", 0
+
+    def open(self, url, fields=None):
+        for _ in range(10):
+            jar = self.cookies.setdefault(urllib.parse.urlsplit(url).netloc, {})
+            request = urllib.request.Request(url, None if fields is None else urllib.parse.urlencode(fields).encode())
+            if jar:
+                request.add_header("Cookie", "; ".join(f"{name}={value}" for name, value in jar.items()))
+            try:
+                answer = self.opener.open(request, timeout=30)
+            except urllib.error.HTTPError as error:
+                answer = error
+            for cookie in answer.headers.get_all("Set-Cookie", []):
+                name, value = cookie.split(";")[0].split("=", 1)
+                jar[name] = value
+            self.url, self.page, self.status = url, answer.read().decode(), answer.status
+            if not 300 <= self.status < 400:
+                return self.page
+            url, fields = urllib.parse.urljoin(url, answer.headers["Location"]), None
+        raise AssertionError(f"ten redirects, the last to {url}")
+
+    def submit(self, path, **fields):
+        action, hidden = next(form for form in Forms(self.page).forms if form[0].startswith(path))
+        return self.open(urllib.parse.urljoin(self.url, action), hidden | fields)
+
+
+def post(url, members):
+    request = urllib.request.Request(url, json.dumps(members).encode(), {"Content-Type": "application/json"})
+    return json.load(urllib.request.urlopen(request, timeout=30))
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+@contextlib.contextmanager
+def running(command, port, folder):
+    with open(folder / "app.log", "w") as log:
+        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+    try:
+        for _ in range(200):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            if process.poll() is not None:
+                raise AssertionError((folder / "app.log").read_text())
+            time.sleep(0.1)
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def expect(condition, what, browser):
+    if not condition:
+        raise AssertionError(f"{what}: {browser.url} says {browser.status} {browser.page[:400]}")
+
+
+def web_app(language, command, service, app, email, folder):
+    port = free_port()
+    here = f"http://127.0.0.1:{port}"
+    snippet = block(PAGE, language, "https://app.example.com")
+    text = snippet.text
+    for old, new in (("https://auth.example.com", service), ("https://app.example.com", here), ("8000", str(port)),
+                     ('"lamp"', f'"{app}"')):
+        assert old in text, f"{snippet} has no {old}"
+        text = text.replace(old, new)
+    file = folder / ("app.mjs" if language == "javascript" else "app.py")
+    file.write_text(text)
+    with running([*command, str(file)], port, folder):
+        browser = Browser()
+        expect("Sign in at" in browser.open(here + "/"), "nobody is signed in", browser)
+        browser.open(here + "/sign-in")
+        expect(browser.url.startswith(service), "the service's page", browser)
+        browser.submit("/web/password", email=email, password=PASSWORD)
+        expect(browser.url == here + "/" and email in browser.page, "signed in as whom the page was given", browser)
+        kept = dict(browser.cookies[urllib.parse.urlsplit(here).netloc])
+        assert all(len(value) >= 43 for value in kept.values()) and len(kept) == 1, kept
+
+        # A link with somebody else's answer signs nobody in.
+        other = Browser()
+        other.open(here + "/sign-in")
+        other.open(f"{here}/signed-in?code=x&state=y&iss={urllib.parse.quote(service)}")
+        expect(other.status == 400, "another attempt's answer is refused", other)
+        other.open(here + "/")
+        expect("Sign in at" in other.page, "and nobody is signed in by it", other)
+        if "/sign-out" in text:
+            browser.open(here + "/sign-out", {})
+            expect("Sign in at" in browser.page, "signed out", browser)
+    print(f"   {snippet}: a web app in {language} signs in")
+
+
+def desktop_app(service, app, email):
+    snippet = block(PAGE, "python", "webbrowser.open")
+    space = {}
+    exec(compile(snippet.text.replace("https://auth.example.com", service).replace('"lamp"', f'"{app}"'), str(snippet), "exec"), space)
+
+    def open_browser(url):
+        browser = Browser()
+
+        def visit():
+            browser.open(url)
+            browser.submit("/web/password", email=email, password=PASSWORD)
+        threading.Thread(target=visit, daemon=True).start()
+
+    space["webbrowser"].open = open_browser
+    answer = space["sign_in"]()
+    assert answer["status"] == "signedIn" and answer["account"]["email"] == email, answer
+    print(f"   {snippet}: a desktop app signs in")
+
+
+def main(service, app):
+    folder = ROOT / ".local/snippets/apps"
+    modules = folder / "node_modules"
+    modules.mkdir(parents=True, exist_ok=True)
+    link = modules / "countersign-client"
+    link.unlink(missing_ok=True)
+    link.symlink_to(ROOT / "clients/javascript")
+    email = f"web-app.{secrets.token_hex(4)}@example.com"
+    made = post(f"{service}/v1/accounts", {"email": email, "password": PASSWORD})
+    assert made["status"] == "signedIn"
+    node = subprocess.run([ROOT / "Scripts/node"], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+    print("\n== The apps of the page on sign-in by the browser")
+    web_app("javascript", [node], service, app, email, folder)
+    web_app("python", [sys.executable], service, app, email, folder)
+    desktop_app(service, app, email)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,5 @@
+package androidx.activity.result
+
+interface ActivityResultCaller
+
+abstract class ActivityResultLauncher<I>

@@ -1,0 +1,32 @@
+@file:Suppress("UNUSED_PARAMETER", "unused")
+
+package androidx.credentials
+
+import android.content.Context
+import android.os.Bundle
+
+abstract class CredentialOption
+
+abstract class Credential {
+    val data: Bundle = TODO()
+}
+
+class GetCredentialRequest private constructor() {
+    class Builder {
+        fun addCredentialOption(option: CredentialOption): Builder = TODO()
+        fun build(): GetCredentialRequest = TODO()
+    }
+}
+
+class GetCredentialResponse(val credential: Credential)
+
+class ClearCredentialStateRequest
+
+interface CredentialManager {
+    suspend fun getCredential(context: Context, request: GetCredentialRequest): GetCredentialResponse
+    suspend fun clearCredentialState(request: ClearCredentialStateRequest)
+
+    companion object {
+        fun create(context: Context): CredentialManager = TODO()
+    }
+}

@@ -1,0 +1,20 @@
+@file:Suppress("UNUSED_PARAMETER", "unused")
+
+package com.google.android.libraries.identity.googleid
+
+import android.os.Bundle
+import androidx.credentials.Credential
+import androidx.credentials.CredentialOption
+
+class GetSignInWithGoogleOption private constructor() : CredentialOption() {
+    class Builder(serverClientId: String) {
+        fun setNonce(nonce: String?): Builder = TODO()
+        fun build(): GetSignInWithGoogleOption = TODO()
+    }
+}
+
+class GoogleIdTokenCredential private constructor(val idToken: String) : Credential() {
+    companion object {
+        fun createFrom(data: Bundle): GoogleIdTokenCredential = TODO()
+    }
+}

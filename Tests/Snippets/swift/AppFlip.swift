@@ -1,0 +1,21 @@
+// What the article leaves to the app.
+import CountersignClient
+import Foundation
+import SwiftUI
+import UIKit
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+func given<Value>() -> Value { fatalError() }
+
+let client = SignInClient(baseURL: given(), store: InMemorySessionStore())
+let request: AppFlipRequest = given()
+
+struct RootView: View {
+    let client: SignInClient
+    var body: some View { Text("") }
+}
+
+@MainActor func open(_ url: URL) {}

@@ -1,0 +1,2 @@
+// What the page leaves to its reader.
+import Metrics

@@ -1,0 +1,4 @@
+// What the page leaves to the app.
+import AuthenticationServices
+import Foundation
+import UIKit

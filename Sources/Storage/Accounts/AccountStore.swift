@@ -9,6 +9,13 @@ package struct PasswordCredential: Sendable {
 }
 
 /// `accounts`: reading, registering, and the holder of an address.
+///
+/// ```
+///   create, register ──▶ active ◀──disable, enable──▶ disabled ──┬─ delete ──▶ no row
+///                          └─ delete; merged by a bind ──────────┘
+///   email_proof:  claimed ─▶ stated ─▶ proven                  ``EmailProof``
+/// ```
+/// With the row go its identities, sessions, codes and mails; what has to be revoked stays in `outbox`.
 package struct AccountStore: Sendable {
     let database: Database
 

@@ -36,6 +36,12 @@ package enum IdentitySignIn: Sendable {
 }
 
 /// `identities`: the account of each provider subject.
+///
+/// ```
+///   authorization_status:  none ──code exchanged──▶ active ──unlink, revoke──▶ revoking ──done──▶ revoked
+///                                                     └──the provider says so───────────────────────▲
+///   row:  link, create ──▶ linked ──move──▶ another account's       unlink, delete, a provider's event ──▶ no row
+/// ```
 package struct IdentityStore: Sendable {
     private let signIns: StatementBatcher<SignInAttempt, Result<IdentitySignIn, PostgresError>>
 

@@ -1,7 +1,7 @@
 package import Accounts
 package import Postgres
 
-/// `admin_keys`: the keys of administrators, stored as digests.
+/// `admin_keys`: the keys of administrators, stored as digests. A key is revoked, never deleted: the trail names it.
 package struct AdminKeyStore: Sendable {
     /// The interval, in seconds, at which the use of a key is noted.
     private static let noteInterval: Int64 = 60

@@ -2,6 +2,7 @@ package import Accounts
 package import Postgres
 
 /// `audit_events`: written in the transaction of the change that it records, or alone when nothing else is written.
+/// A row is never changed. Partitions go by month, when an operator drops one.
 package struct AuditTrail: Sendable {
     let database: Database
 

@@ -71,6 +71,10 @@ extension [StoredSigningKey] {
 }
 
 /// `signing_keys`.
+///
+/// ```
+///   created ──▶ next ──signs_from──▶ signing ──the next one's──▶ verifying ──its last token is over──▶ no row
+/// ```
 package struct SigningKeyStore: Sendable {
     /// The outcome of a request for a new key.
     package enum Rotation: Sendable {

@@ -28,6 +28,12 @@ package struct EmailCodeRequest: Sendable {
 
 /// `mailed_codes`, one for an address, purpose and link ticket; what each network did with them; and the wrong tries that
 /// are remembered of an address. ``EmailCodeRules`` decides.
+///
+/// ```
+///   request ──▶ live ──the right digits──▶ no row
+///                 ├──requested again──▶ mailed again, or replaced
+///                 └──10 minutes, too many wrong tries──▶ dead ──swept──▶ no row
+/// ```
 package struct EmailCodeStore: Sendable {
     let database: Database
     let knownNetworks: KnownNetworks

@@ -12,6 +12,12 @@ package enum FirstAccess: Sendable {
 
 /// `link_tickets`, and the two transactions that spend one.
 ///
+/// ```
+///   issue ──▶ open ──create, bind, cancel──▶ consumed ──swept──▶ no row
+///              └──10 minutes, newer ones────▶ expired ─────▲
+///   An unspent grant of it goes to the person's identity, to a revocation, or is deleted.
+/// ```
+///
 /// The transaction that spends a ticket consumes it first; a later refusal rolls that back, so a refused *create* or
 /// *bind* leaves the ticket usable, with its grant.
 package struct LinkStore: Sendable {

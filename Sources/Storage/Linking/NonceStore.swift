@@ -2,6 +2,7 @@ package import Accounts
 package import Postgres
 
 /// `nonces`: the nonces of ours that have been spent. An unspent one is not stored.
+/// A row is kept until no process can still take the nonce for fresh.
 package struct NonceStore: Sendable {
     private let database: Database
 

@@ -11,7 +11,7 @@ package struct StoredOAuthClient: Sendable {
     package let previousSecret: (hash: SecretBytes, until: Timestamp)?
 }
 
-/// `oauth_clients`: the clients of the OAuth server.
+/// `oauth_clients`: the clients of the OAuth server. One is disabled and enabled, never deleted: grants and trail name it.
 package struct OAuthClientStore: Sendable {
     private let database: Database
 

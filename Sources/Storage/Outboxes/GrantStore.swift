@@ -15,6 +15,12 @@ package struct GrantCheck: Sendable {
 }
 
 /// `provider_grants`: the provider refresh tokens that exchanged codes brought. Only revocations and checks open them.
+///
+/// ```
+///   code exchanged ──▶ of a link ticket ──create, bind──▶ of an identity ──┬──daily check: refused──▶ no row
+///                          └──────ended unspent──────▶ of a revocation ◀───┘
+///                                                         └──its token is dead──▶ no row
+/// ```
 package struct GrantStore: Sendable {
     private let database: Database
     private let keyRing: KeyRing

@@ -8,6 +8,12 @@ package struct LiveSession: Sendable {
 }
 
 /// `sessions`: one row per signed-in device.
+///
+/// ```
+///   open ──▶ live ──refresh──▶ live, a generation later            ``RefreshLineage``
+///              ├──end: ``SessionSelection``──▶ ended, with why ──7 days──▶ no row
+///              └──its absolute end──▶ expired ──────swept────────────────▲
+/// ```
 package struct SessionStore: Sendable {
     let database: Database
 

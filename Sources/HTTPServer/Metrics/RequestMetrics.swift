@@ -1,17 +1,44 @@
 import Metrics
+import Synchronization
 
 /// The metrics of a listener: responses and their duration by route, requests in flight, open connections, shed
 /// requests.
 ///
-/// Every series is created with the routes: no client can create one, a request costs one look-up, and the first
-/// rejection is a step from 0 that `rate` can see. Requests that match no route have `-` for route and method.
+/// The series of a route are created by its first request: there are more than a hundred routes, of which a service has a few
+/// in use. No client can create others, so their number is bounded by that of the routes. Requests that match no route have
+/// `-` for route and method, from the start.
 struct RequestMetrics: Sendable {
     fileprivate struct Operation: Hashable {
         var method = "-"
         var route = "-"
     }
 
-    struct Series: Sendable {
+    /// The series of one operation, or none yet.
+    final class Series: Sendable {
+        private let operation: Operation
+        private let factory: any MetricsFactory
+        private let made = Mutex<Meters?>(nil)
+
+        fileprivate init(_ operation: Operation, _ factory: any MetricsFactory) {
+            self.operation = operation
+            self.factory = factory
+        }
+
+        func record(_ status: Int, after duration: Duration) {
+            meters().record(status, after: duration)
+        }
+
+        @discardableResult
+        fileprivate func meters() -> Meters {
+            made.withLock { made in
+                let meters = made ?? Meters(operation, factory)
+                made = meters
+                return meters
+            }
+        }
+    }
+
+    fileprivate struct Meters: Sendable {
         private static let classes = 2...5
         private let time: Timer
         /// One for each class of status.
@@ -57,6 +84,7 @@ struct RequestMetrics: Sendable {
                 return ($0, Counter(label: label, dimensions: dimensions, factory: factory))
             })
         unmatched = Series(Operation(), factory)
+        unmatched.meters()
         operations = routes.reduce(into: [:]) { operations, route in
             let operation = Operation(method: route.method.rawValue, route: route.template)
             operations[operation] = Series(operation, factory)

@@ -149,8 +149,8 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: [
-                "OAuthServer", "SignIn", "Storage", "Postgres", "Accounts", "KeyRing", "JSON", "OpenSSL", "Primitives",
-                metrics,
+                "OAuthServer", "SignIn", "Storage", "Providers", "Postgres", "Curl", "Accounts", "KeyRing", "JOSE",
+                "JSON", "OpenSSL", "Primitives", log, metrics,
             ],
             exclude: readme, swiftSettings: commonSettings),
 

@@ -42,7 +42,8 @@ def acts():
             r'static let (\w+) = Act\(\s*name: "([\w-]+)", subject: \.(\w+), scope: \.(\w+)(.*?)\n    \) \{', text, re.S):
         variable, name, subject, scope, rest = match.groups()
         method, end = "POST", f"/{name}"
-        if given := re.search(r'operation: (nil|\.delete\((?:"([^"]*)")?\))', rest):
-            method, end = (None, None) if given[1] == "nil" else ("DELETE", given[2] or "")
+        if given := re.search(r'operation: (nil|\.(delete|send)\((?:"([^"]*)")?\)|\.patch)', rest):
+            method = {"delete": "DELETE", "send": "POST"}.get(given[2], None if given[1] == "nil" else "PATCH")
+            end = given[3] or ""
         found[variable] = Act(name, scope, method, method and f"/{folders[subject]}/{{id}}{end}")
     return found

@@ -72,6 +72,36 @@ extension Administration {
         try await stored { try await accountStore.delete(id, recording: event, by: administrator.call) }
     }
 
+    /// - Parameter name: `nil` for none.
+    package func rename(
+        _ id: AccountID, to name: DisplayName?, reason: String?, by administrator: Administrator
+    ) async throws(AdministrationFailure) -> AccountRecord {
+        let event = AuditEvent(
+            .displayNameChanged, from: administrator.call.origin, accountID: id, reason: reason)
+        _ = try await found {
+            try await accountStore.rename(id, to: name, by: administrator.call, recording: event)
+        }
+        return try await account(id)
+    }
+
+    /// Mails a sign-in code to the account's own address.
+    ///
+    /// - Returns: `false` when the person has one that was mailed a moment ago.
+    package func mailCode(
+        to id: AccountID, reason: String?, by administrator: Administrator
+    ) async throws(AdministrationFailure) -> Bool {
+        let account = try await account(id).account
+        guard account.status == .active else { throw .accountDisabled }
+        guard let email = account.email else { throw .addressMissing }
+        guard let codes = codes() else { throw .mailUnavailable }
+        let event = AuditEvent(.codeRequested, from: administrator.call.origin, accountID: id, reason: reason)
+        do {
+            return try await codes.mail(to: email, recording: event, by: administrator.call)
+        } catch {
+            throw AdministrationFailure(limiting: error)
+        }
+    }
+
     package func endSession(
         _ id: SessionID, reason: String?, by administrator: Administrator
     ) async throws(AdministrationFailure) {

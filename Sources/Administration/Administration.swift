@@ -7,7 +7,7 @@ import Storage
 
 /// An authenticated administrator, and the call on behalf of them.
 package struct Administrator: Sendable {
-    /// As the trail has it: the name of the key. An operator at the machine has none.
+    /// As the trail has it: the name of the key, or of the member of the staff. An operator at the machine has none.
     package let name: String?
     package let scopes: Set<AdminKey.Scope>
     package let call: Call
@@ -38,6 +38,8 @@ package struct Administration: Sendable {
     let exports: ConcurrencyLimit
     /// The clients of the OAuth server; `nil` where that is off.
     package let oauth: OAuthAdministration?
+    /// Those that can be mailed at an administrator's request; `nil` where nothing can.
+    let codes: @Sendable () -> SupportCodes?
     private let refusals: RefusalAggregator
     private let refusedKeys: [RefusedKey: Counter]
     private let mailLanguages: [String]
@@ -46,12 +48,16 @@ package struct Administration: Sendable {
     ///   - refusals: those of the process; a new one if absent.
     ///   - exports: those of the process.
     ///   - mailLanguages: the languages in which mail can be written, the default one first; empty when no mail is sent.
+    ///   - codes: those under the configuration of the moment.
     package init(
         database: Database, oauth: OAuthAdministration? = nil, refusals: RefusalAggregator? = nil,
-        exports: ConcurrencyLimit = PersonalDataExport.concurrency(), clock: any WallClock, mailLanguages: [String] = []
+        exports: ConcurrencyLimit = PersonalDataExport.concurrency(), clock: any WallClock,
+        mailLanguages: [String] = [],
+        codes: @escaping @Sendable () -> SupportCodes? = { nil }
     ) {
         self.database = database
         self.oauth = oauth
+        self.codes = codes
         self.refusals = refusals ?? RefusalAggregator(trail: AuditTrail(database: database), clock: clock)
         refusedKeys = Dictionary(
             uniqueKeysWithValues: RefusedKey.allCases.map {
@@ -115,11 +121,23 @@ package struct Administration: Sendable {
         return .unknownKey
     }
 
+    /// Counts somebody whom the console has not let in; nothing of them is recorded but their network.
+    func noteRefusedAtConsole(_ reason: String, by call: Call) {
+        var event = AuditEvent(.consoleRefused, by: .person, reason: reason, requestID: call.caller.requestID)
+        event.network = call.caller.network
+        refusals.note(event, at: call.now)
+    }
+
     func administrator(with key: AdminKey, by call: Call) -> Administrator {
+        administrator(named: key.name, scopes: key.scopes, by: call)
+    }
+
+    /// - Parameter name: as the trail has it.
+    func administrator(named name: String, scopes: Set<AdminKey.Scope>, by call: Call) -> Administrator {
         // In the default language: nobody knows that of the account's owner, and an administrator's says nothing of it.
         let origin = ChangeOrigin(
-            actor: .administrator, actorName: key.name, requestID: call.caller.requestID, network: call.caller.network,
+            actor: .administrator, actorName: name, requestID: call.caller.requestID, network: call.caller.network,
             mailLanguage: mailLanguages.first)
-        return Administrator(name: key.name, scopes: key.scopes, call: call.onBehalf(of: origin))
+        return Administrator(name: name, scopes: scopes, call: call.onBehalf(of: origin))
     }
 }

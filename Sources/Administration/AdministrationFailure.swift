@@ -1,5 +1,6 @@
 import Accounts
 package import Postgres
+import SignIn
 
 /// The reason why an administrator's call failed.
 package enum AdministrationFailure: Error, Equatable, Sendable {
@@ -15,11 +16,15 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
     /// The account has a sign-in method, so only its owner may set its address.
     case emailNotAllowed
     case emailTaken
+    /// The account has no address to which anything could be mailed.
+    case addressMissing
     /// The account has the address that it is to be given.
     case emailUnchanged
     case accountDisabled
     /// This deployment sends no mail.
     case mailUnavailable
+    /// The address has had as many codes as it may; `retryAfter` in seconds.
+    case rateLimited(retryAfter: Int64)
     /// Too many exports are being made; `retryAfter` in seconds.
     case overloaded(retryAfter: Int)
     case database(PostgresError)
@@ -61,9 +66,20 @@ extension AdministrationFailure {
     package var isTemporary: Bool {
         switch self {
         case .database(let error): error.isTemporary
-        case .overloaded, .mailUnavailable, .cancelled: true
+        case .rateLimited, .overloaded, .mailUnavailable, .cancelled: true
         default: false
         }
+    }
+
+    /// What a limit threw, or mailing a code.
+    init(limiting failure: SignInFailure) {
+        self =
+            switch failure {
+            case .rateLimited(_, let retryAfter): .rateLimited(retryAfter: retryAfter)
+            case .mailUnavailable: .mailUnavailable
+            case .storageUnavailable: .overloaded(retryAfter: 1)
+            default: .fault(operation: "limit: \(failure)")
+            }
     }
 
     /// For a log: no parameter and no row.
@@ -81,6 +97,9 @@ extension AdministrationFailure {
         case .emailUnchanged: "The account has this address already."
         case .accountDisabled: "The account is disabled: enable it first."
         case .mailUnavailable: "This deployment sends no mail."
+        case .addressMissing: "The account has no address."
+        case .rateLimited(let seconds):
+            "The address has had as many codes as it may. Try again in \((seconds + 59) / 60) minutes."
         case .unknownKey, .forbidden, .notFound, .overloaded, .database, .cancelled, .fault: nil
         }
     }

@@ -27,8 +27,13 @@ enum PasswordGuesser: Sendable {
 /// one stays counted.
 extension RateLimiter {
     /// Runs a guess at a mailed code, whose tries are counted with the code.
+    ///
+    /// - Parameters:
+    ///   - address: to which it was mailed.
+    ///   - account: that it is for, if that isn't the one that has the address.
     func guessingCode<Proven: Sendable>(
-        by call: Call, _ guess: () async throws(SignInFailure) -> Proven
+        of address: EmailAddress?, in account: AccountID?, by call: Call,
+        _ guess: () async throws(SignInFailure) -> Proven
     ) async throws(SignInFailure) -> Proven {
         try await drawNetworks(.guessPerNetwork, by: call)
         let outcome: Result<Proven, SignInFailure>
@@ -36,7 +41,7 @@ extension RateLimiter {
             outcome = .success(try await guess())
         } catch {
             if case .invalidCredentials = error {
-                try await noteWrong(.emailCode, by: call)
+                try await noteWrong(.emailCode, of: account == nil ? address : nil, in: account, by: call)
                 throw error
             }
             outcome = .failure(error)
@@ -52,11 +57,12 @@ extension RateLimiter {
     /// the same answer, so that neither shows whether the account knows them, or exists.
     ///
     /// - Parameters:
+    ///   - address: that of the account, if it can be one.
     ///   - guesser: `nil` if nothing is known of it.
     ///   - isKnown: whether the account that is proven knows the guesser; for a wrong password, the same question about
     ///     no account.
     func guessingPassword<Proven: Sendable>(
-        of account: String, guesser: PasswordGuesser?, by call: Call,
+        of account: String, with address: EmailAddress?, guesser: PasswordGuesser?, by call: Call,
         isKnown: (Proven?) async throws(SignInFailure) -> Bool, _ guess: () async throws(SignInFailure) -> Proven
     ) async throws(SignInFailure) -> Proven {
         try await drawNetworks(.guessPerNetwork, by: call)
@@ -85,12 +91,12 @@ extension RateLimiter {
             // Right or wrong, the same is asked and written.
             let isKnown = try await isKnown(proven)
             guard proven != nil, isKnown else {
-                try await noteWrong(.password, by: call)
+                try await noteWrong(.password, of: address, by: call)
                 throw refusal(.passwordPerAccount, used, by: call)
             }
         }
         guard let proven else {
-            try await noteWrong(.password, by: call)
+            try await noteWrong(.password, of: address, by: call)
             throw .invalidCredentials
         }
         if used == nil { await putBack(.passwordPerAccount, of: .everybody(account)) }
@@ -116,10 +122,14 @@ extension RateLimiter {
     }
 
     /// Counts and records a wrong guess. That all of them are too many refuses nothing, but makes codes longer.
-    private func noteWrong(_ kind: GuessKind, by call: Call) async throws(SignInFailure) {
+    private func noteWrong(
+        _ kind: GuessKind, of address: EmailAddress?, in account: AccountID? = nil, by call: Call
+    ) async throws(SignInFailure) {
         wrongGuesses[kind]?.increment()
-        refusals.note(
-            .guessRejected, reason: kind.rawValue, network: call.caller.network, requestID: call.caller.requestID)
+        var event = AuditEvent(
+            .guessRejected, by: .person, accountID: account, reason: kind.rawValue, requestID: call.caller.requestID)
+        event.network = call.caller.network
+        refusals.note(event, of: address, at: clock.now())
         if try await wait(.guessPerService, of: .service) != nil { noteUsedUp(.guessPerService) }
     }
 

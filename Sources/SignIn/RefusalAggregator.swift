@@ -12,6 +12,8 @@ package final class RefusalAggregator: Sendable {
     /// The number of sums that are kept per network between two flushes. Beyond it a sum covers all networks; there are no
     /// more of those than there are reasons, and subjects that repeat something within a second.
     package static let limit = 32
+    /// The same of sums per address. Beyond it a sum covers all addresses.
+    package static let addressLimit = 256
     /// Seconds by which a row's time may be before its writing, where sums could not be written: a row that is far behind
     /// its seal would look like one that was slipped in.
     private static let longestDelay: Int64 = 60
@@ -21,12 +23,16 @@ package final class RefusalAggregator: Sendable {
         let actor: AuditEvent.Actor
         let actorName: String?
         let provider: Provider?
-        let accountID: AccountID?
+        var accountID: AccountID?
         let identityID: IdentityID?
         let reason: String?
         var network: String?
+        /// The address whose account a guess was at. Whose it is, is looked up when the sums are written, so that no answer
+        /// and no time depends on it; then it is forgotten.
+        var address: EmailAddress?
 
-        init(_ event: AuditEvent) {
+        init(_ event: AuditEvent, at address: EmailAddress?) {
+            self.address = address
             kind = event.kind
             actor = event.actor
             actorName = event.actorName
@@ -76,15 +82,17 @@ package final class RefusalAggregator: Sendable {
     }
 
     /// Counts one occurrence of an event.
-    package func note(_ event: AuditEvent, at now: Timestamp) {
+    ///
+    /// - Parameter address: of the account that it is about, if there is one.
+    package func note(_ event: AuditEvent, of address: EmailAddress? = nil, at now: Timestamp) {
         let sum = Sum(requestID: event.requestID, sessionID: event.sessionID, time: now)
-        sums.withLock { RefusalAggregator.add(sum, of: Subject(event), to: &$0) }
+        sums.withLock { RefusalAggregator.add(sum, of: Subject(event, at: address), to: &$0) }
     }
 
     /// Writes the sums and resets them. If they can't be written, they are kept. So they are where it is unknown whether
     /// the database took them (``PostgresError/Code/outcomeUnknown``): the retry may then count them twice.
     ///
-    /// - Returns: the number of sums.
+    /// - Returns: the number of rows.
     @discardableResult
     package func flush() async throws -> Int {
         let taken = sums.withLock { sums in
@@ -93,8 +101,10 @@ package final class RefusalAggregator: Sendable {
             return taken
         }
         let earliest = clock.now().advanced(bySeconds: -RefusalAggregator.longestDelay)
+        let owned: [Subject: Sum]
         do {
-            try await trail.record(taken.map { (RefusalAggregator.event($0, $1), max($1.time, earliest)) })
+            owned = try await self.owned(taken)
+            try await trail.record(owned.map { (RefusalAggregator.event($0, $1), max($1.time, earliest)) })
         } catch {
             sums.withLock { sums in
                 let newer = sums
@@ -103,12 +113,32 @@ package final class RefusalAggregator: Sendable {
             }
             throw error
         }
-        return taken.count
+        return owned.count
+    }
+
+    /// The sums by account, where there is one with the address, and all others together.
+    private func owned(_ sums: [Subject: Sum]) async throws -> [Subject: Sum] {
+        let addresses = Set(sums.keys.compactMap(\.address))
+        guard !addresses.isEmpty else { return sums }
+        let owners = try await trail.accounts(with: Array(addresses))
+        var owned: [Subject: Sum] = [:]
+        for (subject, sum) in sums {
+            var subject = subject
+            if let address = subject.address { subject.accountID = owners[address] }
+            subject.address = nil
+            if owned[subject] == nil { owned[subject] = sum } else { owned[subject]?.add(sum) }
+        }
+        return owned
     }
 
     private static func add(_ sum: Sum, of subject: Subject, to sums: inout [Subject: Sum]) {
         var subject = subject
-        if sums[subject] == nil, sums.count >= limit { subject.network = nil }
+        if subject.address != nil, sums[subject] == nil, sums.count >= addressLimit { subject.address = nil }
+        if subject.address == nil, sums[subject] == nil, sums.count >= limit,
+            sums.keys.count(where: { $0.address == nil }) >= limit
+        {
+            subject.network = nil
+        }
         if sums[subject] == nil {
             sums[subject] = sum
         } else {

@@ -40,6 +40,7 @@ package struct SignInService: Sendable {
     package let linking: IdentityLinking
     package let passwords: PasswordSignIn
     package let emailCodes: EmailCodeSignIn
+    package let supportCodes: SupportCodes
     package let sessions: Sessions
     package let accounts: AccountSettings
     package let assertions: AssertionLinking
@@ -107,6 +108,7 @@ package struct SignInService: Sendable {
         emailCodes = EmailCodeSignIn(
             store: database.emailCodes, accounts: database.accounts, tickets: tickets, codes: codes, issuer: issuer,
             hasher: passwordHasher, limits: limits, refusals: refusals, metrics: metrics)
+        supportCodes = SupportCodes(store: database.emailCodes, codes: codes, limits: limits)
         assertions = AssertionLinking(
             accounts: database.accounts, tickets: tickets,
             verifiedEmailPolicy: configuration.verifiedEmailPolicy, metrics: metrics)
@@ -148,6 +150,11 @@ package struct SignInService: Sendable {
 /// Wrong secrets of those who call on behalf of others, such as clients of the OAuth server. A right one always passes.
 package struct SecretGuesses: Sendable {
     let limits: RateLimiter
+
+    /// Counts the beginning of a way through a browser that is not a person's of ours.
+    package func noteBeginning(by call: Call) async throws(SignInFailure) {
+        try await limits.drawNetworks(.webFlowsPerNetwork, by: call)
+    }
 
     /// Counts a wrong secret.
     ///

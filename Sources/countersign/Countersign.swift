@@ -23,9 +23,9 @@ struct Countersign: AsyncParsableCommand {
         version: ProgramVersion.description,
         subcommands: [
             ServeCommand.self, HealthCommand.self, MigrateCommand.self, ConfigCommand.self, DoctorCommand.self,
-            TokenCommand.self, AccountCommand.self, IdentityCommand.self, SessionCommand.self, AppleCommand.self,
-            GoogleCommand.self, EventsCommand.self, AuditCommand.self, AdminKeyCommand.self, OAuthClientCommand.self,
-            KeysCommand.self, KeyRingCommand.self,
+            TokenCommand.self, AccountCommand.self, IdentityCommand.self, SessionCommand.self,
+            RevocationCommand.self, AppleCommand.self, GoogleCommand.self, EventsCommand.self, AuditCommand.self,
+            AdminKeyCommand.self, OAuthClientCommand.self, KeysCommand.self, KeyRingCommand.self,
         ])
 
     static func main() async {

@@ -50,11 +50,11 @@ import Testing
         let world = try World.shared
         let created = try await world.newAccount("deleted-by-command")
         let id = try created.text("account.accountId")
-        #expect(try await run("account", "delete", id, "--reason", "case 7", world: world).status == 0)
+        #expect(try await run("account", "delete", id, "--yes", "--reason", "case 7", world: world).status == 0)
         #expect(try await status(created, world: world) == 401)
         #expect(try await world.count("SELECT count(*) FROM accounts WHERE account_id = \(id)::uuid") == 0)
         #expect(try await recorded(id, world: world) == 1)
-        let again = try await run("account", "delete", id, world: world)
+        let again = try await run("account", "delete", id, "--yes", world: world)
         #expect(again.status == 1 && again.error == "countersign: There is no account \(id).\n")
     }
 
@@ -75,7 +75,8 @@ import Testing
         for arguments in [
             ["account", "disable", "kim", "--reason", "a"], ["account", "disable", Self.unknown],
             ["account", "sign-out", Self.unknown, "--reason", "two\nlines"], ["account", "delete"],
-            ["account", "delete", Self.unknown, "--reason", ""], ["session", "end", "kim"],
+            ["account", "delete", Self.unknown, "--yes", "--reason", ""], ["account", "delete", Self.unknown],
+            ["session", "end", "kim"],
             ["account", "enable", Self.unknown, "--reason", "a", "--email", "kim"],
         ] {
             let ending = try await Countersign.run(arguments, ["postgres.url": world.scratch.url])

@@ -51,11 +51,11 @@ import Testing
         }
     }
 
-    /// Neither the record nor the database shows whether there is an account.
-    @Test func `a wrong guess is written down without at whose`() async throws {
+    @Test func `a wrong guess is in the story of the account that it was at, and nothing that was typed`() async throws
+    {
         try await SignInFixture.run { fixture in
             let service = fixture.service
-            _ = try await service.passwords.register(
+            let kim = try await service.passwords.register(
                 email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
             for email in ["kim@example.com", "nobody@example.com", "nonsense"] {
                 await #expect(throws: SignInFailure.self) {
@@ -70,10 +70,16 @@ import Testing
             try await service.refusals.flush()
             #expect(
                 try await Self.rows(fixture) == [
-                    "guess_rejected - email_code 192.0.2.0/24 r2 1", "guess_rejected - password 192.0.2.0/24 r1 3",
+                    "guess_rejected - email_code 192.0.2.0/24 r2 1", "guess_rejected - password 192.0.2.0/24 r1 1",
+                    "guess_rejected - password 192.0.2.0/24 r1 2",
                 ])
             #expect(
-                try await fixture.count("audit_events WHERE type = 'guess_rejected' AND account_id IS NOT NULL") == 0)
+                try await fixture.count(
+                    "audit_events WHERE type = 'guess_rejected' AND account_id = \(kim.account.id) AND occurrences = 1")
+                    == 2)
+            #expect(
+                try await fixture.count(
+                    "audit_events e WHERE strpos(e::text, 'nobody') + strpos(e::text, 'nonsense') > 0") == 0)
         }
     }
 
@@ -156,6 +162,29 @@ import Testing
             #expect(rows.contains("credential_rejected apple expired - r\(first) \(rest)"))
             #expect(rows.contains("guess_rejected - password - g\(first) \(rest)"))
             #expect(try await fixture.count("audit_events WHERE occurrences = 1") == Int64(RefusalAggregator.limit))
+        }
+    }
+
+    @Test func `beyond their bound the aggregator forgets the addresses and no guess`() async throws {
+        try await SignInFixture.run { fixture in
+            let service = fixture.service
+            let kim = try await service.passwords.register(
+                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+            let event = AuditEvent(.guessRejected, by: .person, reason: "password")
+            let count = RefusalAggregator.addressLimit * 2
+            service.refusals.note(event, of: EmailAddress("kim@example.com"), at: fixture.call.now)
+            for number in 1..<count {
+                service.refusals.note(event, of: EmailAddress("n\(number)@example.com"), at: fixture.call.now)
+            }
+            // One for the account, one for all who have none.
+            #expect(try await service.refusals.flush() == 2)
+            let sum: SQL = "SELECT sum(occurrences) FROM audit_events WHERE type = 'guess_rejected'"
+            let sums = try await fixture.database.query(sum) { row throws(PostgresError) in try row.decode(Int64.self) }
+            #expect(sums == [Int64(count)])
+            #expect(
+                try await fixture.count(
+                    "audit_events WHERE account_id = \(kim.account.id) AND occurrences = 1 AND type = 'guess_rejected'")
+                    == 1)
         }
     }
 

@@ -1,6 +1,8 @@
 /// The conditions of a search for accounts. All that are given must hold.
 package struct AccountFilter: Sendable {
     package var email: EmailAddress?
+    /// An address that the provider of an identity states, a relay address too.
+    package var identityEmail: EmailAddress?
     /// A prefix of the normalised address.
     package var emailPrefix: String?
     /// The whole name, in any case.

@@ -41,11 +41,50 @@ package struct AuditRecord: Sendable {
 
 /// The conditions of a search in the audit trail. All that are given must hold.
 package struct AuditFilter: Sendable {
+    /// Who made it happen: a kind of party, or the name of a key or of a person.
+    package enum ActorCondition: Sendable {
+        case kind(AuditEvent.Actor)
+        case name(String)
+
+        /// `nil` for what can be neither.
+        package init?(_ text: String) {
+            if let kind = AuditEvent.Actor(rawValue: text) {
+                self = .kind(kind)
+            } else {
+                guard AdminKey.isName(text) else { return nil }
+                self = .name(text)
+            }
+        }
+
+        package var text: String {
+            switch self {
+            case .kind(let kind): kind.rawValue
+            case .name(let name): name
+            }
+        }
+    }
+
+    package var actor: ActorCondition?
     package var accountID: AccountID?
+    package var identityID: IdentityID?
     package var kind: AuditEvent.Kind?
+    /// The IPv4 /24 or IPv6 /64, as rows have it.
+    package var network: String?
+    package var requestID: String?
     package var since: Timestamp?
+    /// Exclusive.
+    package var until: Timestamp?
 
     package init() {}
+
+    /// The conditions that are given, by the names that they have in queries.
+    package var parameters: [(name: String, value: String)] {
+        [
+            ("actor", actor?.text), ("type", kind?.rawValue), ("accountId", accountID.map { "\($0)" }),
+            ("identity", identityID.map { "\($0)" }), ("network", network), ("request", requestID),
+            ("since", since?.rfc3339), ("until", until?.rfc3339),
+        ].compactMap { name, value in value.map { (name, $0) } }
+    }
 }
 
 /// The row before which the next page of the audit trail begins.

@@ -95,8 +95,16 @@ package struct AuditEvent: Sendable {
         case adminKeyRevoked = "admin_key_revoked"
         /// Somebody came with a key that is none, or with a revoked one: which of both, and the name of the latter.
         case adminKeyRejected = "admin_key_rejected"
-        /// An administrator signed in to the console with a key.
+        /// An administrator signed in to the console: the id of the key, or `google`.
         case consoleOpened = "console_opened"
+        /// The sessions of a member of the staff at the console were ended: whose, and how many.
+        case consoleEnded = "console_ended"
+        /// The name of a member of the staff was released, so that another account at Google may have it: which name.
+        case consoleForgotten = "console_forgotten"
+        /// Somebody came to the console from Google and was not let in: why.
+        case consoleRefused = "console_refused"
+        /// Rows of the trail were handed out as a file: by which conditions.
+        case auditExported = "audit_exported"
         /// A new signing key for access tokens was stored.
         case signingKeyRotated = "signing_key_rotated"
     }

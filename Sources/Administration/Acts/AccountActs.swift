@@ -2,8 +2,8 @@ import Accounts
 
 extension Act {
     static let accountActs = [
-        disableAccount, enableAccount, signOutAccount, replaceEmail, cancelEmailReplacement, exportAccount,
-        deleteAccount,
+        disableAccount, enableAccount, signOutAccount, replaceEmail, cancelEmailReplacement, renameAccount, mailCode,
+        exportAccount, deleteAccount,
     ]
 
     package static let disableAccount = Act(
@@ -42,7 +42,7 @@ extension Act {
 
     package static let replaceEmail = Act(
         name: "replace-email", subject: .account, scope: .manage, reason: .required, fields: [.address],
-        label: "Replace address",
+        mail: .notice, label: "Replace address",
         consequence: """
             For a person who has lost the mailbox or the Apple ID. Every mailbox of the account is notified, and the address \
             takes effect in 24 hours unless somebody in a session of the account stops it. Then all sessions end, the \
@@ -65,6 +65,31 @@ extension Act {
         try await administration.cancelEmailReplacement(
             of: try identifier(id), reason: input.reason, by: administrator)
         return .done
+    }
+
+    package static let renameAccount = Act(
+        name: "rename", subject: .account, scope: .manage, reason: .optional, fields: [.name], operation: .patch,
+        isDangerous: false, label: "Change name",
+        consequence: "The account gets this name. The person sees it, and can change it again.",
+        result: "The name is changed."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        .account(
+            try await administration.rename(
+                try identifier(id), to: input.name, reason: input.reason, by: administrator))
+    }
+
+    package static let mailCode = Act(
+        name: "send-code", subject: .account, scope: .manage, reason: .optional, mail: .code,
+        operation: .send("/email-codes"), isDangerous: false, label: "Send sign-in code",
+        consequence: """
+            A sign-in code is mailed to the account's own address. It counts among the codes that the address may have in \
+            an hour, and is shown to nobody else.
+            """,
+        result: "The code is on its way.",
+        nothing: "The person has a code that was mailed a moment ago, or as often as one is."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        try await administration.mailCode(to: try identifier(id), reason: input.reason, by: administrator)
+            ? .accepted : .nothing
     }
 
     package static let exportAccount = Act(

@@ -13,6 +13,7 @@ package struct Act: Sendable {
     package let reason: Reason
     /// What it takes beside a reason.
     package var fields: [Field] = []
+    package var mail = Mail.none
     /// Its operation of the admin API; `nil` where that has none.
     package var operation: Operation? = .post
     package var isDangerous = true
@@ -79,6 +80,15 @@ package struct Act: Sendable {
         case none
     }
 
+    /// What is mailed, so that mail has to be configured.
+    package enum Mail: Sendable {
+        case none
+        /// Those whom it concerns are notified.
+        case notice
+        /// A code, which is derived from the key ring and limited.
+        case code
+    }
+
     package enum Field: Sendable {
         /// The address that an account is given.
         case address
@@ -86,31 +96,38 @@ package struct Act: Sendable {
         case missingAddress
         /// Whether an identity stays linked.
         case keep
+        /// The name that an account is given, or none.
+        case name
     }
 
     package enum Operation: Sendable {
         /// `POST` of the path and the name, with the reason in the body where one is required.
         case post
+        /// `POST` of the path and what follows it; the body, which may be absent, has the reason.
+        case send(String)
+        /// `PATCH` of the path, with fields and reason in the body.
+        case patch
         /// `DELETE` of the path, and of what follows it.
         case delete(String = "")
     }
 
     /// Those that administrators need: that of the act, and the one of the page that it is on.
     package var scopes: Set<AdminKey.Scope> { subject == .adminKey ? [scope] : [.read, scope] }
-
-    /// Whether somebody must be notified, so that it needs mail to be configured.
-    package var needsMail: Bool { fields.contains(.address) }
 }
 
 /// What is said to an act.
 package struct ActInput: Sendable {
     package var reason: String?
     package var email: EmailAddress?
+    package var name: DisplayName?
     package var keepsIdentity: Bool
 
-    package init(reason: String? = nil, email: EmailAddress? = nil, keepsIdentity: Bool = false) {
+    package init(
+        reason: String? = nil, email: EmailAddress? = nil, name: DisplayName? = nil, keepsIdentity: Bool = false
+    ) {
         self.reason = reason
         self.email = email
+        self.name = name
         self.keepsIdentity = keepsIdentity
     }
 
@@ -133,6 +150,7 @@ package enum ActResult: Sendable {
     case nothing
     /// Done, and workers do what it entails elsewhere.
     case accepted
+    case account(AccountRecord)
     /// What it was about, as it is now.
     case record(any AdminRecord, isChanged: Bool = true)
     /// What was asked for.

@@ -4,7 +4,7 @@ import Storage
 // Whom a text means that support is given.
 
 extension Administration {
-    /// The accounts that a text of support's may mean: an address, else the id of an account, an identity or a session,
+    /// The accounts that a text of support's may mean: an address, else one that a provider states, as a relay address, else the id of an account, an identity or a session,
     /// else `apple:` or `google:` and a subject, else a whole name, else the beginning of an address. Of these the first
     /// under which there is somebody; an empty text means everybody.
     package func people(
@@ -54,6 +54,13 @@ extension Administration {
         return try await stored { try await accountSearch.account(of: id) }
     }
 
+    /// What accounts are called by; those that are deleted, or have neither address nor name, are not there.
+    package func names(
+        of ids: [AccountID]
+    ) async throws(AdministrationFailure) -> [AccountID: String] {
+        try await stored { try await accountSearch.names(of: ids) }
+    }
+
     package func details(of account: Account) async throws(AdministrationFailure) -> AccountDetails {
         try await stored { try await accountSearch.details(of: account) }
     }
@@ -68,7 +75,10 @@ extension AccountFilter {
             set(&filter)
             readings.append(filter)
         }
-        if let email = EmailAddress(text) { add { $0.email = email } }
+        if let email = EmailAddress(text) {
+            add { $0.email = email }
+            add { $0.identityEmail = email }
+        }
         for provider in Provider.allCases where text.hasPrefix("\(provider.rawValue):") {
             guard let subject = ProviderSubject(String(text.dropFirst(provider.rawValue.count + 1))) else { continue }
             add {

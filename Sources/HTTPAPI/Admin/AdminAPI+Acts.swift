@@ -13,37 +13,28 @@ extension AdminAPI {
             let (method, end): (Route.Method, String) =
                 switch kind {
                 case .post: (.post, "/" + act.name)
+                case .send(let end): (.post, end)
+                case .patch: (.patch, "")
                 case .delete(let end): (.delete, end)
                 }
             let template = "/\(act.subject.rawValue)/{\(act.subject.parameter)}\(end)"
             return operation(method, template, act.scope) { request, administrator in
                 let id = try request.parameter(act.subject.parameter) { act.subject.isID($0) ? $0 : nil }
                 let input = try request.input(of: act)
-                return .result(try await act.perform(administration, id, input, administrator))
+                return .result(try await act.perform(administration, id, input, administrator), of: act)
             }
         }
     }
 }
 
 extension Request {
-    /// What is said to an act: in the body where it requires a reason, else in the query.
+    /// What is said to an act: in the body, else its reason in the query.
     fileprivate func input(of act: Act) throws -> ActInput {
-        switch act.reason {
-        case .none: ActInput()
-        case .optional: ActInput(reason: try statedReason)
-        case .required:
-            try fields { fields in
-                var input = ActInput()
-                for field in act.fields {
-                    switch field {
-                    case .address: input.email = try fields.value("email", as: EmailAddress.init)
-                    case .missingAddress: input.email = fields.optionalValue("email", as: EmailAddress.init)
-                    case .keep: input.keepsIdentity = !(fields.optionalBool("unlink") ?? true)
-                    }
-                }
-                input.reason = try fields.value("reason") { ActInput.isReason($0) ? $0 : nil }
-                return input
-            }
+        switch (act.operation, act.reason) {
+        case (_, .none), (nil, _): ActInput()
+        case (.send, _): try optionalFields { try $0.input(of: act) } ?? ActInput()
+        case (.patch, _), (_, .required): try fields { try $0.input(of: act) }
+        case (.post, .optional), (.delete, .optional): ActInput(reason: try statedReason)
         }
     }
 
@@ -53,12 +44,38 @@ extension Request {
     }
 }
 
+extension Fields {
+    fileprivate mutating func input(of act: Act) throws -> ActInput {
+        var input = ActInput()
+        for field in act.fields {
+            switch field {
+            case .address: input.email = try value("email", as: EmailAddress.init)
+            case .missingAddress: input.email = optionalValue("email", as: EmailAddress.init)
+            case .keep: input.keepsIdentity = !(optionalBool("unlink") ?? true)
+            case .name:
+                switch patch("displayName", as: DisplayName.init) {
+                case .set(let name): input.name = name
+                case .clear: break
+                case .keep: _ = try value("displayName", as: DisplayName.init)
+                }
+            }
+        }
+        func reason(_ text: String) -> String? { ActInput.isReason(text) ? text : nil }
+        input.reason =
+            act.reason == .required ? try value("reason", as: reason) : optionalValue("reason", as: reason)
+        return input
+    }
+}
+
 extension Response {
     /// What has come of an act.
-    fileprivate static func result(_ result: ActResult) -> Response {
+    fileprivate static func result(_ result: ActResult, of act: Act) -> Response {
         switch result {
+        // What is mailed shows in no answer, as where people ask for it themselves.
+        case .nothing where act.mail == .code: .json(.accepted) { _ in }
         case .done, .nothing: .empty()
         case .accepted: .json(.accepted) { _ in }
+        case .account(let record): .json { $0.members(of: record) }
         case .record(let record, _): .json(.accepted) { $0.members(of: record) }
         case .document(let export): .streamed(export)
         }

@@ -30,13 +30,3 @@ extension AdminAPI {
         ]
     }
 }
-
-extension Fields {
-    fileprivate mutating func auditFilter() -> AuditFilter {
-        var filter = AuditFilter()
-        filter.accountID = optionalValue("accountId", as: AccountID.init)
-        filter.kind = optionalChoice("type", of: AuditEvent.Kind.self)
-        filter.since = optionalValue("since", as: Timestamp.init(rfc3339:))
-        return filter
-    }
-}

@@ -1,10 +1,11 @@
-import Accounts
+package import Accounts
 import Administration
-import JSON
+package import JSON
 
 /// Members of the admin API's values.
 extension JSONWriter {
-    mutating func members(of record: AccountRecord) {
+    /// A person as administrators see them, in the admin API and on the command line.
+    package mutating func members(of record: AccountRecord) {
         members(of: record.account)
         member("disabledReason", record.disabledReason)
         if let replacement = record.emailReplacement {

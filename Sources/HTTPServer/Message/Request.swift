@@ -7,6 +7,9 @@ package struct Request: Sendable {
     /// The request id. The response carries it as `X-Request-Id`, and so do all log lines and audit events of the
     /// request.
     package var id: String { context.requestID }
+
+    /// Whether a text has the form of one.
+    package static func isID(_ text: String) -> Bool { RequestID.accepted(text) != nil }
     /// The address of the client, as trusted proxies report it.
     package let client: ClientAddress
     /// The logger for handlers of this request.

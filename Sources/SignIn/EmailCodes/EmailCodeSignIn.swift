@@ -105,7 +105,7 @@ package struct EmailCodeSignIn: Sendable {
         _ typed: String, for purpose: EmailCodePurpose, of address: EmailAddress?, ticketHash: [UInt8]? = nil,
         account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) -> EmailCode {
-        try await limits.guessingCode(by: call) { () throws(SignInFailure) in
+        try await limits.guessingCode(of: address, in: account, by: call) { () throws(SignInFailure) in
             guard let address else { throw .invalidCredentials }
             let attempt = EmailCodeAttempt(
                 email: address, purpose: purpose, ticketHash: ticketHash, network: call.caller.network, account: account

@@ -65,7 +65,8 @@ package struct PasswordSignIn: Sendable {
         let address = EmailAddress(email)
         // All spellings of an address share one allowance.
         let proven = try await limits.guessingPassword(
-            of: address?.text ?? email, guesser: call.caller.network.map(PasswordGuesser.network), by: call
+            of: address?.text ?? email, with: address, guesser: call.caller.network.map(PasswordGuesser.network),
+            by: call
         ) { proven throws(SignInFailure) in
             try await isUsed(proven?.accountID, by: call)
         } _: { () throws(SignInFailure) in

@@ -2,6 +2,19 @@ package import Accounts
 package import Postgres
 
 extension AccountSearch {
+    /// What accounts are called by: their addresses, else their names. Deleted ones are not there.
+    package func names(of ids: [AccountID]) async throws(PostgresError) -> [AccountID: String] {
+        guard !ids.isEmpty else { return [:] }
+        let rows = try await database.query(
+            """
+            SELECT account_id, COALESCE(email, display_name)
+            FROM accounts
+            WHERE account_id = ANY (\(ids))
+            """
+        ) { row throws(PostgresError) in try row.decode(AccountID.self, String?.self) }
+        return Dictionary(rows.compactMap { id, name in name.map { (id, $0) } }) { first, _ in first }
+    }
+
     /// The mails that are shown.
     private static let mailLimit = 20
 

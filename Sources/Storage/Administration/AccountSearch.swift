@@ -9,6 +9,7 @@ package import Postgres
 /// | filter | index scanned | order |
 /// |---|---|---|
 /// | `email` | the unique address | – |
+/// | `identityEmail` | the identities with it | account |
 /// | `subject` | the identities with it | account |
 /// | `name` | the lower-case name | account |
 /// | `emailPrefix` | the addresses with this prefix | address |
@@ -112,11 +113,18 @@ package struct AccountSearch: Sendable {
 
 extension AccountFilter {
     /// Whether the list is ordered by address.
-    fileprivate var isOrderedByEmail: Bool { email == nil && subject == nil && name == nil && emailPrefix != nil }
+    fileprivate var isOrderedByEmail: Bool {
+        email == nil && identityEmail == nil && subject == nil && name == nil && emailPrefix != nil
+    }
 
     /// The condition on accounts, named `a`, that an index answers by itself.
     fileprivate var indexedCondition: SQL {
         if let email { return "a.email = \(email.text)" }
+        if let identityEmail {
+            return """
+                a.account_id IN (SELECT i.account_id FROM identities i WHERE i.email = \(identityEmail.text))
+                """
+        }
         if let subject {
             let ofProvider: SQL = if let provider { "i.provider = \(provider.rawValue)" } else { "true" }
             return """

@@ -19,6 +19,16 @@ package struct AuditTrail: Sendable {
         try await AuditTrail.record(events, in: database)
     }
 
+    /// Whose addresses they are.
+    package func accounts(with addresses: [EmailAddress]) async throws(PostgresError) -> [EmailAddress: AccountID] {
+        let rows = try await database.query(
+            "SELECT account_id, email FROM accounts WHERE email = ANY (\(addresses.map(\.text)))"
+        ) { row throws(PostgresError) in try row.decode(AccountID.self, String.self) }
+        return Dictionary(
+            rows.compactMap { id, email in EmailAddress(email).map { ($0, id) } },
+            uniquingKeysWith: { first, _ in first })
+    }
+
     static func record(
         _ events: [(event: AuditEvent, time: Timestamp)], in session: some PostgresSession
     ) async throws(PostgresError) {

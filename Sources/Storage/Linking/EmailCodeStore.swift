@@ -62,6 +62,22 @@ package struct EmailCodeStore: Sendable {
         }
     }
 
+    /// The same on behalf of an administrator.
+    ///
+    /// - Parameter event: recorded in the same transaction, unless nothing is mailed.
+    package func request(
+        _ request: EmailCodeRequest, allowance: EmailCodeAllowance?, recording event: AuditEvent, by call: Call
+    ) async throws -> EmailCodeRequestDecision {
+        try await database.change(by: call) { change in
+            let decision = try await change.emailCodes.request(request, allowance: allowance)
+            switch decision {
+            case .issue, .mail: try await change.record(event)
+            case .nothing, .needsAllowance: break
+            }
+            return decision
+        }
+    }
+
     /// The number of addresses that were under attack within a day, of any account's or nobody's.
     package func addressesUnderAttack(by call: Call) async throws(PostgresError) -> Int {
         let rows = try await database.query(

@@ -21,7 +21,9 @@ extension ConsoleAPI {
                 let found = try await administration.people(
                     matching: query, after: isReadable ? try request.cursor(AccountCursor.self) : nil,
                     limit: Self.pageSize)
-                return try show(Self.list(found, query: query), in: visitor)
+                var page = Self.list(found, query: query)
+                page.blocks += try await records(of: query, after: found.items.isEmpty)
+                return try show(page, in: visitor)
             },
             page("/console/accounts/{accountId}", .read) { request, visitor in
                 let id = try request.parameter("accountId", as: AccountID.init)
@@ -40,7 +42,7 @@ extension ConsoleAPI {
                     name: "q", label: "Find accounts", kind: .search, value: query,
                     hint: """
                         An email address or its beginning, a whole name, the id of an account, an identity or a session, \
-                        or apple: or google: and a subject.
+                        apple: or google: and a subject, or the reference of an error page.
                         """)
             ], button: "Search")
     }
@@ -68,6 +70,26 @@ extension ConsoleAPI {
                                 "/console/accounts", [("q", query.isEmpty ? nil : query), ("cursor", $0.encoded)])
                         })),
             ])
+    }
+
+    /// What the trail has of a request, where the text may be the id of one.
+    ///
+    /// - Parameter nobody: whether it is said when there is nothing.
+    private func records(of query: String, after nobody: Bool) async throws -> [ConsoleBlock] {
+        guard Request.isID(query) else { return [] }
+        var filter = AuditFilter()
+        filter.requestID = query
+        let events = try await administration.auditEvents(filter, before: nil, limit: Self.pageSize)
+        if events.items.isEmpty {
+            // Ours are UUIDs; nearly every word could be that of a proxy.
+            return nobody && AuditEventID(query) != nil
+                ? [.heading("Request"), .paragraph(.text("Nothing recorded of a request with this id."))] : []
+        }
+        let next = events.next.map { consolePath("/console/audit", [("request", query), ("cursor", $0.encoded)]) }
+        return [
+            .heading("Request"),
+            .table(try await table(of: events.items, caption: "What was recorded of the request", next: next)),
+        ]
     }
 
     static func path(of id: AccountID) -> String { "/console/accounts/\(id)" }
@@ -228,8 +250,8 @@ extension ConsoleAPI {
         return [
             .table(
                 Self.table(
-                    of: events.items, caption: "What has happened to the account", withAccount: false,
-                    next: events.next.map { consolePath(Self.path(of: id), [("cursor", $0.encoded)]) }))
+                    of: events.items, caption: "What has happened to the account",
+                    next: events.next.map { consolePath(Self.path(of: id), [("cursor", $0.encoded)]) }, accounts: nil))
         ]
     }
 }

@@ -56,6 +56,10 @@ extension ConsoleAPI {
         case .keep:
             ConsoleForm.Field(
                 name: "keep", label: "Keep the identity linked", kind: .checkbox, value: typed.keeps ? "true" : "")
+        case .name:
+            ConsoleForm.Field(
+                name: "displayName", label: "Name", kind: .text(maximumBytes: 1024),
+                value: typed.name ?? subject.name ?? "", hint: "Empty for no name.")
         case .address:
             ConsoleForm.Field(
                 name: "email", label: "New address", kind: .text(maximumBytes: 254), value: typed.email,
@@ -74,7 +78,8 @@ extension ConsoleAPI {
         let form = try await form(of: request, action: act.consolePath(of: id)) { fields in
             ActFields(
                 reason: fields.optionalString("reason", maximumBytes: 8192) ?? "",
-                email: fields.optionalString("email") ?? "", keeps: fields.optionalString("keep") == "true")
+                email: fields.optionalString("email") ?? "", name: fields.optionalString("displayName"),
+                keeps: fields.optionalString("keep") == "true")
         }
         guard let (visitor, typed) = form else { return showAlone(signInPage(for: request), .unauthorized) }
         try act.scopes.forEach(visitor.administrator.require)
@@ -96,7 +101,7 @@ extension ConsoleAPI {
         switch result {
         case .document(let export): return download(.streamed(export), name: "\(act.subject.noun)-\(id).json")
         case .nothing, .record(_, isChanged: false): return try again(act.nothing, .conflict)
-        case .done, .accepted, .record:
+        case .done, .accepted, .account, .record:
             return redirect(
                 to: consolePath(subject.page, [("done", try act.proof(for: subject.page, visitor))]))
         }
@@ -106,10 +111,13 @@ extension ConsoleAPI {
     private struct ActFields: Sendable {
         var reason = ""
         var email = ""
+        var name: String?
         var keeps = false
 
         var input: ActInput {
-            ActInput(reason: reason.isEmpty ? nil : reason, email: EmailAddress(email), keepsIdentity: keeps)
+            ActInput(
+                reason: reason.isEmpty ? nil : reason, email: EmailAddress(email), name: name.flatMap(DisplayName.init),
+                keepsIdentity: keeps)
         }
 
         func fault(for act: Act) -> String? {
@@ -134,6 +142,8 @@ extension ConsoleAPI {
         let page: String
         /// Whether it is an account without a way to sign in.
         var needsAddress = false
+        /// That an account has.
+        var name: String?
     }
 
     private func subject(of act: Act, _ id: String) async throws -> ConsoleSubject {
@@ -149,6 +159,7 @@ extension ConsoleAPI {
             let account = try await administration.account(try known(AccountID.init)).account
             var subject = make(Self.facts(account), page: Self.path(of: account.id))
             subject.needsAddress = !account.hasSignInMethod
+            subject.name = account.displayName?.text
             return subject
         case .identity:
             let (account, identity) = try await administration.identity(try known(IdentityID.init))

@@ -8,32 +8,53 @@ import Primitives
 extension ConsoleAPI {
     var auditRoutes: [Route] {
         [
-            page("/console/audit", .read) { request, visitor in
-                let search = try AuditSearchFields(request)
-                let events = try await administration.auditEvents(
-                    search.filter, before: try request.cursor(AuditCursor.self), limit: Self.pageSize)
-                var page = ConsolePage("Audit trail")
-                if try request.parameterValue("verify") != nil {
-                    page.notice = try await verification(of: events.items)
-                }
-                let cursor = try request.parameterValue("cursor")
-                page.blocks = [
-                    .form(search.form),
-                    .paragraph(
-                        .link(
-                            "Compare what is shown with its seals",
-                            to: consolePath(
-                                "/console/audit", search.parameters + [("cursor", cursor), ("verify", "1")]))),
-                    .table(
-                        Self.table(
-                            of: events.items, caption: "Audit trail", withAccount: true,
-                            next: events.next.map {
-                                consolePath("/console/audit", search.parameters + [("cursor", $0.encoded)])
-                            })),
-                ]
-                return try show(page, in: visitor)
-            }
+            page("/console/audit", .read) { request, visitor in try await auditPage(request, visitor) },
+            page(Self.sheetPath, .read) { request, visitor in
+                guard case .read(let search) = AuditSearchForm.read(request) else { throw Problem(.invalidRequest) }
+                if request.isHead { return Response(.ok, contentType: Self.sheetType) }
+                let sheet = try await administration.trailSheet(search.filter, by: visitor.administrator)
+                return download(
+                    .streamed(contentType: Self.sheetType) { body in try await sheet.write(body.write) },
+                    name: "audit.csv")
+            },
         ]
+    }
+
+    private static let sheetPath = "/console/audit/csv"
+    private static let sheetType = "text/csv; charset=utf-8"
+
+    private func auditPage(_ request: Request, _ visitor: ConsoleVisitor) async throws -> Response {
+        let search: AuditSearchForm
+        switch AuditSearchForm.read(request) {
+        case .read(let form): search = form
+        case .faulty(let form, let fault):
+            let page = ConsolePage("Audit trail", notice: .error(fault), [.form(form.form)])
+            var response = try show(page, .badRequest, in: visitor)
+            response.problem = Problem(.invalidRequest)
+            return response
+        }
+        let events = try await administration.auditEvents(
+            search.filter, before: try request.cursor(AuditCursor.self), limit: Self.pageSize)
+        var page = ConsolePage("Audit trail")
+        if try request.parameterValue("verify") != nil {
+            page.notice = try await verification(of: events.items)
+        }
+        let verified = search.parameters + [("cursor", try request.parameterValue("cursor")), ("verify", "1")]
+        page.blocks = [
+            .form(search.form),
+            .paragraph(
+                .row([
+                    .link("CSV", to: consolePath(Self.sheetPath, search.parameters)),
+                    .link("Compare what is shown with its seals", to: consolePath("/console/audit", verified)),
+                ])),
+            .table(
+                try await table(
+                    of: events.items, caption: "Audit trail",
+                    next: events.next.map {
+                        consolePath("/console/audit", search.parameters + [("cursor", $0.encoded)])
+                    })),
+        ]
+        return try show(page, in: visitor)
     }
 
     private func verification(of shown: [AuditRecord]) async throws -> ConsoleNotice {
@@ -61,21 +82,34 @@ extension ConsoleAPI {
         return .done("\(report.rowCount) rows under \(report.sealCount) seals are as they were sealed.")
     }
 
+    /// Rows of the trail with the accounts that they are about.
+    func table(of events: [AuditRecord], caption: String, next: String?) async throws -> ConsoleTable {
+        Self.table(
+            of: events, caption: caption, next: next,
+            accounts: try await administration.names(of: Array(Set(events.compactMap(\.accountID)))))
+    }
+
+    /// - Parameter accounts: what they are called; `nil` where all rows are about one.
     static func table(
-        of events: [AuditRecord], caption: String, withAccount: Bool, next: String?
+        of events: [AuditRecord], caption: String, next: String?, accounts: [AccountID: String]?
     ) -> ConsoleTable {
         ConsoleTable(
             caption: caption,
-            columns: ["Time", "What", "By"] + (withAccount ? ["Account"] : []) + ["Reason", "About"],
+            columns: ["Time", "What", "By"] + (accounts == nil ? [] : ["Account"]) + ["Reason", "About"],
             rows: events.map { event in
                 let account: [ConsoleCell] =
-                    withAccount ? [event.accountID.map { .link("\($0)", to: path(of: $0)) } ?? .none] : []
+                    accounts.map { names in
+                        [
+                            event.accountID.map { id in
+                                .link(names[id] ?? "\(id)", to: path(of: id), title: "\(id)")
+                            } ?? .none
+                        ]
+                    } ?? []
                 return [
-                    .time(event.createdAt),
-                    .lines([.text(sentence(on: event)), .code(event.type)]),
+                    .time(event.createdAt), .text(sentence(on: event)),
                     .text([event.actor, event.actorName].compactMap(\.self).joined(separator: " ")),
-                ] + account + [.text(event.reason), .lines(about(event))]
-            }, whenEmpty: "Nothing was recorded.", next: next)
+                ] + account + [.text(event.reason), about(event)]
+            }, whenEmpty: "Nothing was recorded.", next: next, isDense: true)
     }
 
     /// `identity_linked` as `Identity linked`, with how often.
@@ -85,58 +119,92 @@ extension ConsoleAPI {
         return event.occurrences > 1 ? "\(sentence), \(event.occurrences) times" : sentence
     }
 
-    private static func about(_ event: AuditRecord) -> [ConsoleCell] {
-        let ids: [(String, String?)] = [
-            ("provider", event.provider), ("identity", event.identityID.map { "\($0)" }),
-            ("session", event.sessionID.map { "\($0)" }), ("revocation", event.revocationID.map { "\($0)" }),
-            ("token", event.tokenID), ("network", event.network), ("request", event.requestID),
+    /// Words that lead to what has the ids.
+    private static func about(_ event: AuditRecord) -> ConsoleCell {
+        func trail(_ name: String, _ value: String?, _ label: String? = nil) -> ConsoleCell? {
+            value.map { .link(label ?? $0, to: consolePath("/console/audit", [(name, $0)]), title: $0) }
+        }
+        let cells = [
+            event.provider.map { ConsoleCell.text($0) },
+            trail("network", event.network), trail("request", event.requestID, "request"),
+            trail("identity", event.identityID?.description, "identity"),
+            event.sessionID.map {
+                .link("session", to: consolePath("/console/accounts", [("q", "\($0)")]), title: "\($0)")
+            },
+            event.revocationID.map {
+                .link("revocation", to: consolePath("/console/revocations", [("id", "\($0)")]), title: "\($0)")
+            },
+            event.tokenID.map { .row([.text("token"), .code($0)]) },
         ]
-        return ids.compactMap { label, value in value.map { .row([.text(label), .code($0)]) } }
+        return .row(cells.compactMap(\.self))
     }
 }
 
 /// The search of the audit trail, as its form has it.
-private struct AuditSearchFields {
-    private let account: String?
-    private let type: String?
-    private let since: String?
-    let filter: AuditFilter
+private struct AuditSearchForm {
+    private(set) var filter = AuditFilter()
+    /// As they were typed.
+    private var typed: [String: String] = [:]
 
-    init(_ request: Request) throws(Problem) {
-        func given(_ name: String) throws(Problem) -> String? {
-            try request.parameterValue(name).flatMap { $0.isEmpty ? nil : $0 }
+    enum Reading {
+        case read(AuditSearchForm)
+        /// What is wrong with it, in a sentence.
+        case faulty(AuditSearchForm, String)
+    }
+
+    static func read(_ request: Request) -> Reading {
+        var (form, fault) = (AuditSearchForm(), String?.none)
+        for name in AuditFilter.parameterNames {
+            do {
+                // Links of before have another name for it.
+                let former = name == "accountId" ? try request.parameterValue("account") : nil
+                guard let text = try request.parameterValue(name) ?? former, !text.isEmpty else { continue }
+                form.typed[name] = text
+                guard !form.filter.set(name, to: text),
+                    !(["since", "until"].contains(name) && form.filter.set(name, to: text + "T00:00:00Z"))
+                else { continue }
+                fault = fault ?? "\(label(of: name)): this is nothing that can be searched for."
+            } catch {
+                fault = "This can't be searched for."
+            }
         }
-        account = try given("account")
-        type = try given("type")
-        since = try given("since")
-        var filter = AuditFilter()
-        filter.accountID = try Self.value(account, AccountID.init)
-        filter.kind = try Self.value(type, AuditEvent.Kind.init)
-        filter.since = try Self.value(since) { Timestamp(rfc3339: $0) ?? Timestamp(rfc3339: $0 + "T00:00:00Z") }
-        self.filter = filter
+        return fault.map { .faulty(form, $0) } ?? .read(form)
     }
 
-    private static func value<Value>(_ text: String?, _ parse: (String) -> Value?) throws(Problem) -> Value? {
-        guard let text else { return nil }
-        guard let value = parse(text) else { throw Problem(.invalidRequest) }
-        return value
+    var parameters: [(name: String, value: String?)] { AuditFilter.parameterNames.map { ($0, typed[$0]) } }
+
+    private static func label(of name: String) -> String {
+        switch name {
+        case "actor": "By"
+        case "type": "What"
+        case "accountId": "Account id"
+        case "identity": "Identity id"
+        case "network": "Network"
+        case "request": "Request"
+        case "since": "Since"
+        default: "Until"
+        }
     }
 
-    var parameters: [(name: String, value: String?)] { [("account", account), ("type", type), ("since", since)] }
+    private static func hint(of name: String) -> String? {
+        switch name {
+        case "actor": "A name, or person, operator, administrator, provider, service."
+        case "network": "An address, or a network as shown."
+        case "since": "A day as 2026-11-23, or a time as 2026-11-23T08:00:00Z."
+        case "until": "Likewise; before it."
+        default: nil
+        }
+    }
 
     var form: ConsoleForm {
         let kinds = AuditEvent.Kind.allCases.map(\.rawValue).sorted()
-        return ConsoleForm(
-            action: "/console/audit", csrf: nil, isPost: false,
-            fields: [
-                ConsoleForm.Field(
-                    name: "account", label: "Account id", kind: .text(maximumBytes: 36), value: account ?? ""),
-                ConsoleForm.Field(
-                    name: "type", label: "What", kind: .choice([("", "Everything")] + kinds.map { ($0, $0) }),
-                    value: type ?? ""),
-                ConsoleForm.Field(
-                    name: "since", label: "Since", kind: .text(maximumBytes: 40), value: since ?? "",
-                    hint: "A day as 2026-11-23, or a time as 2026-11-23T08:00:00Z."),
-            ], button: "Show")
+        let fields = AuditFilter.parameterNames.map { name in
+            ConsoleForm.Field(
+                name: name, label: Self.label(of: name),
+                kind: name == "type"
+                    ? .choice([("", "Everything")] + kinds.map { ($0, $0) }) : .text(maximumBytes: 128),
+                value: typed[name] ?? "", hint: Self.hint(of: name))
+        }
+        return ConsoleForm(action: "/console/audit", csrf: nil, isPost: false, fields: fields, button: "Show")
     }
 }

@@ -99,11 +99,15 @@ extension ConsoleAPI {
                 .heading("Processes, by their connections to the database"),
                 .table(
                     ConsoleTable(
-                        caption: "Processes", columns: ["Address", "Program", "Connections", "Since"],
+                        caption: "Processes",
+                        columns: ["Address", "Program", "Version", "Commit", "Connections", "Since"],
                         rows: connections.map { process in
-                            [
-                                .text(process.address ?? "socket"), .text(process.program),
-                                .number(process.connections), .time(process.since),
+                            let version = process.version
+                            return [
+                                .text(process.address ?? "socket"),
+                                .text(version.map { "countersign, process \($0.process)" } ?? process.program),
+                                .text(version?.number), .code(version?.commit), .number(process.connections),
+                                .time(process.since),
                             ]
                         })),
                 .heading("Configuration, as it was read at the start"),

@@ -22,9 +22,10 @@ extension ConsoleAPI {
                 page.blocks.append(
                     .paragraph(
                         isFollowing
-                            ? .link("Stop loading this page every \(ConsolePage.refreshSeconds) seconds", to: Self.root)
+                            ? .link(
+                                "Stop loading this page every \(ConsolePage.followingSeconds) seconds", to: Self.root)
                             : .link(
-                                "Load this page every \(ConsolePage.refreshSeconds) seconds",
+                                "Load this page every \(ConsolePage.followingSeconds) seconds",
                                 to: Self.root + "?follow=1")))
                 return try show(page, in: visitor)
             }

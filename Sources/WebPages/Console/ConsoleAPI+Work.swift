@@ -19,11 +19,17 @@ extension ConsoleAPI {
     }
 
     /// Those that were given up first: there is something to do about them. `status` and `outbox` name one list, which
-    /// then goes on.
+    /// then goes on; `id` names one revocation.
     private func revocations(_ request: Request, _ visitor: ConsoleVisitor) async throws -> ConsolePage {
         var page = ConsolePage("Revocations", notice: try Act.notice(for: request, visitor))
         if let status = try request.choice("outbox", of: OutboxRecord.Status.self) {
             page.blocks = try await effects(status, before: try request.cursor(OutboxID.self))
+            return page
+        }
+        if let text = try request.parameterValue("id") {
+            guard let id = RevocationID(text) else { throw Problem(.invalidRequest) }
+            let revocation = try await administration.revocation(id)
+            page.blocks = [.table(Self.table(of: [revocation], caption: "The revocation", visitor))]
             return page
         }
         let cursor = try request.cursor(RevocationID.self)

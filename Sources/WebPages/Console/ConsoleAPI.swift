@@ -214,7 +214,7 @@ package struct ConsoleAPI: Sendable {
             "The console answers at the address of its listener and at admin.publicHost, and at no other name."
         case "csrf", "cross_site": "The form is not one of this session. Open the page again, then try once more."
         default:
-            problem.code == .forbidden ? "The key with which you are signed in may not do this." : problem.code.title
+            problem.code == .forbidden ? "What you are signed in with may not do this." : problem.code.title
         }
     }
 }

@@ -42,7 +42,8 @@ extension ConsoleVisitor {
         var acts: [Act] = [record.account.status == .active ? .disableAccount : .enableAccount, .signOutAccount]
         if record.account.status == .active { acts.append(.replaceEmail) }
         if record.emailReplacement != nil { acts.append(.cancelEmailReplacement) }
-        return buttons(acts + [.exportAccount, .deleteAccount], of: "\(record.account.id)")
+        if record.account.status == .active, record.account.email != nil { acts.append(.mailCode) }
+        return buttons(acts + [.renameAccount, .exportAccount, .deleteAccount], of: "\(record.account.id)")
     }
 
     func buttons(for identity: Identity) -> [ConsoleCell] {

@@ -6,10 +6,12 @@ import SignIn
 
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "account", abstract: "Acts on people's accounts.",
+        commandName: "account", abstract: "Finds, shows and changes people's accounts.",
         subcommands: [
-            ActCommand<Disable>.self, ActCommand<Enable>.self, ActCommand<SignOut>.self, ActCommand<Delete>.self,
-            Export.self, ActCommand<ReplaceEmail>.self, ActCommand<CancelReplaceEmail>.self,
+            Find.self, Show.self, ActCommand<Disable>.self, ActCommand<Enable>.self, ActCommand<SignOut>.self,
+            ActCommand<Delete>.self,
+            Export.self, ActCommand<ReplaceEmail>.self, ActCommand<CancelReplaceEmail>.self, ActCommand<Rename>.self,
+            ActCommand<SendCode>.self,
         ])
 
     enum Disable: CommandedAct {
@@ -33,7 +35,27 @@ struct AccountCommand: AsyncParsableCommand {
     }
 
     enum Delete: CommandedAct {
-        typealias Input = OptionalReason
+        struct Input: ActArguments {
+            @OptionGroup var reason: OptionalReason
+            @Flag(help: "Do not ask.") var yes = false
+
+            func validate() throws {
+                guard yes || TerminalQuestion.canBeAsked else {
+                    throw ValidationError("say --yes: there is no terminal to ask at")
+                }
+            }
+
+            var input: ActInput { reason.input }
+
+            func isMeant(
+                _ id: String, _ administration: Administration
+            ) async throws(AdministrationFailure) -> Bool {
+                let record = try await administration.account(try await administration.accountID(id))
+                return yes
+                    || TerminalQuestion("Delete \(record.line), and all that is known of the person? [yes/no] ")
+                        .isAnsweredByYes()
+            }
+        }
         static let act = Act.deleteAccount
     }
 
@@ -55,6 +77,21 @@ struct AccountCommand: AsyncParsableCommand {
     enum CancelReplaceEmail: CommandedAct {
         typealias Input = OptionalReason
         static let act = Act.cancelEmailReplacement
+    }
+
+    enum Rename: CommandedAct {
+        struct Input: ActArguments {
+            @OptionGroup var reason: OptionalReason
+            @Option(help: "The name; an empty one for none.") var name: String
+
+            var input: ActInput { ActInput(reason: reason.text, name: DisplayName(name)) }
+        }
+        static let act = Act.renameAccount
+    }
+
+    enum SendCode: CommandedAct {
+        typealias Input = OptionalReason
+        static let act = Act.mailCode
     }
 
     enum Exported: CommandedAct {

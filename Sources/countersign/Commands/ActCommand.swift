@@ -17,6 +17,14 @@ extension CommandedAct {
 /// The arguments of an act beside what it is done to.
 protocol ActArguments: ParsableArguments {
     var input: ActInput { get }
+    /// Asks before what can't be undone.
+    ///
+    /// - Parameter id: of what it is done to.
+    func isMeant(_ id: String, _ administration: Administration) async throws(AdministrationFailure) -> Bool
+}
+
+extension ActArguments {
+    func isMeant(_ id: String, _ administration: Administration) async throws(AdministrationFailure) -> Bool { true }
 }
 
 /// A command that does an act of administrators, as an operator.
@@ -30,15 +38,19 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
     @OptionGroup var input: Commanded.Input
 
     func run() async throws {
-        let result = try await withAdministration(options, notifying: Commanded.act.needsMail) {
+        let result = try await withAdministration(options, mail: Commanded.act.mail) {
             administration, administrator in
-            try await Commanded.act.onCommandLine(target.text) { () async throws(AdministrationFailure) in
+            try await Commanded.act.onCommandLine(target.text) {
+                () async throws(AdministrationFailure) -> ActResult? in
                 let id = try await administration.identifier(of: Commanded.act.subject, target.text)
+                guard try await input.isMeant(id, administration) else { return nil }
                 return try await Commanded.act.perform(administration, id, input.input, administrator)
             }
         }
         switch result {
-        case .done, .accepted, .nothing, .document: break
+        case .done, .accepted, .account, .document: break
+        case .nothing: printNotice(Commanded.act.nothing)
+        case nil: throw CommandFailure("Nothing was done.")
         case .record(let record, let isChanged):
             guard isChanged else { throw CommandFailure(Commanded.act.nothing) }
             print(Commanded.line(of: record))

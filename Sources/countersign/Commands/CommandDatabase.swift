@@ -1,9 +1,11 @@
 import Accounts
 import Administration
+import KeyRing
 import Logging
 import Migrator
 import Postgres
 import SignIn
+import Storage
 
 /// Runs the body with a small pool of connections. Throws if this binary can't serve on the database's schema.
 ///
@@ -34,15 +36,16 @@ func withDatabase<Result: Sendable>(
 /// Runs the body with the use cases of administrators, on behalf of an operator.
 ///
 /// - Parameters:
-///   - notifying: whether somebody is notified by mail, so that it has to be configured.
+///   - mail: what is mailed, so that it has to be configured.
 ///   - scopes: of the OAuth server, for what lists its clients.
 func withAdministration<Result: Sendable>(
-    _ options: ConfigurationOptions, asOwner: Bool = false, notifying: Bool = false,
+    _ options: ConfigurationOptions, asOwner: Bool = false, mail: Act.Mail = .none,
     scopes: OAuthScopes = OAuthScopes([]), statementTimeout: Duration? = .seconds(10),
     _ body: (Administration, Administrator) async throws -> Result
 ) async throws -> Result {
-    let language = notifying ? try options.sources().load(NoticeLanguage.init).tag : nil
-    if notifying, language == nil {
+    let language = mail == .none ? nil : try options.sources().load(NoticeLanguage.init).tag
+    let codes = mail == .code ? try options.sources().load(CodeConfiguration.init) : nil
+    if mail != .none, language == nil {
         throw CommandFailure(
             """
             No mail is configured (mail.smtpUrl, mail.from): nobody could be notified, and nobody could enter by a \
@@ -51,8 +54,17 @@ func withAdministration<Result: Sendable>(
     }
     return try await withDatabase(options, asOwner: asOwner, statementTimeout: statementTimeout) { database in
         let clock = SystemClock()
+        let refusals = RefusalAggregator(trail: AuditTrail(database: database), clock: clock)
         let administration = Administration(
-            database: database, oauth: OAuthAdministration(database: database, scopes: { scopes }), clock: clock)
+            database: database, oauth: OAuthAdministration(database: database, scopes: { scopes }),
+            refusals: refusals, clock: clock,
+            codes: {
+                codes.map { codes in
+                    .with(
+                        codes.limits, in: ServiceDatabase(database, keyRing: codes.keyRing), refusals: refusals,
+                        clock: clock)
+                }
+            })
         do {
             return try await body(administration, .operator(mailLanguage: language, clock: clock))
         } catch AdministrationFailure.database(let error) {
@@ -72,5 +84,17 @@ private struct NoticeLanguage: Sendable {
     init?(from reader: inout ConfigurationReader) {
         let server = ServerConfiguration(from: &reader)
         tag = MailConfiguration(from: &reader, server: server)?.templates.languages.first
+    }
+}
+
+/// What codes are made of, and how many an address may have.
+private struct CodeConfiguration: Sendable {
+    let keyRing: KeyRing
+    let limits: [LimitKind: RateLimit]
+
+    init?(from reader: inout ConfigurationReader) {
+        guard let keyRing = KeyRing(from: &reader) else { return nil }
+        self.keyRing = keyRing
+        limits = LimitsConfiguration(from: &reader).byKind
     }
 }

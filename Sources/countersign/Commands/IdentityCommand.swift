@@ -6,7 +6,7 @@ import JSON
 struct IdentityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identity", abstract: "Acts on people's provider identities.",
-        subcommands: [List.self, ActCommand<Revoke>.self, ActCommand<Unblock>.self])
+        subcommands: [List.self, ActCommand<Revoke>.self, ActCommand<Unblock>.self, ActCommand<Unlink>.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -64,6 +64,11 @@ struct IdentityCommand: AsyncParsableCommand {
     enum Unblock: CommandedAct {
         typealias Input = StatedReason
         static let act = Act.unblockIdentity
+    }
+
+    enum Unlink: CommandedAct {
+        typealias Input = OptionalReason
+        static let act = Act.unlinkIdentity
     }
 }
 

@@ -9,10 +9,18 @@ struct TerminalQuestion {
         self.text = text
     }
 
-    /// - Throws: `CommandFailure` when anything but `yes` is answered, the end of the input too.
-    func requireYes() throws {
-        guard isatty(STDIN_FILENO) == 1 else { return }
+    /// Whether somebody is there to answer.
+    static var canBeAsked: Bool { isatty(STDIN_FILENO) == 1 }
+
+    /// Anything but `yes` is no, the end of the input too.
+    func isAnsweredByYes() -> Bool {
         FileHandle.standardError.write(Data(text.utf8))
-        guard readLine() == "yes" else { throw CommandFailure("Nothing was done.") }
+        return readLine() == "yes"
+    }
+
+    /// - Throws: `CommandFailure` when the answer is no.
+    func requireYes() throws {
+        guard Self.canBeAsked else { return }
+        guard isAnsweredByYes() else { throw CommandFailure("Nothing was done.") }
     }
 }

@@ -1,5 +1,6 @@
 import Accounts
 import Curl
+import Foundation
 import HTTPAPI
 import HTTPServer
 import JSON
@@ -10,6 +11,7 @@ import Postgres
 import Providers
 import SignIn
 import Storage
+import Version
 
 extension Database.Configuration {
     init(_ configuration: DatabaseConfiguration) {
@@ -25,6 +27,7 @@ extension Database.Configuration {
         var service = Self(configuration)
         service.answerTimeout = .seconds(5)
         service.lockTimeout = .seconds(4)
+        service.applicationName = ProgramVersion.name(ofProcess: getpid())
         return service
     }
 
@@ -115,20 +118,7 @@ extension SignInService.Configuration {
         sessionLifetime = fixed.tokens.sessionLifetime.map(Int64.init)
         strayAccountPolicy = configuration.strayAccount
         noncePolicy = configuration.noncePolicy
-        limits = [
-            .passwordPerAccount: configuration.limits.passwordPerAccount,
-            .guessPerNetwork: configuration.limits.guessPerNetwork,
-            .guessPerWideNetwork: configuration.limits.guessPerWideNetwork,
-            .guessPerService: configuration.limits.guessPerService,
-            .junkCodesPerNetwork: configuration.limits.junkCodesPerNetwork,
-            .refusedCodesPerIdentity: configuration.limits.refusedCodesPerIdentity,
-            .registrationPerNetwork: configuration.limits.registrationPerNetwork,
-            .mailPerAddress: configuration.limits.mailPerAddress,
-            .mailPerNetwork: configuration.limits.mailPerNetwork,
-            .exportPerAccount: configuration.limits.exportPerAccount,
-            .renamePerAccount: configuration.limits.renamePerAccount,
-            .webFlowsPerNetwork: configuration.limits.webFlowsPerNetwork,
-        ]
+        limits = configuration.limits.byKind
         mailLanguages = fixed.mail?.templates.languages ?? []
         if configuration.web != nil || configuration.oauth != nil {
             web = WebSignIn.Configuration(configuration.web, configuration, fixed: fixed)
@@ -196,5 +186,25 @@ extension Health.Readiness {
                 if let age = status.age { writer.member("ageSeconds", age) }
             }
         }
+    }
+}
+
+extension LimitsConfiguration {
+    /// The limits of uses.
+    var byKind: [LimitKind: RateLimit] {
+        [
+            .passwordPerAccount: passwordPerAccount,
+            .guessPerNetwork: guessPerNetwork,
+            .guessPerWideNetwork: guessPerWideNetwork,
+            .guessPerService: guessPerService,
+            .junkCodesPerNetwork: junkCodesPerNetwork,
+            .refusedCodesPerIdentity: refusedCodesPerIdentity,
+            .registrationPerNetwork: registrationPerNetwork,
+            .mailPerAddress: mailPerAddress,
+            .mailPerNetwork: mailPerNetwork,
+            .exportPerAccount: exportPerAccount,
+            .renamePerAccount: renamePerAccount,
+            .webFlowsPerNetwork: webFlowsPerNetwork,
+        ]
     }
 }

@@ -100,7 +100,8 @@ enum Composition {
                         database: storage.pool, scopes: { useCases.value.oauth?.configuration.scopes ?? oauth.scopes })
                 },
                 refusals: resources.refusals, exports: resources.exports, clock: clock,
-                mailLanguages: configuration.mail?.templates.languages ?? [])
+                mailLanguages: configuration.mail?.templates.languages ?? [],
+                codes: { useCases.value.signIn.supportCodes })
             let console = ConsoleAPI(
                 administration: administration, inspection: ServiceInspection(database: storage, clock: clock),
                 sessions: ConsoleSessions(administration: administration, keyRing: configuration.keyRing),

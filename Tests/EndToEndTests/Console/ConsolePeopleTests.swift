@@ -36,6 +36,9 @@ import Testing
             try created.text("session.sessionId"), "google:\(subject)", "ann console", "console+fou",
         ]
         for text in texts { #expect(try await Self.found(text, visit) == [id], "\(text)") }
+        try await world.scratch.execute(
+            "UPDATE identities SET email = 'console-relay@example.com' WHERE account_id = \(id)::uuid")
+        #expect(try await Self.found("Console-Relay@example.com", visit) == [id])
         for text in [
             "apple:\(subject)", "google:", "01a1fc41-9b43-7a01-afff-a0f49219c796", "nobody@example.com", "%",
             "' OR ''='",
@@ -89,8 +92,8 @@ import Testing
         }
         #expect(
             page.buttons == [
-                "Sign out", "Disable", "Sign out everywhere", "Replace address", "Export", "Delete", "Unlink", "Revoke",
-                "End session",
+                "Sign out", "Disable", "Sign out everywhere", "Replace address",
+                "Send sign-in code", "Change name", "Export", "Delete", "Unlink", "Revoke", "End session",
             ])
 
         // Each asks first, names the account, and can be left.

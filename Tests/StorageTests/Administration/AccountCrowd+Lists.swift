@@ -47,6 +47,8 @@ extension AccountCrowd {
             ("name of nobody", filter { $0.name = "nobody" }),
             ("name, provider, status", filter { ($0.name, $0.provider, $0.status) = ("kim 7", .apple, .active) }),
             ("email", filter { $0.email = EmailAddress("user\(middle + 1)@example.com") }),
+            ("identityEmail", filter { $0.identityEmail = EmailAddress("relay\(middle + 1)@example.com") }),
+            ("identityEmail of nobody", filter { $0.identityEmail = EmailAddress("nobody@example.com") }),
             ("email, name", filter { ($0.email, $0.name) = (EmailAddress("user1@example.com"), "kim 1") }),
             ("emailPrefix of all", filter { $0.emailPrefix = "user" }),
             ("emailPrefix", filter { $0.emailPrefix = "user12" }),
@@ -97,7 +99,34 @@ extension AccountCrowd {
                 }
             }
         }
-        return queries
+        return queries + searches(at: middle, cursors)
+    }
+
+    /// By what support is given, alone and beside what few of the rows have.
+    private func searches(at middle: Int, _ cursors: [AuditCursor?]) -> [ListQuery] {
+        let searches: [(String, (inout AuditFilter) -> Void)] = [
+            ("request", { $0.requestID = "request-\(middle)" }), ("unknown request", { $0.requestID = "request-x" }),
+            ("identity", { $0.identityID = id(middle) }), ("network", { $0.network = "10.0.7.0/24" }),
+            ("network of nobody", { $0.network = "10.9.9.0/24" }), ("name", { $0.actor = .name("kim 100") }),
+            ("administrators", { $0.actor = .kind(.administrator) }), ("people", { $0.actor = .kind(.person) }),
+            ("operators", { $0.actor = .kind(.operator) }),
+            ("network, type", { ($0.network, $0.kind) = ("10.0.7.0/24", .accountDisabled) }),
+            ("people, type", { ($0.actor, $0.kind) = (.kind(.person), .accountDisabled) }),
+            ("operators, until", { ($0.actor, $0.until) = (.kind(.operator), time(middle)) }),
+            (
+                "people, since, until",
+                { ($0.actor, $0.since, $0.until) = (.kind(.person), time(middle / 2), time(middle)) }
+            ),
+        ]
+        return searches.flatMap { name, set in
+            cursors.map { cursor in
+                var filter = AuditFilter()
+                set(&filter)
+                return ListQuery(
+                    name: "audit events: \(name)\(cursor == nil ? "" : ", middle")",
+                    statement: AuditTrail.statement(filter, before: cursor, limit: Self.page))
+            }
+        }
     }
 
     private func messageQueries(at middle: Int) -> [ListQuery] {

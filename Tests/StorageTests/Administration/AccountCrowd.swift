@@ -8,7 +8,7 @@ import Storage
 /// event.
 ///
 /// The account `n`, from 0: its address is `usern@example.com`, unless `n` ends in 9; its name is one of a thousand;
-/// its subject is `subject-n`, at Apple when `n` is even; each hundredth is disabled.
+/// its subject is `subject-n` and the address of its identity `relayn@example.com`, at Apple when `n` is even; each hundredth is disabled.
 struct AccountCrowd: Sendable {
     let database: Database
     let count: Int
@@ -62,8 +62,9 @@ struct AccountCrowd: Sendable {
                 CASE WHEN n % 100 = 0 THEN 'administrator' END, created_at
             FROM people
         ), identity AS (
-            INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
-            SELECT id, id, CASE WHEN n % 2 = 0 THEN 'apple' ELSE 'google' END, 'main', 'subject-' || n, created_at
+            INSERT INTO identities (identity_id, account_id, provider, realm, subject, email, created_at)
+            SELECT id, id, CASE WHEN n % 2 = 0 THEN 'apple' ELSE 'google' END, 'main', 'subject-' || n,
+                'relay' || n || '@example.com', created_at
             FROM people
         ), session AS (
             INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, amr, created_at,
@@ -72,12 +73,13 @@ struct AccountCrowd: Sendable {
                 created_at + interval '60 days'
             FROM people
         ), event AS (
-            INSERT INTO audit_events (event_id, type, actor, account_id, session_id, created_at)
-            SELECT id, 'signed_in', 'person', id, id, created_at
+            INSERT INTO audit_events (event_id, type, actor, actor_name, account_id, identity_id, session_id, request_id,
+                network, created_at)
+            SELECT id, 'signed_in', 'person', NULL, id, id, id, 'request-' || n, '10.0.' || n % 256 || '.0/24', created_at
             FROM people
             UNION ALL
-            SELECT overlay(id::text PLACING '1' FROM 18 FOR 1)::uuid, 'account_disabled', 'administrator', id, NULL,
-                created_at
+            SELECT overlay(id::text PLACING '1' FROM 18 FOR 1)::uuid, 'account_disabled', 'administrator',
+                'kim ' || n % 1000, id, NULL, NULL, 'disabling-' || n, '10.1.0.0/24', created_at
             FROM people
             WHERE n % 100 = 0
         ), message AS (

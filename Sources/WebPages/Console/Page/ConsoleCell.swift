@@ -27,8 +27,10 @@ struct ConsoleCell: Sendable {
         text.map { ConsoleCell("<code>\(HTMLText($0).markup)</code>") } ?? .none
     }
 
-    static func link(_ text: String, to path: String) -> ConsoleCell {
-        ConsoleCell("<a href=\"\(HTMLText(path).markup)\">\(HTMLText(text).isolated.markup)</a>")
+    /// - Parameter title: what it leads to, where its text is only a word for it.
+    static func link(_ text: String, to path: String, title: String? = nil) -> ConsoleCell {
+        let title = title.map { " title=\"\(HTMLText($0).markup)\"" } ?? ""
+        return ConsoleCell("<a href=\"\(HTMLText(path).markup)\"\(title)>\(HTMLText(text).isolated.markup)</a>")
     }
 
     static func badge(_ text: String, _ tone: Tone = .plain) -> ConsoleCell {

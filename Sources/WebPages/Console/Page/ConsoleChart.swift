@@ -1,6 +1,7 @@
 import SignIn
 
-/// The sign-ins of this process in the last hour, a bar a minute: those that were accepted, and above them the refused.
+/// The sign-ins of this process in the last hour, a bar a minute: those that were accepted, and above them the refused. The
+/// axes are words beside it, because the bars are stretched to the page.
 struct ConsoleChart: Sendable {
     let minutes: [OutcomeHistory.Minute]
 
@@ -33,9 +34,11 @@ struct ConsoleChart: Sendable {
         let width = minutes.count * Self.step
         return HTMLText(
             markup: """
+                <div class="plot"><span aria-hidden="true">\(highest)</span><span aria-hidden="true">0</span>\
                 <svg class="chart" viewBox="0 0 \(width) \(Self.height)" preserveAspectRatio="none" role="img" \
                 aria-label="\(accepted) accepted and \(refused) refused sign-ins in the last hour; at most \(highest) a \
-                minute">\(bars)<line class="base" x1="0" x2="\(width)" y1="\(Self.height)" y2="\(Self.height)"/></svg>
+                minute">\(bars)<line class="base" x1="0" x2="\(width)" y1="\(Self.height)" y2="\(Self.height)"/></svg>\
+                <span aria-hidden="true">\(minutes.count) min ago</span><span aria-hidden="true">now</span></div>
                 """)
     }
 

@@ -3,10 +3,11 @@ struct ConsolePage: Sendable {
     let title: String
     var notice: ConsoleNotice?
     var blocks: [ConsoleBlock] = []
-    /// Where the page loads itself again, every ``refreshSeconds``.
+    /// Where the page loads itself again, every ``refreshSeconds``, or goes on to.
     var refreshPath: String?
+    var refreshSeconds = Self.followingSeconds
 
-    static let refreshSeconds = 15
+    static let followingSeconds = 15
 
     init(_ title: String, notice: ConsoleNotice? = nil, _ blocks: [ConsoleBlock] = []) {
         self.title = title
@@ -54,6 +55,8 @@ struct ConsoleTable: Sendable {
     var whenEmpty = "There are none."
     /// The next page of the list.
     var next: String?
+    /// Whether each row is one line, for lists that are scanned.
+    var isDense = false
 }
 
 /// A form, or the search box, which has no `csrf` and asks by GET.

@@ -24,7 +24,7 @@ struct ConsoleRenderer: Sendable {
         ]
         context["notice"] = page.notice.map { ["text": HTMLText($0.text), "isError": $0.isError] as [String: Any] }
         context["refresh"] = page.refreshPath.map {
-            ["seconds": HTMLText("\(ConsolePage.refreshSeconds)"), "path": HTMLText($0)]
+            ["seconds": HTMLText("\(page.refreshSeconds)"), "path": HTMLText($0)]
         }
         context["frame"] = frame.map { frame in
             [
@@ -70,7 +70,7 @@ struct ConsoleRenderer: Sendable {
         let labels = table.columns.map { HTMLText($0) }
         var value: [String: Any] = [
             "block": ConsoleTemplate.table.rawValue, "caption": HTMLText(table.caption), "columns": labels,
-            "hasRows": !table.rows.isEmpty, "whenEmpty": HTMLText(table.whenEmpty),
+            "hasRows": !table.rows.isEmpty, "whenEmpty": HTMLText(table.whenEmpty), "isDense": table.isDense,
             "rows": table.rows.map { row in
                 ["cells": zip(labels, row).map { ["label": $0, "value": $1.markup] }]
             },

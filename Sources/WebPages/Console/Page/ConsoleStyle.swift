@@ -33,6 +33,12 @@ enum ConsoleStyle {
         th,td{min-inline-size:5.5rem;padding:.5rem .75rem;text-align:start;vertical-align:top;border-block-end:1px solid var(--line)}
         tbody tr:last-child td{border-block-end:0}
         th{color:var(--muted);font-weight:600;font-size:.875rem;overflow-wrap:normal}
+        .dense{table-layout:fixed;font-size:.8125rem;line-height:1.375}
+        .dense th,.dense td{min-inline-size:0;padding:.1875rem .5rem;vertical-align:baseline}
+        .dense th:first-child{inline-size:9.5rem}
+        .dense th:last-child{inline-size:21rem}
+        .dense td>div{overflow:hidden;white-space:nowrap;text-overflow:ellipsis}
+        .dense tr:hover td>div,.dense tr:focus-within td>div{white-space:normal}
         form{margin:0}
         .form{max-inline-size:32rem;margin-block-end:1rem}
         .search{display:flex;flex-wrap:wrap;align-items:flex-start;gap:.75rem;max-inline-size:60rem}
@@ -58,14 +64,19 @@ enum ConsoleStyle {
         .badge.good{border-color:currentcolor;background:var(--good-card);color:var(--good)}
         .badge.bad{border-color:currentcolor;background:var(--bad-card);color:var(--bad)}
         .empty{color:var(--muted)}
-        .chart{display:block;inline-size:100%;block-size:10rem;margin-block-end:.5rem;background:var(--card);border:1px solid var(--line);border-radius:.5rem}
-        .chart+dl dt::before{content:"";display:inline-block;inline-size:.75rem;block-size:.75rem;margin-inline-end:.5rem;background:var(--bar)}
-        .chart+dl div:nth-child(2) dt::before{background:var(--bar-refused)}
+        .plot{display:grid;grid-template:"top chart chart" 1fr "zero chart chart" auto ". from to" auto/auto 1fr 1fr;gap:0 .5rem;margin-block-end:.5rem;color:var(--muted);font-size:.8125rem;font-variant-numeric:tabular-nums}
+        .plot>:nth-child(1){grid-area:top;text-align:end}
+        .plot>:nth-child(2){grid-area:zero;text-align:end}
+        .plot>:nth-child(4){grid-area:from}
+        .plot>:nth-child(5){grid-area:to;text-align:end}
+        .chart{grid-area:chart;display:block;inline-size:100%;block-size:10rem;background:var(--card);border:1px solid var(--line);border-radius:.5rem}
+        .plot+dl dt::before{content:"";display:inline-block;inline-size:.75rem;block-size:.75rem;margin-inline-end:.5rem;background:var(--bar)}
+        .plot+dl div:nth-child(2) dt::before{background:var(--bar-refused)}
         .accepted{fill:var(--bar)}
         .refused{fill:var(--bar-refused)}
         .base{stroke:var(--muted)}
         :focus-visible{outline:3px solid var(--link);outline-offset:2px}
-        @media (max-width:64rem){thead{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}table,tbody,tr,td{display:block}tr{padding-block:.5rem;border-block-end:1px solid var(--line)}td{display:grid;grid-template-columns:6rem minmax(0,1fr);gap:.75rem;border:0;padding-block:.25rem}td::before{content:attr(data-label);color:var(--muted);font-size:.875rem}td button{min-block-size:44px}time{white-space:normal}tbody tr:last-child{border-block-end:0}dl>div{grid-template-columns:1fr;gap:0}}
+        @media (max-width:64rem){thead{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}table,tbody,tr,td{display:block}tr{padding-block:.5rem;border-block-end:1px solid var(--line)}td{display:grid;grid-template-columns:6rem minmax(0,1fr);gap:.75rem;border:0;padding-block:.25rem}td::before{content:attr(data-label);color:var(--muted);font-size:.875rem}td button{min-block-size:44px}time{white-space:normal}.dense td>div{white-space:normal}tbody tr:last-child{border-block-end:0}dl>div{grid-template-columns:1fr;gap:0}}
         @media (max-width:40rem){.search button{margin-block-start:0}}
         @media (prefers-contrast:more){:root{--line:var(--field);--muted:var(--text)}}
         """

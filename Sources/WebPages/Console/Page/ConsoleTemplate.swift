@@ -92,7 +92,7 @@ enum ConsoleTemplate: String, CaseIterable {
     // The roles say what the elements are by themselves: on a narrow screen the style sheet takes the table apart.
     private static let tableSource = """
         {{#hasRows}}
-        <table role="table">
+        <table role="table"{{#isDense}} class="dense"{{/isDense}}>
         <caption>{{{caption}}}</caption>
         <thead role="rowgroup"><tr role="row">{{#columns}}<th role="columnheader" scope="col">{{{.}}}</th>{{/columns}}</tr>
         </thead>

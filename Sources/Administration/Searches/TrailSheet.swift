@@ -1,0 +1,81 @@
+package import Accounts
+import Primitives
+import Storage
+
+/// Rows of the trail as a table for a spreadsheet: CSV by RFC 4180, the newest row first. What a spreadsheet would take for a
+/// formula is marked as text.
+///
+/// Its making is recorded before the first byte. It is read a page at a time as it is taken.
+package struct TrailSheet: Sendable {
+    /// The most rows of one.
+    package static let maximumRows = 100_000
+    private static let pageRows = 1_000
+
+    private let filter: AuditFilter
+    private let trail: AuditTrail
+    /// Among the exports of the process, for as long as this value lives.
+    private let place: ConcurrencyLimit.Place
+
+    fileprivate init(_ filter: AuditFilter, of trail: AuditTrail, holding place: ConcurrencyLimit.Place) {
+        self.filter = filter
+        self.trail = trail
+        self.place = place
+    }
+
+    /// - Parameter write: takes the next part, when it has room.
+    /// - Throws: what `write` or the database throws, in the middle of the table.
+    package func write(_ write: ([UInt8]) async throws -> Void) async throws {
+        try await write(Self.line(AuditRecord.fields.map(\.name)))
+        var (cursor, left): (AuditCursor?, Int) = (nil, Self.maximumRows)
+        repeat {
+            let page = try await trail.list(filter, before: cursor, limit: min(left, Self.pageRows))
+            let lines = page.items.flatMap { record in
+                Self.line(AuditRecord.fields.map { $0.value(record)?.plain ?? "" })
+            }
+            if !lines.isEmpty { try await write(lines) }
+            left -= page.items.count
+            cursor = page.next
+        } while cursor != nil && left > 0
+    }
+
+    private static func line(_ cells: [String]) -> [UInt8] {
+        Array((cells.map(cell).joined(separator: ",") + "\r\n").utf8)
+    }
+
+    /// A cell, quoted where it has to be.
+    package static func cell(_ text: String) -> String {
+        let begin: Set<UInt8> = Set("=+-@\t\r".utf8)
+        let inert = text.utf8.first.map(begin.contains) == true ? "'" + text : text
+        guard inert.utf8.contains(where: { Set("\",\r\n".utf8).contains($0) }) else { return inert }
+        return "\"" + inert.replacing("\"", with: "\"\"") + "\""
+    }
+}
+
+extension RecordValue {
+    /// As a table has it that has no other forms than text.
+    fileprivate var plain: String {
+        switch self {
+        case .text(let text), .code(let text), .status(let text, _): text
+        case .codes(let texts): texts.joined(separator: " ")
+        case .provider(let provider): provider.rawValue
+        case .number(let number): String(number)
+        case .flag(let flag): flag ? "true" : "false"
+        case .time(let time): time.rfc3339
+        }
+    }
+}
+
+extension Administration {
+    /// The rows that a filter matches.
+    package func trailSheet(
+        _ filter: AuditFilter, by administrator: Administrator
+    ) async throws(AdministrationFailure) -> TrailSheet {
+        guard let place = exports.acquire() else { throw .overloaded(retryAfter: 1) }
+        let conditions = filter.parameters.map { "\($0.name)=\($0.value)" }
+        let event = AuditEvent(
+            .auditExported, from: administrator.call.origin,
+            reason: conditions.isEmpty ? "all" : conditions.joined(separator: " "))
+        try await stored { try await trail.record(event, by: administrator.call) }
+        return TrailSheet(filter, of: trail, holding: place)
+    }
+}

@@ -1,0 +1,48 @@
+package import Accounts
+package import Storage
+
+/// Sign-in codes that an administrator has mailed to a person, who reads them where their account's address is. They count
+/// as those that the person asks for.
+package struct SupportCodes: Sendable {
+    let store: EmailCodeStore
+    let codes: EmailCodes
+    let limits: RateLimiter
+
+    /// - Parameter refusals: those of the process.
+    package static func with(
+        _ limits: [LimitKind: RateLimit], in database: ServiceDatabase, refusals: RefusalAggregator,
+        clock: any WallClock
+    ) -> SupportCodes {
+        SupportCodes(
+            store: database.emailCodes, codes: EmailCodes(keyRing: database.keyRing),
+            limits: RateLimiter(
+                limits, store: database.limits, knownNetworks: database.knownNetworks, keyRing: database.keyRing,
+                refusals: refusals, clock: clock))
+    }
+
+    /// Mails a code to the address: a new one, or the live one once more.
+    ///
+    /// - Parameter event: recorded with the mail.
+    /// - Returns: `false` when the live one was mailed a moment ago, or as often as it may be.
+    package func mail(
+        to address: EmailAddress, recording event: AuditEvent, by call: Call
+    ) async throws(SignInFailure) -> Bool {
+        guard let language = call.origin.mailLanguage else { throw .mailUnavailable }
+        // Of no network: the administrator's is not one that the account is used from.
+        var request = try codes.request(
+            for: address, purpose: .signIn, network: nil, language: language, by: call)
+        let first = request
+        var decision = try await stored {
+            try await store.request(first, allowance: nil, recording: event, by: call)
+        }
+        if decision == .needsAllowance {
+            try await limits.draw(.mailPerAddress, of: address.text, by: call)
+            request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
+            let second = request
+            decision = try await stored {
+                try await store.request(second, allowance: .full, recording: event, by: call)
+            }
+        }
+        return decision != .nothing
+    }
+}

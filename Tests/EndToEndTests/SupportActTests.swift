@@ -1,0 +1,127 @@
+import HTTPServer
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// What support does for a person who is on the telephone: a name that is wrong, a code that did not come.
+@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "3/h"]), .timeLimit(.minutes(5)))
+struct SupportActTests {
+    private func register(_ name: String, in world: World) async throws -> String {
+        let email = "\(name)@example.com"
+        return try await world.service.post(
+            "/v1/accounts", ["email": .string(email), "password": "correct horse battery"]
+        ).text("account.accountId")
+    }
+
+    private func administer(
+        _ method: String, _ path: String, _ body: String?, key: String, in world: World
+    ) async throws -> RawAnswer {
+        try await world.service.administer(method, "/admin/v1/accounts/\(path)", bearer: key, body: body)
+    }
+
+    private func run(_ arguments: String..., world: World) async throws -> Countersign.Ending {
+        try await Countersign.run(arguments, ["postgres.url": world.scratch.url])
+    }
+
+    @Test func `a name is changed and cleared, with the reason in the trail`() async throws {
+        let world = try World.shared
+        let id = try await register("renamed", in: world)
+        let key = try await world.adminKey("manage")
+        let named = try await administer(
+            "PATCH", id, #"{"displayName":" Kim  Example ","reason":"case 31"}"#, key: key, in: world)
+        #expect(named.status == 200, "\(named.body)")
+        #expect(named.json?["displayName"]?.string == "Kim Example")
+        #expect(try await world.audited("display_name_changed", reason: "case 31") == 1)
+        for body in ["{}", #"{"displayName":""}"#, #"{"displayName":"a","email":"b@example.com"}"#, "[]"] {
+            #expect(try await administer("PATCH", id, body, key: key, in: world).status == 400, "\(body)")
+        }
+        let cleared = try await administer("PATCH", id, #"{"displayName":null}"#, key: key, in: world)
+        #expect(cleared.status == 200 && cleared.json?["displayName"] == nil)
+
+        let visit = try await ConsoleVisit.signedIn(to: world, name: "naming")
+        let done = try await visit.act(
+            "Change name", on: try await visit.account(id), typed: ["displayName": "Ann", "reason": "case 32"])
+        #expect(done.notice == "The name is changed.")
+        let question = try await visit.ask("Change name", on: done)
+        #expect(question.html.forms.compactMap { $0.input("displayName")?.value } == ["Ann"])
+        #expect(try await world.audited("display_name_changed", by: "naming", reason: "case 32") == 1)
+
+        let renamed = try await run(
+            "account", "rename", "renamed@example.com", "--name", "Bo", "--reason", "case 33", world: world)
+        #expect(renamed.status == 0, "\(renamed.error)")
+        let shown = try await run("account", "show", id, world: world)
+        #expect(shown.output == "\(id) active renamed@example.com Bo\n")
+    }
+
+    @Test func `a sign-in code is mailed to the person, counted, and shown to nobody`() async throws {
+        let world = try World.shared
+        let email = "coded@example.com"
+        let id = try await register("coded", in: world)
+        let key = try await world.adminKey("manage")
+        let answer = try await administer(
+            "POST", "\(id)/email-codes", #"{"reason":"case 34"}"#, key: key, in: world)
+        #expect(answer.status == 202 && answer.body == "{}")
+        let code = try await world.code(1, mailedTo: email)
+        // The same again within a minute mails nothing, and nothing more is recorded.
+        #expect(try await administer("POST", "\(id)/email-codes", nil, key: key, in: world).status == 202)
+        #expect(try await world.audited("code_requested", reason: "case 34") == 1)
+        #expect(
+            try await world.count(
+                "SELECT count(*) FROM audit_events WHERE type = 'code_requested' AND account_id = \(id)::uuid") == 1)
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let again = try await visit.act("Send sign-in code", on: try await visit.account(id))
+        #expect(again.status == 409 && again.notice?.contains("a moment ago") == true)
+        #expect(!again.answer.body.contains(code))
+        let signedIn = try await world.service.post(
+            "/v1/sign-in/email-code", ["email": .string(email), "code": .string(code)])
+        #expect(try signedIn.text("account.accountId") == id)
+        // Two more codes may be mailed in the hour, one of them from the command line.
+        let page = try await visit.act("Send sign-in code", on: try await visit.account(id))
+        #expect(page.notice == "The code is on its way.")
+        let second = try await world.code(2, mailedTo: email)
+        _ = try await world.service.post(
+            "/v1/sign-in/email-code", ["email": .string(email), "code": .string(second)])
+        #expect(try await administer("POST", "\(id)/email-codes", "{}", key: key, in: world).status == 202)
+        _ = try await world.service.post(
+            "/v1/sign-in/email-code",
+            ["email": .string(email), "code": .string(try await world.code(3, mailedTo: email))])
+        let limited = try await administer("POST", "\(id)/email-codes", "{}", key: key, in: world)
+        #expect(limited.status == 429 && limited.code == "rate_limited" && limited["Retry-After"] != nil)
+        let refused = try await visit.act("Send sign-in code", on: try await visit.account(id))
+        #expect(refused.status == 429 && refused.notice?.contains("as many codes as it may") == true)
+    }
+
+    @Test func `an account that is disabled or has no address gets no code`() async throws {
+        let world = try World.shared
+        let id = try await register("codeless", in: world)
+        let key = try await world.adminKey("manage")
+        try await world.scratch.execute("UPDATE accounts SET status = 'disabled' WHERE account_id = \(id)::uuid")
+        #expect(try await administer("POST", "\(id)/email-codes", nil, key: key, in: world).code == "account_disabled")
+        try await world.scratch.execute(
+            """
+            UPDATE accounts SET status = 'active', email = NULL, email_verified = false, email_proof = 'claimed'
+            WHERE account_id = \(id)::uuid
+            """)
+        #expect(try await administer("POST", "\(id)/email-codes", nil, key: key, in: world).code == "invalid_request")
+    }
+
+    @Test func `account find finds as the console does, a line or a JSON object each`() async throws {
+        let world = try World.shared
+        let ids = [try await register("findable1", in: world), try await register("findable2", in: world)]
+        let found = try await run("account", "find", "findable", world: world)
+        #expect(
+            found.output.split(separator: "\n").map(String.init) == [
+                "\(ids[0]) active findable1@example.com -", "\(ids[1]) active findable2@example.com -",
+            ])
+        #expect(try await run("account", "find", "findable", "--limit", "1", world: world).output.contains(ids[0]))
+        let json = try await run("account", "find", ids[1], "--json", world: world)
+        let object = try JSONValue(parsing: Array(json.output.utf8))
+        #expect(object["accountId"]?.string == ids[1] && object["email"]?.string == "findable2@example.com")
+        let shown = try await run("account", "show", "findable1@example.com", "--json", world: world)
+        #expect(try JSONValue(parsing: Array(shown.output.utf8))["accountId"]?.string == ids[0])
+        let nobody = try await run("account", "find", "nobody@unknown.example", world: world)
+        #expect(nobody.status == 1 && nobody.error == "countersign: There is no such account.\n")
+        #expect(try await run("account", "find", "", world: world).status == 2)
+    }
+}

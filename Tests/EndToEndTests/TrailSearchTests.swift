@@ -1,0 +1,132 @@
+import HTTPServer
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// The trail as support searches it: by what it is given, at the console, in the admin API and as a table.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct TrailSearchTests {
+    private static let request = "01a1fc41-9b43-7a01-afff-a0f49219c0de"
+    private static let network = "198.51.100.0/24"
+
+    /// The reasons of the rows that a query of the admin API lists, the newest first.
+    private func reasons(_ query: String, _ key: String, _ world: World) async throws -> [String] {
+        let answer = try await world.service.administer("GET", "/admin/v1/audit-events?\(query)", bearer: key)
+        #expect(answer.status == 200, "\(answer.body)")
+        return try #require(answer.json?["items"]?.elements).compactMap { $0["reason"]?.string }
+    }
+
+    /// Rows of two accounts, two minutes apart, which differ in each column that is searched.
+    private func write(_ mark: String, to world: World) async throws {
+        try await world.scratch.execute(
+            """
+            INSERT INTO audit_events (event_id, type, actor, actor_name, account_id, identity_id, reason, request_id, network,
+                created_at)
+            VALUES
+                (\(AuditRows.id(1, mark))::uuid, 'account_disabled', 'administrator', \(mark), \(AuditRows.account(mark))::uuid,
+                    NULL, \(mark + " 1"), 'request-' || \(mark), \(Self.network), '2026-11-01T00:01:00Z'),
+                (\(AuditRows.id(2, mark))::uuid, 'signed_in', 'person', NULL, \(AuditRows.account(mark))::uuid,
+                    \(AuditRows.id(9, mark))::uuid, \(mark + " 2"), 'request-' || \(mark), '203.0.113.0/24',
+                    '2026-11-01T00:03:00Z')
+            """)
+    }
+
+    @Test func `each condition finds its rows, and all that are given hold`() async throws {
+        let world = try World.shared
+        let (mark, key) = ("filters", try await world.adminKey("read"))
+        try await write(mark, to: world)
+        let account = "accountId=\(AuditRows.account(mark))"
+        let both = ["\(mark) 2", "\(mark) 1"]
+        let cases: [(String, [String])] = [
+            (account, both), ("request=request-\(mark)", both), ("actor=\(mark)", [both[1]]),
+            ("identity=\(AuditRows.id(9, mark))", [both[0]]),
+            ("\(account)&actor=administrator", [both[1]]), ("\(account)&actor=person", [both[0]]),
+            ("\(account)&network=198.51.100.7", [both[1]]), ("\(account)&network=203.0.113.0/24", [both[0]]),
+            ("\(account)&type=signed_in", [both[0]]),
+            ("\(account)&since=2026-11-01T00:03:00Z", [both[0]]),
+            ("\(account)&until=2026-11-01T00:03:00Z", [both[1]]),
+            ("request=request-\(mark)&actor=operator", []),
+            ("actor=administrator&\(account)&since=2026-11-01T00:02:00Z", []),
+        ]
+        for (query, expected) in cases { #expect(try await reasons(query, key, world) == expected, "\(query)") }
+        for query in ["actor=", "identity=x", "network=198.51.100.0/16", "network=x", "request=a%20b", "until=x"] {
+            let answer = try await world.service.administer("GET", "/admin/v1/audit-events?\(query)", bearer: key)
+            #expect(answer.status == 400, "\(query)")
+        }
+    }
+
+    @Test func `the reference of a page finds its rows, below people or in place of them`() async throws {
+        let world = try World.shared
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        try await world.scratch.execute(
+            """
+            INSERT INTO audit_events (event_id, type, actor, reason, request_id, created_at)
+            VALUES (gen_random_uuid(), 'credential_rejected', 'person', 'nonce_missing', \(Self.request), now())
+            """)
+        let page = try await visit.open("/console/accounts?q=\(Self.request)")
+        #expect(page.html.text.contains("There is no such account."))
+        #expect(page.html.text.contains("nonce_missing"))
+        #expect(page.html.links.contains { $0.target == "/console/audit?request=\(Self.request)" })
+        let none = try await visit.open("/console/accounts?q=01a1fc41-9b43-7a01-afff-a0f49219dead")
+        #expect(none.html.text.contains("Nothing recorded"))
+        #expect(try await !visit.open("/console/accounts?q=kim").html.text.contains("Nothing recorded"))
+    }
+
+    @Test func `the trail names accounts by their addresses, and says what is wrong with a search`() async throws {
+        let world = try World.shared
+        let created = try await world.newAccount("trail-named")
+        let id = try created.text("account.accountId")
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        let page = try await visit.open("/console/audit?accountId=\(id)&type=account_created")
+        let link = try #require(page.html.links.first { $0.target == "/console/accounts/\(id)" })
+        #expect(link.label == "trail-named@example.com")
+        for query in ["network=x", "until=yesterday", "identity=1"] {
+            let faulty = try await visit.open("/console/audit?\(query)")
+            #expect(faulty.status == 400 && faulty.notice != nil, "\(query)")
+            #expect(try faulty.form("/console/audit").input("network") != nil)
+        }
+    }
+
+    @Test func `CSV has the rows that the filters match, no formula, and leaves a row that says which`() async throws {
+        let world = try World.shared
+        let mark = "sheet"
+        try await write(mark, to: world)
+        try await world.scratch.execute(
+            """
+            INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
+            VALUES (gen_random_uuid(), 'account_enabled', 'operator', \(AuditRows.account(mark))::uuid,
+                \(#"=HYPERLINK("a"), ü"#), '2026-11-01T00:00:00Z')
+            """)
+        let visit = try await ConsoleVisit.signedIn(to: world, "read", name: "sheets")
+        let page = try await visit.open(
+            "/console/audit?accountId=\(AuditRows.account(mark))&until=2026-11-01T00:02:00Z")
+        let link = try #require(page.html.links.first { $0.label == "CSV" })
+        let answer = try await visit.open(link.target).answer
+        #expect(answer["Content-Type"] == "text/csv; charset=utf-8")
+        #expect(answer["Content-Disposition"] == "attachment; filename=\"audit.csv\"")
+        #expect(answer["Cache-Control"] == "no-store")
+        let lines = answer.body.split(separator: "\r\n").map(String.init)
+        #expect(lines.count == 3, "\(answer.body)")
+        #expect(lines.first?.hasPrefix("eventId,type,actor,actorName,accountId,") == true)
+        #expect(lines.dropFirst().first?.contains("account_disabled,administrator,sheet,") == true)
+        #expect(lines.last?.contains(#","'=HYPERLINK(""a""), ü","#) == true)
+        #expect(
+            try await world.audited(
+                "audit_exported", by: "sheets",
+                reason: "accountId=\(AuditRows.account(mark)) until=2026-11-01T00:02:00Z") == 1)
+        let keyless = try await ConsoleVisit.signedIn(to: world, "manage")
+        #expect(try await keyless.open(link.target).status == 403)
+    }
+}
+
+/// Ids of rows that a test writes itself.
+private enum AuditRows {
+    private static func hash(_ mark: String) -> UInt32 { mark.utf8.reduce(7) { $0 &* 31 &+ UInt32($1) } }
+
+    static func id(_ number: Int, _ mark: String) -> String {
+        let digits = String(hash(mark), radix: 16)
+        return "01a1fc41-9b43-7a0\(number)-afff-0000" + String(repeating: "0", count: 8 - digits.count) + digits
+    }
+
+    static func account(_ mark: String) -> String { id(0, mark) }
+}

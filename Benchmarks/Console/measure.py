@@ -65,16 +65,29 @@ def measure(bench, options):
     console = Console(bench.service.private_port, key)
     searches = {
         "everybody": "", "an exact address": f"user{number}@example.com", "an account's id": account,
+        "an address that a provider states": f"at-user{number}@example.com",
         "a subject": f"google:subject-{number}", "a whole name, of a thousandth": f"Kim {number % 1000}",
         "the beginning of every address": "user", "the beginning of some": f"user{number}"[:-2], "nobody": "zz",
     }
     pages = {f"search: {name}": "/console/accounts?" + urllib.parse.urlencode({"q": text}) for name, text in searches.items()}
     pages |= {
         "an account": f"/console/accounts/{account}", "overview": "/console/", "revocations": "/console/revocations",
-        "audit trail": "/console/audit", "audit trail of an account": f"/console/audit?account={account}",
+        "audit trail": "/console/audit", "audit trail of an account": f"/console/audit?accountId={account}",
         "provider events": "/console/provider-events",
     }
-    before = scans(bench.database)
+    week = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 10 * 86400))
+    trails = {
+        "a request": {"request": f"request-0-{number}"}, "an identity": {"identity": account},
+        "a network": {"network": "10.7.7.0/24"}, "a network of nobody": {"network": "192.0.2.0/24"},
+        "a name": {"actor": "kim7"}, "administrators": {"actor": "administrator"}, "people": {"actor": "person"},
+        "nobody's kind": {"actor": "operator"}, "a type": {"type": "sessions_ended"},
+        "a network and a type": {"network": "10.7.7.0/24", "type": "sessions_ended"},
+        "people and a type of none of theirs": {"actor": "person", "type": "sessions_ended"},
+        "since": {"since": week}, "until": {"until": week}, "people, until": {"actor": "person", "until": week},
+    }
+    pages |= {f"trail: {name}": "/console/audit?" + urllib.parse.urlencode(query) for name, query in trails.items()}
+    pages["search: a request's id"] = f"/console/accounts?q=request-0-{number}"
+    before, every = scans(bench.database), []
     for name, path in pages.items():
         times = []
         for _ in range(options.rounds):
@@ -89,8 +102,46 @@ def measure(bench, options):
             page, elapsed = console.open(html.unescape(target.group(1)))
             following.append(elapsed)
         rest = f"next pages {statistics.median(following):7.1f} ms" if following else ""
-        print(f"{name:44}{statistics.median(times):8.1f} ms  (to {max(times):.1f})  {rest}", flush=True)
+        every += times + following
+        slow = sorted(times)[int(0.95 * (len(times) - 1))]
+        print(f"{name:44}{statistics.median(times):8.1f} ms  (95 % {slow:.1f})  {rest}", flush=True)
+    every.sort()
+    print(f"all pages: median {statistics.median(every):.1f} ms, 95 % {every[int(0.95 * (len(every) - 1))]:.1f} ms")
     print(f"rows read by sequential scans of the large tables: {scans(bench.database) - before}")
+    if options.plans:
+        plans(bench, options, pages, key)
+
+
+def plans(bench, options, pages, key):
+    """Has the planner believe that the tables are as large as with so many rows, opens each page once more, and looks for
+    sequential scans in the plans that PostgreSQL writes down."""
+    factor, database = options.plans / options.accounts, bench.database
+    large = ("relkind IN ('r', 'i') AND relnamespace = current_schema()::regnamespace AND reltuples > 1000"
+             f" AND (relname ~ '^({'|'.join(LARGE)})')")
+    # The planner takes the pages that are there times the rows of a page, of which there seem to be more.
+    database.query(f"UPDATE pg_class SET reltuples = reltuples * {factor} WHERE {large} RETURNING 1")
+    name = database.query("SELECT current_database()")
+    for setting in ("session_preload_libraries = 'auto_explain'", "auto_explain.log_min_duration = 0"):
+        database.query(f"DO $$ BEGIN EXECUTE 'ALTER DATABASE {name} SET {setting.replace(chr(39), chr(39) * 2)}'; END $$")
+    log = pathlib.Path(options.log)
+    start = log.stat().st_size
+    database.query(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()")
+    time.sleep(2)
+    console = Console(bench.service.private_port, key)
+    for path in pages.values():
+        console.open(path)
+    time.sleep(1)
+    with log.open() as lines:
+        lines.seek(start)
+        text = lines.read()
+    # The months of the trail that are still to come have nothing to read.
+    filled = set(database.query(
+        "SELECT string_agg(relname, ' ') FROM pg_class WHERE relkind = 'r' AND pg_relation_size(oid) > 0").split())
+    scanned = sorted(set(re.findall(rf"Seq Scan on ((?:{'|'.join(LARGE)})\w*)", text)) & filled)
+    count = text.count("Query Text:")
+    print(f"plans for {options.plans:,} rows: {count} looked at, sequential scans of large tables: {scanned or 'none'}")
 
 
 def main():
@@ -99,6 +150,8 @@ def main():
     parser.add_argument("--cluster", required=True)
     parser.add_argument("--rounds", type=int, required=True)
     parser.add_argument("--accounts", type=int, required=True)
+    parser.add_argument("--plans", type=int, default=0)
+    parser.add_argument("--log", required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         bench = SignInBench(options.bin, options.cluster, 1, directory, "console_bench")

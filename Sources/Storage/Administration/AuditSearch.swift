@@ -16,7 +16,7 @@ package import Postgres
 /// | else | all rows by their ids, which grow with time as the rows do |
 extension AuditTrail {
     /// The most rows that a page examines.
-    package static let scanLimit = 10_000
+    package static let scanLimit = 2_500
 
     /// The newest first.
     package func list(

@@ -30,6 +30,8 @@ package enum Lifetimes {
     }
     /// The session of a browser that is not used.
     package static let webSessionIdleSeconds: Int64 = 600
+    /// The way of staff to Google and back to the console.
+    package static let consoleFlowSeconds: Int64 = 600
     /// A session at the console that is not used; and any.
     package static let consoleIdleSeconds: Int64 = 1_800
     package static let consoleSessionSeconds: Int64 = 8 * 3_600

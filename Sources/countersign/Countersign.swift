@@ -25,7 +25,7 @@ struct Countersign: AsyncParsableCommand {
             ServeCommand.self, HealthCommand.self, MigrateCommand.self, ConfigCommand.self, DoctorCommand.self,
             TokenCommand.self, AccountCommand.self, IdentityCommand.self, SessionCommand.self,
             RevocationCommand.self, AppleCommand.self, GoogleCommand.self, EventsCommand.self, AuditCommand.self,
-            AdminKeyCommand.self, OAuthClientCommand.self, KeysCommand.self, KeyRingCommand.self,
+            AdminKeyCommand.self, ConsoleCommand.self, OAuthClientCommand.self, KeysCommand.self, KeyRingCommand.self,
         ])
 
     static func main() async {

@@ -343,7 +343,7 @@ import Testing
     }
 
     @Test func `every default is a value that its key can have`() {
-        for row in Settings.rows(teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"]) {
+        for row in Settings.rows(teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"], staff: ["kim"]) {
             if let text = row.defaultText { #expect(row.accepts(.text(text)), "\(row.name)") }
         }
     }
@@ -354,8 +354,10 @@ import Testing
         #expect(
             page == ConfigurationReference.rewritten(page),
             "rewrite it: `countersign config reference < docs/configuration.md`")
-        let names = Settings.rows(teams: ["main", "name"], projects: ["main", "name"], apps: ["name"])
-            .map { $0.name.replacing(".name.", with: ".NAME.") }
+        let names = Settings.rows(
+            teams: ["main", "name"], projects: ["main", "name"], apps: ["name"], staff: ["name"]
+        )
+        .map { $0.name.replacing(".name.", with: ".NAME.") }
         for name in names { #expect(page.contains("\n| `\(name)` | "), "\(name)") }
     }
 
@@ -389,7 +391,8 @@ import Testing
     }
 
     @Test func `no key is in the table twice`() {
-        let names = Settings.rows(teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"]).map(\.name)
+        let names = Settings.rows(teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"], staff: ["kim"])
+            .map(\.name)
         #expect(Set(names).count == names.count)
     }
 }

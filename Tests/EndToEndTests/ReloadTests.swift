@@ -173,7 +173,7 @@ import Testing
     ///
     /// - Returns: the log written meanwhile.
     @discardableResult
-    private static func reload(_ service: Countersign, _ outcome: String, _ words: String...) async throws -> String {
+    static func reload(_ service: Countersign, _ outcome: String, _ words: String...) async throws -> String {
         func count() async throws -> [Double] {
             let series = "countersign_configuration_reloads_total"
             return [try await service.metric(series, "adopted"), try await service.metric(series, "refused")]

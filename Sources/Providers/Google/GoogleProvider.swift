@@ -11,8 +11,10 @@ package struct GoogleProvider: IdentityProvider {
         /// The server, iOS and Android clients of all projects: a subject is the same in each of them. Without one, no token
         /// is accepted.
         package var clientIDs: [String]
-        /// The allowed values of `azp`. When not empty, `azp` must be present.
+        /// The allowed values of `azp`. When not empty, `azp` must be one of them.
         package var authorizedParties: [String]
+        /// Whether a token without `azp` is refused when there are ``authorizedParties``.
+        package var requiresParty = true
         /// The allowed values of `hd`. When not empty, `hd` must be present.
         package var hostedDomains: [String]
         package var issuers: [String]
@@ -96,6 +98,7 @@ package struct GoogleProvider: IdentityProvider {
     /// Checks the party that requested the token: the app, when the audience is the server (OpenID Connect Core 1.0 §2).
     private func checkParty(of claims: JSONValue) throws(TokenRejection) {
         let parties = configuration.authorizedParties
+        if claims["azp"] == nil, !configuration.requiresParty { return }
         guard parties.isEmpty || parties.contains(where: { claims["azp"]?.isString(equalTo: $0) == true }) else {
             throw .partyRejected
         }

@@ -107,6 +107,7 @@ package final class RetentionSweeper: Sendable {
             },
             { try await self.database.signingKeys.deleteExpired(by: call) },
             { try await self.database.consoleSessions.deleteEnded() },
+            { try await self.database.consoleStaff.deleteEnded(limit: batch) },
         ]
         var swept = 0
         var failure: (any Error)?

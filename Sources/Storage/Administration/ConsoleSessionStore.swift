@@ -1,7 +1,7 @@
 package import Accounts
 package import Postgres
 
-/// `console_sessions`: the cookies of administrators at the console. Times are the database's, so that a session ends
+/// `console_sessions`: the cookies of administrators at the console. Those of staff are ``ConsoleStaffStore``'s. Times are the database's, so that a session ends
 /// at the same moment for every process.
 package struct ConsoleSessionStore: Sendable {
     private let database: Database
@@ -70,6 +70,14 @@ package struct ConsoleSessionStore: Sendable {
 
     package func end(_ hash: [UInt8]) async throws(PostgresError) {
         _ = try await database.execute("DELETE FROM console_sessions WHERE session_hash = \(hash)")
+    }
+
+    /// Of a row of the table alone.
+    static var isLive: SQL {
+        """
+        last_used_at > now() - \(Lifetimes.consoleIdleSeconds) * interval '1 second'
+            AND created_at > now() - \(Lifetimes.consoleSessionSeconds) * interval '1 second'
+        """
     }
 
     /// Deletes sessions that have ended by themselves.

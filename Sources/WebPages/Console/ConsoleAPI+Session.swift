@@ -48,18 +48,27 @@ extension ConsoleAPI {
         signInPage(to: request.target)
     }
 
-    private func signInPage(to destination: String) -> ConsolePage {
+    func signInPage(to destination: String) -> ConsolePage {
+        let entrance = sessions.entrance
+        let isOwn = Self.isOwnPage(destination)
+        var page = ConsolePage("Sign in")
+        if entrance.staff != nil {
+            let path = consolePath(Self.staffPath, [("to", isOwn && destination != Self.root ? destination : nil)])
+            page.blocks.append(.paragraph(.link("Sign in with Google", to: path)))
+        }
+        guard entrance.acceptsKeys else { return page }
         let key = ConsoleForm.Field(name: "key", label: "Admin key", kind: .secret)
         let fields =
-            Self.isOwnPage(destination)
-            ? [ConsoleForm.Field(name: "to", label: "", kind: .hidden, value: destination), key] : [key]
-        return ConsolePage(
-            "Sign in",
-            [.form(ConsoleForm(action: Self.signInPath, csrf: nil, fields: fields, button: "Sign in"))])
+            isOwn ? [ConsoleForm.Field(name: "to", label: "", kind: .hidden, value: destination), key] : [key]
+        page.blocks += [
+            .form(ConsoleForm(action: Self.signInPath, csrf: nil, fields: fields, button: "Sign in")),
+            .paragraph(.text("A key is made on the command line, with countersign admin-key create.")),
+        ]
+        return page
     }
 
     /// Whether it is a page of the console, to which the sign-in may lead.
-    private static func isOwnPage(_ target: String) -> Bool {
+    static func isOwnPage(_ target: String) -> Bool {
         target.hasPrefix(root) && target.utf8.count <= 2048 && target.utf8.allSatisfy { (0x21...0x7E).contains($0) }
             && !target.hasPrefix(signInPath)
     }

@@ -21,7 +21,7 @@ package struct ConsoleAPI: Sendable {
     let inspection: ServiceInspection
     let sessions: ConsoleSessions
     let environment: ConsoleEnvironment
-    private let host: ConsoleHost
+    let host: ConsoleHost
     private let renderer = ConsoleRenderer()
     /// The comparisons of the trail with its seals, each of which may read a hundred thousand rows.
     let comparisons = ConcurrencyLimit(1)
@@ -51,7 +51,7 @@ package struct ConsoleAPI: Sendable {
 
     package var routes: [Route] {
         let routes =
-            sessionRoutes + overviewRoutes + accountRoutes + workRoutes + auditRoutes + operationRoutes
+            sessionRoutes + staffRoutes + overviewRoutes + accountRoutes + workRoutes + auditRoutes + operationRoutes
             + actRoutes + [assetRoute]
         let refusing = routes.map { route in
             route.refused { error, problem, request in failure(error, problem, request) }

@@ -29,6 +29,11 @@ package struct ConsoleHost: Sendable {
         return names.contains(name) || (isWildcard && (name == "localhost" || ClientAddress(name) != nil))
     }
 
+    /// Where the console is in a browser, without a path: by the proxy if there is one, else at the listener itself.
+    ///
+    /// - Parameter host: one that is accepted.
+    func origin(_ host: String) -> String { publicHost.map { "https://\($0)" } ?? "http://\(host)" }
+
     /// Whether it came by the proxy.
     func isPublic(_ host: String) -> Bool {
         guard let publicHost else { return false }

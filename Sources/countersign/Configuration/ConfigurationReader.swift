@@ -95,8 +95,15 @@ extension ConfigurationSources {
         value(of: Settings.Web.apps.name)?.raw.list ?? []
     }
 
+    /// The names in `console.staff`, likewise.
+    var staffNames: [String] {
+        value(of: Settings.Console.staff.name)?.raw.list ?? []
+    }
+
     /// Every key that there is under these names.
-    var rows: [any SettingRow] { Settings.rows(teams: teamNames, projects: projectNames, apps: appNames) }
+    var rows: [any SettingRow] {
+        Settings.rows(teams: teamNames, projects: projectNames, apps: appNames, staff: staffNames)
+    }
 
     /// A fault for each name in the file that isn't in the table: a misspelt key would silently keep its default.
     fileprivate func unknownKeys() -> [ConfigurationFault] {
@@ -123,6 +130,8 @@ extension ConfigurationSources {
                     """
             } else if key.hasPrefix("web.app.") {
                 sentence = "unknown key: web.apps doesn't list the app, or an app has no such key"
+            } else if key.hasPrefix("console.person.") {
+                sentence = "unknown key: console.staff doesn't list the name, or a person has no such key"
             } else {
                 sentence = "unknown key; see `countersign config show` for all there are"
             }

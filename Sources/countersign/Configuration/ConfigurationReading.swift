@@ -70,7 +70,7 @@ struct ReloadedConfiguration: Sendable {
         let all = [start.sources, running.sources, newer]
         let rows = Settings.rows(
             teams: Set(all.flatMap(\.teamNames)).sorted(), projects: Set(all.flatMap(\.projectNames)).sorted(),
-            apps: Set(all.flatMap(\.appNames)).sorted())
+            apps: Set(all.flatMap(\.appNames)).sorted(), staff: Set(all.flatMap(\.staffNames)).sorted())
         // Providers that were switched on or off, and the web sign-in. Some of their parts are made only at the start, as
         // the cache of a provider's keys, and the routes.
         var switched = ["apple", "google"].filter { start.sources.isAnySet(in: $0) != newer.isAnySet(in: $0) }

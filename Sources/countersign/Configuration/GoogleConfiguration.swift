@@ -28,7 +28,7 @@ struct GoogleConfiguration: Sendable {
 
     /// Nil when no `google.*` key is set: the provider is off.
     init?(from reader: inout ConfigurationReader) {
-        guard reader.isAnySet(in: "google") else { return nil }
+        guard reader.isAnySet(in: "google"), !reader.isGoogleForStaffAlone else { return nil }
         projects = reader.googleProjects().map { Project(name: $0, from: &reader) }
         authorizedParties = reader.value(Settings.Google.authorizedParties)
         hostedDomains = reader.value(Settings.Google.hostedDomains)
@@ -89,6 +89,17 @@ extension GoogleConfiguration.Project {
 }
 
 extension ConfigurationReader {
+    /// Whether nothing is set of Google but where it is, for the console: people don't sign in with it.
+    fileprivate var isGoogleForStaffAlone: Bool {
+        let places: [any SettingRow] = [
+            Settings.Google.issuers, Settings.Google.keysURL, Settings.Google.tokenURL, Settings.Google.authorizeURL,
+        ]
+        return isSet(Settings.Console.clientID.name)
+            && !Settings.Google.rows(projects: []).contains { row in
+                isSet(row.name) && !places.contains { $0.name == row.name }
+            }
+    }
+
     /// The names of the projects. `main` is one of them where it is listed, where one of its keys is set, and where no
     /// other project is listed.
     mutating func googleProjects() -> [String] {

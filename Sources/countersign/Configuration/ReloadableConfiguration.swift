@@ -6,6 +6,7 @@ import Logging
 struct ReloadableConfiguration: Sendable {
     let apple: AppleConfiguration?
     let google: GoogleConfiguration?
+    let console: ConsoleConfiguration
     let web: WebConfiguration?
     let oauth: OAuthConfiguration?
     let noncePolicy: NoncePolicy
@@ -18,6 +19,7 @@ struct ReloadableConfiguration: Sendable {
     init(from reader: inout ConfigurationReader) {
         apple = AppleConfiguration(from: &reader)
         google = GoogleConfiguration(from: &reader)
+        console = ConsoleConfiguration(from: &reader, beside: google)
         web = WebConfiguration(from: &reader)
         oauth = OAuthConfiguration(from: &reader)
         noncePolicy = reader.value(Settings.noncePolicy)

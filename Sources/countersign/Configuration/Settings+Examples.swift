@@ -1,13 +1,19 @@
 /// Values for `config example`, of keys without a default and of those whose default shows nothing of their form.
 extension Settings {
-    /// The names under which the example has a second team, a second project and an app.
-    static let exampleNames = (teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"])
+    /// The names under which the example has a second team, a second project, an app and staff.
+    static let exampleNames = (teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"], staff: ["kim"])
 
     /// Written as in the environment.
     static let examples = [
         "server.publicUrl": "https://auth.example.com",
         "server.trustedProxies": "10.0.0.0/8",
         "admin.publicHost": "console.example.com",
+        "console.google.clientId": "9012-web.apps.googleusercontent.com",
+        "console.google.clientSecretPath": "console-client-secret",
+        "console.google.hostedDomain": "example.com",
+        "console.staff": "kim",
+        "console.person.kim.email": "kim@example.com",
+        "console.person.kim.scopes": "read,revoke,manage",
         "health.port": "8082",
         "postgres.url": "postgresql://countersign@db.internal/countersign?sslmode=verify-full&passfile=pgpass",
         "postgres.migrationUrl":

@@ -313,8 +313,11 @@ enum Settings {
             "Whether emails and full addresses may be [logged](operations/logs.md#personal-data)")
     }
 
-    /// Every row, with those of the named teams and projects besides `main` and of the named apps of the web sign-in.
-    static func rows(teams: [String], projects: [String], apps: [String]) -> [any SettingRow] {
+    /// Every row, with those of the named teams and projects besides `main`, of the named apps of the web sign-in and of
+    /// the named staff.
+    static func rows(
+        teams: [String], projects: [String], apps: [String], staff: [String]
+    ) -> [any SettingRow] {
         let server: [any SettingRow] = [
             Server.host, Server.port, Server.publicURL, Server.trustedProxies, Server.drainSeconds,
             Admin.host, Admin.port, Admin.publicHost, Admin.healthPort,
@@ -337,7 +340,8 @@ enum Settings {
             Mail.smtpURL, Mail.from, Mail.serviceName, Mail.templatesPath,
             Log.level, Log.format, Log.personalData,
         ]
-        return server + apple + Google.rows(projects: projects) + Web.rows(apps: apps) + Pages.rows + oauthRows
+        return server + Console.rows(staff: staff) + apple + Google.rows(projects: projects) + Web.rows(apps: apps)
+            + Pages.rows + oauthRows
             + policies
     }
 }

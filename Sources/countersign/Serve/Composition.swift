@@ -102,9 +102,21 @@ enum Composition {
                 refusals: resources.refusals, exports: resources.exports, clock: clock,
                 mailLanguages: configuration.mail?.templates.languages ?? [],
                 codes: { useCases.value.signIn.supportCodes })
+            if let staff = configuration.reloadable.console.google?.staff {
+                let taken = try await administration.keyNames(among: staff)
+                guard taken.isEmpty else {
+                    throw UsageFault(
+                        sentence: """
+                            console.staff has names that admin keys have: \(taken.joined(separator: ", ")). In the trail \
+                            they would be one.
+                            """)
+                }
+            }
             let console = ConsoleAPI(
                 administration: administration, inspection: ServiceInspection(database: storage, clock: clock),
-                sessions: ConsoleSessions(administration: administration, keyRing: configuration.keyRing),
+                sessions: ConsoleSessions(
+                    administration: administration, keyRing: configuration.keyRing,
+                    entrance: { useCases.value.entrance }),
                 environment: ConsoleEnvironment(
                     version: ProgramVersion.number, commit: ProgramVersion.commit, startedAt: clock.now(),
                     history: resources.metrics.history, health: health,

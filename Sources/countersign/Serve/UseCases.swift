@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import Curl
 import HTTPAPI
 import HTTPServer
@@ -42,6 +43,8 @@ struct UseCases: Sendable {
     let events: ProviderEvents
     let revocations: RevocationWorker
     let grantChecks: GrantCheckWorker
+    /// Who is let into the console.
+    let entrance: ConsoleEntrance
     /// The live sessions that an account may have; 0 is no limit.
     let sessionsPerAccount: Int
     let appleConfiguration: AppleConfiguration?
@@ -85,6 +88,7 @@ struct UseCases: Sendable {
             store: resources.database.revocations, endpoints: endpoints, clock: clock, logger: logger)
         grantChecks = GrantCheckWorker(
             store: resources.database.grants, endpoints: endpoints, clock: clock, logger: logger)
+        entrance = ConsoleEntrance(configuration.console, guesses: signIn.secretGuesses, resources)
         sessionsPerAccount = configuration.limits.sessionsPerAccount
         appleConfiguration = configuration.apple
         appleEndpoint = endpoints.apple
@@ -110,5 +114,25 @@ struct UseCases: Sendable {
             publicURL: configuration.server.publicURL, relayPackages: webConfiguration?.relayPackages ?? [:],
             calls: signIn.calls
         ).routes
+    }
+}
+
+extension ConsoleEntrance {
+    fileprivate init(_ configuration: ConsoleConfiguration, guesses: SecretGuesses, _ resources: ServiceResources) {
+        let staff = configuration.google.map { google in
+            StaffSignIn(
+                .init(
+                    clientID: google.clientID, hostedDomain: google.hostedDomain, authorizeURL: google.authorizeURL,
+                    issuers: google.issuers),
+                secret: google.clientSecret, staff: google.staff, tokenURL: google.tokenURL,
+                // Where people don't sign in with Google, its keys are fetched when the first of the staff comes.
+                keys: resources.keys(of: .google)
+                    ?? .cache(
+                        KeySetCache(
+                            provider: .google, url: google.keysURL, fetcher: resources.fetcher, clock: resources.clock,
+                            logger: resources.logger)),
+                fetcher: resources.fetcher, logger: resources.logger)
+        }
+        self.init(staff: staff, acceptsKeys: configuration.acceptsKeys, guesses: guesses)
     }
 }

@@ -17,16 +17,29 @@ import Testing
 
     @Test func `it stands for the row and the key that it was made for`() throws {
         let secrets = try Self.secrets(("k1", 7))
-        let made = try secrets.fresh(for: Self.key)
+        let made = try secrets.fresh(for: .key(Self.key))
         let presented = try #require(ConsoleSecret(presented: made.secret.text))
         let read = try #require(secrets.read(presented))
         #expect(read.hash == made.hash)
-        #expect(read.keyID == Self.key)
-        #expect(try secrets.fresh(for: Self.key).hash != made.hash)
+        #expect(read.holder == .key(Self.key))
+        #expect(try secrets.fresh(for: .key(Self.key)).hash != made.hash)
+    }
+
+    @Test func `that of staff stands for a name with its address, and never for a key`() throws {
+        let secrets = try Self.secrets(("k1", 7))
+        func tag(_ name: String, _ email: String) throws -> [UInt8] {
+            ConsoleHolder.tag(
+                of: ConsoleStaff.Person(name: name, email: try #require(EmailAddress(email)), scopes: [.read]))
+        }
+        let kim = try tag("kim", "kim@example.com")
+        let made = try secrets.fresh(for: .person(tag: kim)).secret
+        #expect(secrets.read(made)?.holder == .person(tag: kim))
+        let others = [try tag("ann", "kim@example.com"), try tag("kim", "ann@example.com")]
+        #expect(!others.contains(kim) && others[0] != others[1])
     }
 
     @Test func `every line of the key ring reads it, and another line of the same name does not`() throws {
-        let made = try Self.secrets(("k1", 7)).fresh(for: Self.key).secret
+        let made = try Self.secrets(("k1", 7)).fresh(for: .key(Self.key)).secret
         #expect(try Self.secrets(("k2", 8), ("k1", 7)).read(made) != nil)
         #expect(try Self.secrets(("k2", 8)).read(made) == nil)
         #expect(try Self.secrets(("k1", 8)).read(made) == nil)
@@ -34,7 +47,7 @@ import Testing
 
     @Test func `no octet of it can be another`() throws {
         let secrets = try Self.secrets(("k1", 7))
-        let text = Array(try secrets.fresh(for: Self.key).secret.text.utf8)
+        let text = Array(try secrets.fresh(for: .key(Self.key)).secret.text.utf8)
         for index in text.indices {
             var changed = text
             changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
@@ -57,7 +70,7 @@ import Testing
                 .encode(header: [version], body: [UInt8](repeating: 7, count: 48))
         }
         #expect(secrets.read(try #require(ConsoleSecret(presented: try text()))) != nil)
-        for other in [try text(.refresh), try text(domain: ""), try text(version: 2)] {
+        for other in [try text(.refresh), try text(domain: ""), try text(version: 3)] {
             #expect(secrets.read(try #require(ConsoleSecret(presented: other))) == nil)
         }
     }

@@ -1,0 +1,179 @@
+package import Accounts
+package import Curl
+import JOSE
+package import Logging
+import OpenSSL
+import Primitives
+package import Providers
+import SignIn
+
+/// Signing in to the console with Google: an authorization code with PKCE and a nonce, and the rules of ``GoogleProvider`` for
+/// its ID token. No account, identity or grant comes of it.
+package struct StaffSignIn: Sendable {
+    package struct Configuration: Sendable {
+        let clientID: String
+        let hostedDomain: String
+        let authorizeURL: String
+        let issuers: [String]
+
+        package init(clientID: String, hostedDomain: String, authorizeURL: String, issuers: [String]) {
+            self.clientID = clientID
+            self.hostedDomain = hostedDomain
+            self.authorizeURL = authorizeURL
+            self.issuers = issuers
+        }
+    }
+
+    /// Why somebody is not let in.
+    package enum Refusal: Error, Equatable, Sendable {
+        /// The way was not begun in this browser, was gone before, or is over.
+        case flow
+        /// The person has cancelled.
+        case cancelled
+        /// Google's token, or the list. The reason is a code, for the trail.
+        case notAllowed(reason: String)
+        /// Google could not be asked. The detail is for the log.
+        case unavailable(detail: String)
+
+        /// For the trail.
+        package var reason: String {
+            switch self {
+            case .flow: "flow"
+            case .cancelled: "cancelled"
+            case .notAllowed(let reason): reason
+            case .unavailable: "unavailable"
+            }
+        }
+    }
+
+    /// What Google has sent the browser back with.
+    package struct Answer: Sendable {
+        package var state: String?
+        package var code: String?
+        package var error: String?
+        package var issuer: String?
+
+        package init() {}
+    }
+
+    /// Google's subject, and the person of the list.
+    struct Found: Sendable {
+        let person: ConsoleStaff.Person
+        let subject: ProviderSubject
+    }
+
+    private static let timeout: Duration = .seconds(10)
+
+    package let staff: ConsoleStaff
+    private let configuration: Configuration
+    private let endpoint: GoogleTokenEndpoint
+
+    /// - Parameter keys: Google's.
+    package init(
+        _ configuration: Configuration, secret: String, staff: ConsoleStaff, tokenURL: String, keys: KeySource,
+        fetcher: any Fetcher, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.staff = staff
+        // The token is for this client alone, whatever the apps' clients are.
+        var rules = GoogleProvider.Configuration(
+            clientIDs: [configuration.clientID], authorizedParties: [configuration.clientID],
+            hostedDomains: [configuration.hostedDomain], issuers: configuration.issuers)
+        rules.requiresParty = false
+        endpoint = GoogleTokenEndpoint(
+            provider: GoogleProvider(configuration: rules, keys: keys),
+            configuration: .init(
+                projects: [
+                    .init(
+                        clientIDs: [configuration.clientID], serverClientID: configuration.clientID,
+                        serverClientSecret: secret)
+                ], tokenURL: tokenURL),
+            fetcher: fetcher, logger: logger)
+    }
+
+    /// Where a browser is sent. No refresh token is asked for.
+    func url(for flow: StaffFlow, redirectURI: String) throws(AdministrationFailure) -> String {
+        URIQuery.appending(
+            [
+                ("client_id", configuration.clientID), ("redirect_uri", redirectURI), ("response_type", "code"),
+                ("scope", "openid email"), ("state", try flow.derived(.state)), ("nonce", try flow.derived(.nonce)),
+                ("code_challenge", Base64URL.encode(SHA256.hash(Array(try flow.derived(.verifier).utf8)))),
+                ("code_challenge_method", "S256"), ("hd", configuration.hostedDomain), ("prompt", "select_account"),
+            ], to: configuration.authorizeURL)
+    }
+
+    /// Whom an answer of Google's proves.
+    func person(
+        by answer: Answer, of flow: StaffFlow, redirectURI: String, at now: Timestamp
+    ) async throws -> Found {
+        guard let state = answer.state, constantTimeEquals(state, try flow.derived(.state)) else { throw Refusal.flow }
+        if let issuer = answer.issuer, !configuration.issuers.contains(where: { $0.utf8.elementsEqual(issuer.utf8) }) {
+            throw Refusal.flow
+        }
+        guard answer.error == nil else { throw Refusal.cancelled }
+        guard let code = answer.code, 1...4096 ~= code.utf8.count else { throw Refusal.flow }
+        let (nonce, verifier) = (try flow.derived(.nonce), try flow.derived(.verifier))
+        let identity: VerifiedIdentity
+        do throws(EndpointRefusal) {
+            identity = try await endpoint.exchange(
+                AuthorizationCode(
+                    text: code, clientID: configuration.clientID, redirectURI: redirectURI, verifier: verifier),
+                nonce: .posted(nonce), timeout: Self.timeout, at: now
+            ).identity
+        } catch {
+            throw Refusal(error)
+        }
+        guard let email = identity.email, email.isVerified else {
+            throw Refusal.notAllowed(reason: "email_unverified")
+        }
+        guard let person = staff.person(with: email.address) else { throw Refusal.notAllowed(reason: "not_on_list") }
+        return Found(person: person, subject: identity.key.subject)
+    }
+}
+
+extension StaffSignIn.Refusal {
+    fileprivate init(_ refusal: EndpointRefusal) {
+        self =
+            switch refusal {
+            case .grantRejected, .requestRejected: .flow
+            case .credentialRejected(let rejection, _): .notAllowed(reason: rejection.reason.rawValue)
+            case .clientRejected, .unavailable, .notConfigured: .unavailable(detail: refusal.debugDescription)
+            }
+    }
+}
+
+/// A way to Google and back: 256 random bits in the browser's cookie, of which the database has the SHA-256. What goes to
+/// Google is derived from them.
+package struct StaffFlow: Sendable {
+    enum Part: String {
+        case state
+        case nonce
+        case verifier
+    }
+
+    /// The value of the cookie.
+    package let text: String
+    let hash: [UInt8]
+
+    init() throws(OpenSSLError) {
+        let secret = try OpaqueSecret()
+        (text, hash) = (secret.text, secret.hash)
+    }
+
+    /// A presented value, which may be anything.
+    package init?(presented text: String) {
+        guard let hash = OpaqueSecret.hash(ofPresented: text) else { return nil }
+        (self.text, self.hash) = (text, hash)
+    }
+
+    func derived(_ part: Part) throws(AdministrationFailure) -> String {
+        do {
+            return Base64URL.encode(
+                try HMACSHA256.authenticationCode(
+                    for: Array("countersign console flow 1 \(part.rawValue)".utf8), key: Array(text.utf8)
+                ).bytes)
+        } catch {
+            throw .fault(operation: "console flow")
+        }
+    }
+}

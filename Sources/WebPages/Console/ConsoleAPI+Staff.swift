@@ -1,0 +1,90 @@
+import Administration
+import HTTPAPI
+import HTTPServer
+import SignIn
+
+/// Signing in with Google, for staff.
+extension ConsoleAPI {
+    static let staffPath = "/console/sign-in/google"
+    private static let callbackPath = "/console/callback/google"
+    private static let flowCookieName = "csn_console_flow"
+
+    var staffRoutes: [Route] {
+        [
+            Route(.get, Self.staffPath, priority: .reading) { request in try await begin(request) },
+            // Google's answer comes from another site: no cookie of the session is there.
+            Route(.get, Self.callbackPath, priority: .reading) { request in try await finish(request) },
+        ]
+    }
+
+    private func begin(_ request: Request) async throws -> Response {
+        if request.isHead { return showAlone(signInPage(to: Self.root)) }
+        let asked = try request.parameterValue("to") ?? ""
+        let (flow, url) = try await sessions.begin(
+            to: Self.isOwnPage(asked) ? asked : Self.root, redirectURI: redirectURI(of: request),
+            by: administration.calls.begin(by: request.caller()))
+        var response = redirect(to: url)
+        response.setCookie(cookie(flow.text, for: request))
+        return response
+    }
+
+    private func finish(_ request: Request) async throws -> Response {
+        if request.isHead { return showAlone(signInPage(to: Self.root)) }
+        var answer = StaffSignIn.Answer()
+        answer.state = (try? request.parameterValue("state")) ?? nil
+        answer.code = (try? request.parameterValue("code")) ?? nil
+        answer.error = (try? request.parameterValue("error")) ?? nil
+        answer.issuer = (try? request.parameterValue("iss")) ?? nil
+        let outcome = try await sessions.finish(
+            answer, flow: request.cookie(Self.flowCookieName).flatMap(StaffFlow.init(presented:)),
+            redirectURI: redirectURI(of: request), by: administration.calls.begin(by: request.caller()))
+        var response: Response
+        switch outcome {
+        case .opened(let secret, let destination):
+            // No redirect: a cookie that is `Strict` is not sent after one that began at Google.
+            var page = ConsolePage("Signed in", [.paragraph(.link("Go on to the console", to: destination))])
+            (page.refreshPath, page.refreshSeconds) = (destination, 0)
+            response = showAlone(page)
+            response.setCookie(cookie(secret, for: request))
+        case .refused(let refusal):
+            var page = signInPage(to: Self.root)
+            page.notice = .error(Self.sentence(on: refusal))
+            let problem = Self.problem(of: refusal)
+            response = showAlone(page, problem.code.status)
+            response.headers += problem.headers.filter { $0.name != "WWW-Authenticate" }
+            response.problem = problem
+        }
+        response.setCookie(cookie("", for: request))
+        return response
+    }
+
+    private func redirectURI(of request: Request) -> String {
+        host.origin(request.header("Host") ?? "") + Self.callbackPath
+    }
+
+    /// The cookie that binds the way to this browser: sent when the browser comes back from Google.
+    ///
+    /// - Parameter value: empty to delete it.
+    private func cookie(_ value: String, for request: Request) -> ResponseCookie {
+        ResponseCookie(
+            name: Self.flowCookieName, value: value, path: "/console/callback", sameSite: .lax,
+            isSecure: cookie(nil, for: request).isSecure, maximumAge: value.isEmpty ? 0 : 600)
+    }
+
+    private static func problem(of refusal: StaffSignIn.Refusal) -> Problem {
+        switch refusal {
+        case .flow, .cancelled: Problem(.invalidRequest, reason: refusal.reason)
+        case .notAllowed: Problem(.invalidCredentials, reason: refusal.reason)
+        case .unavailable(let detail): Problem(.providerUnavailable, reason: detail, retryAfter: 5)
+        }
+    }
+
+    private static func sentence(on refusal: StaffSignIn.Refusal) -> String {
+        switch refusal {
+        case .flow: "This sign-in was not begun in this browser, or is over. Begin again."
+        case .cancelled: "Nobody was signed in at Google."
+        case .notAllowed: "This Google account may not use the console."
+        case .unavailable: "Google can't be asked right now. Try again in a moment."
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// Staff at the console by Google: the sandbox's authorization page and token endpoint, and the cookies on the wire.
+@Suite(.limitedConcurrency, .staffWorld(), .serialized, .timeLimit(.minutes(5))) struct ConsoleStaffTests {
+    private static let refusal = "This Google account may not use the console."
+
+    /// Adds a person of Google's.
+    private func person(_ name: String, _ members: String) async throws {
+        _ = try await World.shared.sandbox.addGooglePerson(name, members)
+    }
+
+    @Test func `a person of the list signs in, with the scopes of the list, under its name`() async throws {
+        let world = try World.shared
+        try await person("google-kim", #"{"email":"Kim@Lamp.example","hostedDomain":"lamp.example"}"#)
+        let rows = try await world.rows()
+        let visit = ConsoleVisit(world)
+        let asking = try await visit.open("/console/accounts")
+        let link = try #require(asking.html.links.first { $0.label == "Sign in with Google" })
+        let google = try await visit.browser.click(link.target, on: asking, following: false)
+        let url = try #require(google.answer["Location"])
+        let asked = Dictionary(uniqueKeysWithValues: FormEncoding.parameters(of: url).map { ($0.name, $0.value) })
+        #expect(asked["code_challenge_method"] == "S256" && asked["nonce"] != nil && asked["hd"] == "lamp.example")
+        #expect(asked["access_type"] == nil && asked["scope"] == "openid email")
+        let flow = try #require(visit.browser.cookie("csn_console_flow", of: visit.origin))
+        #expect(flow.attributes["samesite"] == "Lax" && flow.attributes["path"] == "/console/callback")
+        #expect(flow.attributes["httponly"] == "" && flow.attributes["max-age"] == "600")
+        for secret in [asked["state"], asked["nonce"]] { #expect(secret?.contains(flow.value) == false) }
+
+        let answer = try await world.sandbox.authorize(at: url, person: "google-kim")
+        let callback = try #require(answer.target) + "?" + FormEncoding.encode(answer.parameters)
+        let back = try await visit.browser.open(callback)
+        #expect(back.status == 200, "\(back.answer.body)")
+        #expect(back.html.refresh == "/console/accounts")
+        #expect(back.html.links.map(\.target).contains("/console/accounts"))
+        let page = try await visit.open("/console/accounts")
+        #expect(!page.isSignIn && page.html.text.contains("kim"))
+        // The list gives read and manage.
+        #expect(try await visit.open("/console/admin-keys").status == 200)
+        #expect(
+            try await world.count(
+                "SELECT count(*) FROM audit_events WHERE type = 'console_opened' AND actor_name = 'kim' AND reason = 'google'"
+            )
+                == 1)
+        #expect(try await world.rows() == rows, "no account, identity or grant")
+        #expect(try await world.count("SELECT count(*) FROM provider_grants") == 0)
+        // Once is all that the answer is good for, in this browser or another.
+        for browser in [visit, ConsoleVisit(world)] {
+            let again = try await browser.browser.open(callback)
+            #expect(again.status == 400 && again.notice != nil && again.isSignIn)
+        }
+    }
+
+    @Test func `who is not of the list, of the domain or verified is refused in one sentence, and leaves no address`()
+        async throws
+    {
+        let world = try World.shared
+        let refused = [
+            ("visitor", #"{"email":"visitor@lamp.example","hostedDomain":"lamp.example"}"#),
+            ("outside", #"{"email":"ann@lamp.example","hostedDomain":"other.example"}"#),
+            ("private", #"{"email":"ann@lamp.example"}"#),
+            ("unverified", #"{"email":"ann@lamp.example","emailVerified":false,"hostedDomain":"lamp.example"}"#),
+        ]
+        for (name, members) in refused {
+            try await person(name, members)
+            let page = try await StaffWorld.signIn(name, ConsoleVisit(world))
+            #expect(page.status == 401 && page.notice == Self.refusal && page.isSignIn, "\(name)")
+            #expect(page.answer.values("Set-Cookie").allSatisfy { !$0.hasPrefix("csn_console=") }, "\(name)")
+        }
+        try await eventually("the refusals") {
+            try await world.count(
+                "SELECT COALESCE(sum(occurrences), 0) FROM audit_events WHERE type = 'console_refused' AND network IS NOT NULL"
+            )
+                >= 4
+        }
+        #expect(
+            try await world.count("SELECT count(*) FROM audit_events e WHERE strpos(e::text, '@lamp.example') > 0") == 0
+        )
+        #expect(!world.service.log.contains("visitor@lamp.example"))
+    }
+
+    @Test func `a name belongs to one account at Google until it is forgotten`() async throws {
+        let world = try World.shared
+        try await person("google-bo", #"{"email":"bo@lamp.example","hostedDomain":"lamp.example"}"#)
+        let bo = ConsoleVisit(world)
+        #expect(try await StaffWorld.signIn("google-bo", bo).status == 200)
+        // The address has changed hands.
+        try await person("google-bo-2", #"{"email":"bo@lamp.example","hostedDomain":"lamp.example"}"#)
+        let other = ConsoleVisit(world)
+        let refused = try await StaffWorld.signIn("google-bo-2", other)
+        #expect(refused.status == 401 && refused.notice == Self.refusal)
+        let settings = ["postgres.url": world.scratch.url]
+        #expect(try await Countersign.run(["console", "forget", "bo"], settings).status == 0)
+        #expect(try await bo.open("/console/").isSignIn)
+        #expect(try await StaffWorld.signIn("google-bo-2", other).status == 200)
+        #expect(try await !other.open("/console/").isSignIn)
+        // Read is all that the list gives.
+        #expect(try await other.open("/console/admin-keys").status == 403)
+
+        let ended = try await Countersign.run(["console", "end", "bo"], settings)
+        #expect(ended.status == 0 && ended.output == "ended 1\n")
+        #expect(try await other.open("/console/").isSignIn)
+        let unknown = try await Countersign.run(["console", "end", "nobody"], settings)
+        #expect(unknown.status == 1 && unknown.error == "countersign: Nobody has signed in to the console as nobody.\n")
+        for kind in ["console_ended", "console_forgotten"] {
+            #expect(
+                try await world.count(
+                    "SELECT count(*) FROM audit_events WHERE type = \(kind) AND actor = 'operator' AND reason = 'bo'")
+                    == 1)
+        }
+    }
+
+    @Test func `an answer that is another's, cancelled, or that Google does not honour says so on the form`()
+        async throws
+    {
+        let world = try World.shared
+        try await person("google-kim-2", #"{"email":"kim@lamp.example","hostedDomain":"lamp.example"}"#)
+        let cancelled = try await StaffWorld.signIn("google-kim-2", ConsoleVisit(world), action: "cancel")
+        #expect(cancelled.status == 400 && cancelled.notice == "Nobody was signed in at Google.")
+        let forged = try await StaffWorld.signIn("google-kim-2", ConsoleVisit(world), state: { _ in "forged" })
+        #expect(forged.status == 400 && forged.isSignIn)
+        let elsewhere = try await StaffWorld.signIn(
+            "google-kim-2", ConsoleVisit(world), returningBy: ConsoleVisit(world))
+        #expect(elsewhere.status == 400)
+        let late = ConsoleVisit(world)
+        let old = try await StaffWorld.signIn(
+            "google-kim-2", late,
+            meanwhile: {
+                try await world.scratch.execute("UPDATE console_flows SET created_at = now() - interval '11 minutes'")
+            })
+        #expect(old.status == 400)
+        try await world.sandbox.control(
+            "faults", #"{"path":"/google/token","effect":"status","status":500,"times":1}"#)
+        let down = try await StaffWorld.signIn("google-kim-2", ConsoleVisit(world))
+        #expect(down.status == 503 && down.notice?.hasPrefix("Google can't be asked") == true)
+        // A host that is not the console's gets no way back of its making.
+        let host = try await world.service.exchange(
+            world.service.privatePort, "GET", "/console/sign-in/google", authorization: nil, host: "evil.example")
+        #expect(host.status == 403)
+    }
+
+    @Test func `who is taken off the list is out at the reload, and keys where they open nothing`() async throws {
+        let files = try ReloadedFiles()
+        let secret = try World.privateFile("console-secret-reloaded", "console-web-secret\n")
+        func yaml(_ people: [String], keys: Bool) -> String {
+            """
+            console:
+              google: {clientId: \(StaffWorld.client), clientSecretPath: \(secret), hostedDomain: lamp.example}
+              staff: [\(people.joined(separator: ", "))]
+              keySignIn: \(keys)
+            """ + people.map { "\nconsole.person.\($0): {email: \($0)@lamp.example, scopes: [read]}" }.joined() + "\n"
+        }
+        let plain = files.yaml
+        files.yaml = plain + yaml(["kim", "bo"], keys: true)
+        try files.write()
+        try await World.run(files.settings, StaffWorld.addresses) { world in
+            try await StaffWorld.register(at: world)
+            _ = try await world.sandbox.addGooglePerson(
+                "k", #"{"email":"kim@lamp.example","hostedDomain":"lamp.example"}"#)
+            let staff = ConsoleVisit(world)
+            #expect(try await StaffWorld.signIn("k", staff).status == 200)
+            let keyed = try await ConsoleVisit.signedIn(to: world, "read", name: "keyed")
+            files.yaml = plain + yaml(["bo"], keys: false)
+            try files.write()
+            try await ReloadTests.reload(world.service, "adopted", "console.staff")
+            let form = try await staff.open("/console/")
+            #expect(form.html.forms.isEmpty && form.html.links.contains { $0.label == "Sign in with Google" })
+            #expect(try await world.count("SELECT count(*) FROM console_sessions WHERE staff_name = 'kim'") == 0)
+            #expect(try await keyed.open("/console/").html.forms.isEmpty)
+            let key = try await world.adminKey("read", name: "api")
+            #expect(try await world.service.administer("GET", "/admin/v1/outbox", bearer: key).status == 200)
+            let typed = try await keyed.browser.send([("key", key)], to: "/console/sign-in", on: form)
+            #expect(typed.status == 401)
+        }
+    }
+}
+
+/// A world whose console has staff.
+struct StaffWorld: SuiteTrait, TestScoping {
+    static let client = "console-client"
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        let settings: Countersign.Settings = [
+            "console.google.clientId": Self.client, "console.google.hostedDomain": "lamp.example",
+            "console.google.clientSecretPath": try World.privateFile("console-secret", "console-web-secret\n"),
+            "console.staff": "kim,ann,bo", "console.person.kim.email": "kim@lamp.example",
+            "console.person.kim.scopes": "read,manage", "console.person.ann.email": "ann@lamp.example",
+            "console.person.ann.scopes": "read", "console.person.bo.email": "bo@lamp.example",
+            "console.person.bo.scopes": "read",
+        ]
+        try await World.run(settings, Self.addresses) { world in
+            try await Self.register(at: world)
+            try await World.$current.withValue(world) { try await function() }
+        }
+    }
+
+    static func addresses(_ sandbox: Sandbox) -> Countersign.Settings {
+        ["google.authorizeUrl": sandbox.url + "/google/o/oauth2/v2/auth"]
+    }
+
+    static func register(at world: World) async throws {
+        try await world.sandbox.registerWebClient(
+            .google, client, redirectURIs: [world.service.privateURL + "/console/callback/google"],
+            secret: "console-web-secret")
+    }
+
+    /// The whole way of a person to Google and back.
+    ///
+    /// - Parameters:
+    ///   - other: the browser that comes back, if it is another.
+    ///   - state: what becomes of the state on its way.
+    static func signIn(
+        _ person: String, _ visit: ConsoleVisit, action: String = "continue", returningBy other: ConsoleVisit? = nil,
+        state: (String) -> String = { $0 }, meanwhile: () async throws -> Void = {}
+    ) async throws -> Browser.Page {
+        let begun = try await visit.browser.open(visit.origin + "/console/sign-in/google", following: false)
+        let url = try #require(begun.answer["Location"], "\(begun.answer.body)")
+        let answer = try await visit.world.sandbox.authorize(at: url, person: person, action: action)
+        try await meanwhile()
+        let parameters = answer.parameters.map { name, value in
+            (name: name, value: name == "state" ? state(value) : value)
+        }
+        let target = try #require(answer.target, "\(answer.page)")
+        return try await (other ?? visit).browser.open(target + "?" + FormEncoding.encode(parameters))
+    }
+}
+
+extension Trait where Self == StaffWorld {
+    static func staffWorld() -> StaffWorld { StaffWorld() }
+}

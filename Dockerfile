@@ -43,7 +43,7 @@ RUN --network=none swift build -c release --static-swift-stdlib --skip-update --
 # The C libraries are the distribution's: rebuild the image to get their fixes.
 FROM debian:bookworm-slim AS runtime
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libcurl4 libpq5 libssl3 libstdc++6 \
+    && apt-get install -y --no-install-recommends ca-certificates libargon2-1 libcurl4 libpq5 libssl3 libstdc++6 \
     && rm -rf /var/lib/apt/lists/* /var/cache/ldconfig/aux-cache /var/log/apt /var/log/*.log \
     && useradd --system --no-log-init --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin countersign
 USER 10001:10001

@@ -77,6 +77,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"])]),
         .target(name: "Primitives", exclude: readme, swiftSettings: cBoundarySettings),
         .executableTarget(name: "embed-revision", exclude: readme, swiftSettings: commonSettings),
         .plugin(
@@ -88,6 +89,7 @@ let package = Package(
 
         // Layer 1: one Swift face for each C library; formats
         .target(name: "OpenSSL", dependencies: ["COpenSSL"], exclude: readme, swiftSettings: cBoundarySettings),
+        .target(name: "Crypt", dependencies: ["CCrypt"], exclude: readme, swiftSettings: cBoundarySettings),
         .target(
             name: "Curl", dependencies: ["CCurl", "Primitives"], exclude: readme, swiftSettings: cBoundarySettings),
         .target(
@@ -131,8 +133,8 @@ let package = Package(
         .target(
             name: "SignIn",
             dependencies: [
-                "Providers", "Storage", "Accounts", "KeyRing", "JOSE", "JSON", "OpenSSL", "Curl", "Primitives", log,
-                metrics,
+                "Providers", "Storage", "Accounts", "KeyRing", "JOSE", "JSON", "OpenSSL", "Crypt", "Curl", "Primitives",
+                log, metrics,
             ],
             exclude: readme, swiftSettings: commonSettings),
 
@@ -174,8 +176,9 @@ let package = Package(
         .executableTarget(
             name: "countersign",
             dependencies: [
-                "WebPages", "HTTPAPI", "Administration", "HTTPServer", "OAuthServer", "SignIn", "Storage", "Providers",
-                "Migrator",
+                "WebPages", "HTTPAPI", "Administration", "HTTPServer", "OAuthServer", "SignIn",
+                "Storage",
+                "Providers", "Migrator",
                 "Accounts",
                 "KeyRing", "JOSE", "JSON", "Prometheus", "Curl", "Postgres", "OpenSSL", "Primitives", "Version",
                 arguments, configuration, log, metrics, lifecycle, signals,

@@ -6,6 +6,8 @@ package struct Account: Hashable, Sendable {
     }
 
     package let id: AccountID
+    /// What the person is known by in the system that they were imported from.
+    package let externalID: ExternalID?
     package let email: EmailAddress?
     /// How well it is known that the address is the owner's; `nil` without an address.
     package let emailProof: EmailProof?
@@ -20,10 +22,12 @@ package struct Account: Hashable, Sendable {
     package let identities: [Identity]
 
     package init(
-        id: AccountID, email: EmailAddress?, emailProof: EmailProof?, emailTakenAt: Timestamp? = nil,
-        displayName: DisplayName?, status: Status, createdAt: Timestamp, hasPassword: Bool, identities: [Identity]
+        id: AccountID, externalID: ExternalID? = nil, email: EmailAddress?, emailProof: EmailProof?,
+        emailTakenAt: Timestamp? = nil, displayName: DisplayName?, status: Status, createdAt: Timestamp,
+        hasPassword: Bool, identities: [Identity]
     ) {
         self.id = id
+        self.externalID = externalID
         self.email = email
         self.emailProof = email == nil ? nil : emailProof
         self.emailTakenAt = emailTakenAt
@@ -68,8 +72,9 @@ package struct Account: Hashable, Sendable {
     /// The same account with its address at a higher degree.
     package func raised(to email: ProvenEmail) -> Account {
         Account(
-            id: id, email: self.email, emailProof: email.proof, emailTakenAt: nil, displayName: displayName,
-            status: status, createdAt: createdAt, hasPassword: hasPassword, identities: identities)
+            id: id, externalID: externalID, email: self.email, emailProof: email.proof, emailTakenAt: nil,
+            displayName: displayName, status: status, createdAt: createdAt, hasPassword: hasPassword,
+            identities: identities)
     }
 
     /// The same account with a name.
@@ -80,8 +85,9 @@ package struct Account: Hashable, Sendable {
 
     private func with(displayName: DisplayName?, identities: [Identity]) -> Account {
         Account(
-            id: id, email: email, emailProof: emailProof, emailTakenAt: emailTakenAt, displayName: displayName,
-            status: status, createdAt: createdAt, hasPassword: hasPassword, identities: identities)
+            id: id, externalID: externalID, email: email, emailProof: emailProof, emailTakenAt: emailTakenAt,
+            displayName: displayName, status: status, createdAt: createdAt, hasPassword: hasPassword,
+            identities: identities)
     }
 }
 

@@ -18,6 +18,7 @@ package struct KeyRing: Sendable {
         case audit
         case web
         case console
+        case imports
     }
 
     /// A key of the ring for one purpose.
@@ -39,6 +40,7 @@ package struct KeyRing: Sendable {
     private let audit: Subkeys
     private let web: Subkeys
     private let console: Subkeys
+    private let imports: Subkeys
 
     package init(parsing text: String) throws(KeyRingError) {
         var keys: [(id: String, bytes: [UInt8])] = []
@@ -72,6 +74,7 @@ package struct KeyRing: Sendable {
         audit = try subkeys(.audit)
         web = try subkeys(.web)
         console = try subkeys(.console)
+        imports = try subkeys(.imports)
     }
 
     /// The subkey under which new values are written.
@@ -98,6 +101,7 @@ package struct KeyRing: Sendable {
         case .audit: audit
         case .web: web
         case .console: console
+        case .imports: imports
         }
     }
 

@@ -30,6 +30,8 @@ struct Algorithm: @unchecked Sendable {
     static let sha512 = unsafe Algorithm("SHA-512", EVP_MD_fetch(nil, "SHA512", nil))
     static let hmac = unsafe Algorithm("HMAC", EVP_MAC_fetch(nil, "HMAC", nil))
     static let hkdf = unsafe Algorithm("HKDF", EVP_KDF_fetch(nil, "HKDF", nil))
+    static let pbkdf2 = unsafe Algorithm("PBKDF2", EVP_KDF_fetch(nil, "PBKDF2", nil))
     static let scrypt = unsafe Algorithm("scrypt", EVP_KDF_fetch(nil, "SCRYPT", nil))
+    static let aes256CTR = unsafe Algorithm("AES-256-CTR", EVP_CIPHER_fetch(nil, "AES-256-CTR", nil))
     static let aes256GCM = unsafe Algorithm("AES-256-GCM", EVP_CIPHER_fetch(nil, "AES-256-GCM", nil))
 }

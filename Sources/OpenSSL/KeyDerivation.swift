@@ -68,6 +68,36 @@ package enum Scrypt {
     }
 }
 
+/// PBKDF2 (RFC 8018) with HMAC: what other systems hashed passwords with.
+package enum PBKDF2 {
+    package enum Digest: Sendable {
+        case sha1, sha256, sha512
+
+        fileprivate var name: StaticString {
+            switch self {
+            case .sha1: "SHA1"
+            case .sha256: "SHA256"
+            case .sha512: "SHA512"
+            }
+        }
+    }
+
+    package static func derive(
+        password: [UInt8], salt: [UInt8], digest: Digest, iterations: UInt32, count: Int
+    ) throws(OpenSSLError) -> SecretBytes {
+        ERR_clear_error()
+        defer { ERR_clear_error() }
+        var parameters = Parameters()
+        parameters.add("digest", text: digest.name)
+        parameters.add("pass", octets: password)
+        parameters.add("salt", octets: salt)
+        parameters.add("iter", number: UInt64(iterations))
+        // Salts shorter than SP 800-132 wants are what others have.
+        parameters.add("pkcs5", number: 1)
+        return SecretBytes(try deriveKey(.pbkdf2, parameters, count: count))
+    }
+}
+
 private func deriveKey(
     _ algorithm: Algorithm, _ parameters: borrowing Parameters, count: Int
 ) throws(OpenSSLError) -> [UInt8] {

@@ -46,6 +46,15 @@ extension ProviderSubject: PostgresDecodable {
     }
 }
 
+extension ExternalID: PostgresDecodable {
+    package init(from value: PostgresValue) throws(PostgresError) {
+        guard let id = ExternalID(try String(from: value)) else {
+            throw PostgresValue.mismatch("a text that is no id of another system")
+        }
+        self = id
+    }
+}
+
 extension Realm: PostgresDecodable {
     package init(from value: PostgresValue) throws(PostgresError) {
         self.init(try String(from: value))

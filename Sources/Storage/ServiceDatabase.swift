@@ -45,6 +45,7 @@ package struct ServiceDatabase: Sendable {
     package var webSessions: WebSessionStore { WebSessionStore(database: pool) }
     package var oauthClients: OAuthClientStore { OAuthClientStore(database: pool) }
     package var oauthGrants: OAuthGrantStore { OAuthGrantStore(database: pool) }
+    package var imports: ImportStore { ImportStore(database: pool, keyRing: keyRing) }
     package var inspection: DatabaseInspection { DatabaseInspection(database: pool) }
     package var personalData: PersonalData { PersonalData(database: pool) }
 

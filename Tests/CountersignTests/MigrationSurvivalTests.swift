@@ -6,8 +6,8 @@ import Testing
 
 /// Migrations meet data: each is applied to, and taken back from, a database with rows of the version before it.
 @Suite struct MigrationSurvivalTests {
-    /// Rows that the schema of a version can hold, and a query for what must be left of all of them from then on.
-    private struct OldRows: Sendable {
+    /// Rows that the schema of a version can hold, and a query for what must be left of them all from then on.
+    struct OldRows: Sendable {
         let version: Int
         let insert: SQL
         /// One text; has to be the same after every later migration, up and down.
@@ -249,8 +249,7 @@ import Testing
                 FROM admin_keys k, audit_events e
                 WHERE e.event_id = '01890000-0000-7000-8000-00000000000c'
                 """),
-        // An older key has signed since its creation, and its tokens may have had the longest lifetime. The lines that
-        // sealed the audit trail before are recorded.
+        // An older key has signed since its creation, its tokens perhaps for longest. The lines that sealed are recorded.
         OldRows(
             version: 18,
             insert:
@@ -348,6 +347,7 @@ import Testing
         OldRows(
             version: 29, insert: "UPDATE audit_seals SET begins_at = '2026-01-01Z' WHERE seal_number = 1",
             digest: "SELECT max(begins_at AT TIME ZONE 'UTC')::text FROM audit_seals"),
+        importRows,
     ]
 
     @Test func `rows of every version survive all later migrations, and the way back`() async throws {

@@ -3,6 +3,7 @@ package struct AccountFilter: Sendable {
     package var email: EmailAddress?
     /// An address that the provider of an identity states, a relay address too.
     package var identityEmail: EmailAddress?
+    package var externalID: ExternalID?
     /// A prefix of the normalised address.
     package var emailPrefix: String?
     /// The whole name, in any case.

@@ -10,6 +10,10 @@ package struct AuditEvent: Sendable {
         case accountExported = "account_exported"
         /// A duplicate account was merged into another one of the same person.
         case accountMerged = "account_merged"
+        /// Accounts were brought in from another system: under which name, and how many in each outcome.
+        case accountsImported = "accounts_imported"
+        /// An import was undone: which, how many of its accounts went, and how many stayed.
+        case importUndone = "import_undone"
         /// A session was opened.
         case signedIn = "signed_in"
         /// A provider's credential was refused: why, and how often since the last such row.

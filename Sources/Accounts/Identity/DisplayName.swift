@@ -7,16 +7,24 @@ package struct DisplayName: ExactString {
     /// Drops controls and the characters that reorder or hide text (bidirectional overrides and isolates, zero-width
     /// marks), trims spaces, cuts at 100 characters; `nil` when nothing is left.
     package init?(_ input: String) {
-        var scalars = String.UnicodeScalarView()
-        for scalar in input.unicodeScalars where !DisplayName.isHidden(scalar) {
-            scalars.append(scalar.properties.isWhitespace ? " " : scalar)
-        }
-        let visible = String(scalars).split(separator: " ").joined(separator: " ")
-        var cut = String(visible.prefix(DisplayName.maximumCharacters))
+        var cut = String(DisplayName.visible(input).prefix(DisplayName.maximumCharacters))
         if cut.last == " " { cut.removeLast() }
         // One character may be a base with any number of combining marks: bound the bytes too.
         guard !cut.isEmpty, cut.utf8.count <= DisplayName.maximumCharacters * 16 else { return nil }
         self.text = cut
+    }
+
+    /// Whether a name loses some of its characters by its length.
+    package static func cuts(_ input: String) -> Bool {
+        input.utf8.count > maximumCharacters && visible(input).dropFirst(maximumCharacters).isEmpty == false
+    }
+
+    private static func visible(_ input: String) -> String {
+        var scalars = String.UnicodeScalarView()
+        for scalar in input.unicodeScalars where !DisplayName.isHidden(scalar) {
+            scalars.append(scalar.properties.isWhitespace ? " " : scalar)
+        }
+        return String(scalars).split(separator: " ").joined(separator: " ")
     }
 
     /// Joins the two parts that Apple's SDK hands over once, at first consent.

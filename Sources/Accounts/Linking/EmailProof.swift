@@ -16,6 +16,8 @@ package enum EmailProof: String, CaseIterable, Comparable, Sendable {
         case authoritativeProvider = "authoritative_provider"
         case mailedCode = "mailed_code"
         case administrator
+        /// The word of the system that the account was imported from.
+        case imported
         /// An identity of the account's provider with the same address and another subject has signed in.
         case otherSubject = "other_subject"
     }

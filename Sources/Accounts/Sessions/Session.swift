@@ -17,6 +17,8 @@ package enum AuthenticationMethod: String, Sendable {
 package struct Session: Hashable, Sendable {
     package let id: SessionID
     package let accountID: AccountID
+    /// That of the account.
+    package let externalID: ExternalID?
     /// The identity that opened it; it ends with that identity's link or authorization.
     package let identityID: IdentityID?
     package let authenticatedAt: Timestamp
@@ -27,11 +29,13 @@ package struct Session: Hashable, Sendable {
     package let generation: Int32
 
     package init(
-        id: SessionID, accountID: AccountID, identityID: IdentityID?, authenticatedAt: Timestamp,
-        methods: [AuthenticationMethod], createdAt: Timestamp, expiresAt: Timestamp, generation: Int32
+        id: SessionID, accountID: AccountID, externalID: ExternalID? = nil, identityID: IdentityID?,
+        authenticatedAt: Timestamp, methods: [AuthenticationMethod], createdAt: Timestamp, expiresAt: Timestamp,
+        generation: Int32
     ) {
         self.id = id
         self.accountID = accountID
+        self.externalID = externalID
         self.identityID = identityID
         self.authenticatedAt = authenticatedAt
         self.methods = methods
@@ -43,8 +47,9 @@ package struct Session: Hashable, Sendable {
     /// The same session after a refresh.
     package func renewed(generation: Int32, expiresAt: Timestamp) -> Session {
         Session(
-            id: id, accountID: accountID, identityID: identityID, authenticatedAt: authenticatedAt, methods: methods,
-            createdAt: createdAt, expiresAt: expiresAt, generation: generation)
+            id: id, accountID: accountID, externalID: externalID, identityID: identityID,
+            authenticatedAt: authenticatedAt, methods: methods, createdAt: createdAt, expiresAt: expiresAt,
+            generation: generation)
     }
 
     /// Whether the person authenticated so recently that the session authorizes what others don't.

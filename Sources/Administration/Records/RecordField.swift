@@ -41,6 +41,8 @@ package enum RecordValue: Sendable {
     case number(Int)
     case flag(Bool)
     case time(Timestamp)
+    /// Numbers by word, in their order.
+    case counts([(word: String, count: Int)])
 }
 
 extension RecordField {
@@ -105,6 +107,10 @@ extension JSONWriter {
             case .number(let number): member(field.name, number)
             case .flag(let flag): member(field.name, flag)
             case .time(let time): member(field.name, time.rfc3339)
+            case .counts(let counts):
+                object(field.name) { writer in
+                    for (word, count) in counts { writer.member(word, count) }
+                }
             }
         }
     }

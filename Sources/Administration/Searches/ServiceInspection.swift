@@ -43,6 +43,11 @@ package struct ServiceInspection: Sendable {
             isTooLong: report.isTooLong, unsealedSince: unsealedSince)
     }
 
+    /// What was brought in from other systems.
+    package func imports() async throws(AdministrationFailure) -> [ImportRecord] {
+        try await stored { try await database.imports.list() }
+    }
+
     /// A key that signs access tokens, without the key.
     package struct SigningKeySummary: Sendable {
         package let id: String

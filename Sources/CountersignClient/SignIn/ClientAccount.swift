@@ -69,7 +69,7 @@ public struct ClientAccount: Sendable, Equatable, Identifiable {
 
     /// The server's `accountId`.
     public let id: String
-    /// What the account was called where it was imported from.
+    /// What the person is known by in the system that they were imported from.
     public let externalID: String?
     public let email: String?
     public let isEmailVerified: Bool

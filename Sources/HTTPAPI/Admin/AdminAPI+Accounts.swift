@@ -54,6 +54,7 @@ extension Fields {
     fileprivate mutating func accountFilter() -> AccountFilter {
         var filter = AccountFilter()
         filter.email = optionalValue("email", as: EmailAddress.init)
+        filter.externalID = optionalValue("externalId", as: ExternalID.init)
         filter.emailPrefix = optionalValue("emailPrefix", as: EmailAddress.prefix)
         filter.name = optionalValue("name") { $0.isEmpty ? nil : $0 }
         filter.provider = optionalChoice("provider", of: Provider.self)

@@ -82,6 +82,7 @@ extension JSONWriter {
 
     mutating func members(of account: Account) {
         member("accountId", account.id.description)
+        member("externalId", account.externalID?.text)
         member("email", account.email?.text)
         member("emailVerified", account.isEmailVerified)
         member("emailProof", account.emailProof?.rawValue)

@@ -8,7 +8,8 @@ import Synchronization
 /// The hashing of passwords with scrypt (RFC 7914; N = 2¹⁷, r = 8, p = 1: 128 MiB and a third of a second each), a bounded
 /// number at a time and never on an event loop.
 ///
-/// Memory is `slots` × 128 MiB at most. Beyond the slots a bounded number waits; beyond that the answer is
+/// Hashes that another system made are checked here too, until their owners have signed in (`ForeignPasswords`). Memory is
+/// `slots` × 256 MiB at most, and no more than the limit. Beyond the slots a bounded number waits; beyond that the answer is
 /// ``SignInFailure/overloaded(retryAfter:)`` at once. Nobody has more than their share of the places, whether their passwords
 /// are right or wrong, and all are served in turn (`FairLimit`).
 package final class PasswordHasher: Sendable {
@@ -22,17 +23,32 @@ package final class PasswordHasher: Sendable {
     /// Two thirds of the places: what is left is for others at once, and of the rest they get theirs by being fewer.
     private let networkShare: Int
     private let count = Atomic(0)
+    private let foreign: ForeignPasswords
+    private let memory: WeightedLimit
+    /// How long a refusal takes at least, from the beginning of the check: an imported hash may be quicker to check than one
+    /// of ours, and would show who was imported.
+    package let floor: Duration
     /// The hash that stands in for an account without a password, so that its check takes as long as any other.
     private let decoy: String
     private let refusals = Counter(label: "countersign_password_hashes_refused_total")
 
-    package init(cost: Scrypt.Cost = PasswordHasher.cost, slots: Int = 2, maximumWaiting: Int = 16) throws(OpenSSLError)
-    {
+    /// Hashes once, to find out how long that takes on this machine.
+    ///
+    /// - Parameter memoryLimit: of the hashes under way together, in bytes.
+    package init(
+        cost: Scrypt.Cost = PasswordHasher.cost, slots: Int = 2, maximumWaiting: Int = 16,
+        foreign: ForeignPasswords = ForeignPasswords(), memoryLimit: Int = 512 << 20
+    ) throws(OpenSSLError) {
         self.cost = cost
+        self.foreign = foreign
+        self.memory = WeightedLimit(memoryLimit)
         self.places = FairLimit(running: slots, waiting: maximumWaiting)
         self.networkShare = max(1, (slots + maximumWaiting) * 2 / 3)
-        self.decoy = PasswordHasher.format(
-            cost, salt: try SecureRandom.bytes(16), hash: SecretBytes(try SecureRandom.bytes(32)))
+        let salt = try SecureRandom.bytes(16)
+        let begin = ContinuousClock.now
+        _ = try Scrypt.derive(password: [], salt: salt, cost: cost, count: 32)
+        self.floor = (ContinuousClock.now - begin) * 3 / 2
+        self.decoy = PasswordHasher.format(cost, salt: salt, hash: SecretBytes(try SecureRandom.bytes(32)))
     }
 
     /// `$scrypt$ln=17,r=8,p=1$salt$hash`, salt and hash in base64url.
@@ -42,7 +58,7 @@ package final class PasswordHasher: Sendable {
         _ password: String, in account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) -> String {
         let cost = self.cost
-        return try await run(in: account, by: call) { () throws(OpenSSLError) in
+        return try await run(cost.memoryBytes, in: account, by: call) { () throws(OpenSSLError) in
             let salt = try SecureRandom.bytes(16)
             let hash = try Scrypt.derive(password: Array(password.utf8), salt: salt, cost: cost, count: 32)
             return PasswordHasher.format(cost, salt: salt, hash: hash)
@@ -50,37 +66,63 @@ package final class PasswordHasher: Sendable {
     }
 
     /// Whether the password is the one that was hashed. `nil`, an account without a password or no account, takes the
-    /// same time and is false.
+    /// same time and is false; whatever is false takes ``floor`` at least.
     ///
     /// - Parameter account: whose session asks for it, if one does.
     package func verify(
         _ password: String, against stored: String?, in account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) -> Bool {
+        let floor = floor
+        let (matches, end) =
+            if let stored, !Self.isOwn(stored), let hash = ForeignPasswordHash(stored) {
+                try await run(hash.memoryBytes, in: account, by: call) { [foreign] () throws(OpenSSLError) in
+                    let end = ContinuousClock.now + floor
+                    return (try foreign.matches(password, hash), end)
+                }
+            } else {
+                try await matches(password, own: stored, in: account, by: call)
+            }
+        if !matches { try? await Task.sleep(until: end) }
+        return matches
+    }
+
+    /// - Returns: besides, when a refusal may be answered.
+    private func matches(
+        _ password: String, own stored: String?, in account: AccountID?, by call: Call
+    ) async throws(SignInFailure) -> (Bool, ContinuousClock.Instant) {
         let parsed = stored.flatMap(PasswordHasher.parse)
         guard let (cost, salt, expected) = parsed ?? PasswordHasher.parse(decoy) else {
             throw .fault(operation: "read password hash")
         }
-        let matches = try await run(in: account, by: call) { () throws(OpenSSLError) in
+        let floor = floor
+        return try await run(cost.memoryBytes, in: account, by: call) { () throws(OpenSSLError) in
+            let end = ContinuousClock.now + floor
             let hash = try Scrypt.derive(
                 password: Array(password.utf8), salt: salt, cost: cost, count: expected.bytes.count)
-            return hash.matches(expected)
+            return (hash.matches(expected) && parsed != nil, end)
         }
-        return matches && parsed != nil
     }
 
+    /// Whether a hash is in our own form. One that is not came with an import, and its owner has not signed in yet.
+    static func isOwn(_ stored: String) -> Bool { stored.hasPrefix("$scrypt$ln=") }
+
     private func run<Result: Sendable>(
-        in account: AccountID?, by call: Call, _ work: @escaping @Sendable () throws(OpenSSLError) -> Result
+        _ memoryBytes: Int, in account: AccountID?, by call: Call,
+        _ work: @escaping @Sendable () throws(OpenSSLError) -> Result
     ) async throws(SignInFailure) -> Result {
         let shares = call.caller.shares(network: networkShare, of: account.map { ("\($0)", Self.accountShare) })
         let outcome = await places.admit(shares) { () async -> Result? in
             defer { count.add(1, ordering: .relaxed) }
-            return await withCheckedContinuation { continuation in
-                let isStarted = DedicatedThread.start("scrypt") {
-                    // Yields to the threads that serve everything else; on Linux the call applies to the calling thread.
-                    setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
-                    continuation.resume(returning: try? work())
+            return await memory.admit(memoryBytes) { () async -> Result? in
+                await withCheckedContinuation { continuation in
+                    let isStarted = DedicatedThread.start("password hash") {
+                        // Yields to the threads that serve everything else; on Linux the call applies to the calling
+                        // thread.
+                        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+                        continuation.resume(returning: try? work())
+                    }
+                    if !isStarted { continuation.resume(returning: nil) }
                 }
-                if !isStarted { continuation.resume(returning: nil) }
             }
         }
         guard let outcome else {
@@ -120,4 +162,8 @@ package final class PasswordHasher: Sendable {
         else { return nil }
         return (Scrypt.Cost(n: 1 << UInt64(exponent), r: r, p: p), salt, SecretBytes(hash))
     }
+}
+
+extension Scrypt.Cost {
+    fileprivate var memoryBytes: Int { Int(clamping: 128 * n * UInt64(r)) }
 }

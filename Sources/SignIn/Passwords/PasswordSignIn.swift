@@ -95,8 +95,22 @@ package struct PasswordSignIn: Sendable {
             String(decoding: password.utf8.prefix(PasswordPolicy.bytes.upperBound + 1), as: UTF8.self),
             against: credential?.passwordHash, by: call)
         guard isRight, let credential, let passwordHash = credential.passwordHash else { throw .invalidCredentials }
+        let isActive = credential.status == .active
+        let replaced =
+            isActive && !PasswordHasher.isOwn(passwordHash)
+            ? await replaceImported(passwordHash, of: credential.accountID, password, by: call) : nil
         return ProvenPassword(
-            accountID: credential.accountID, passwordHash: passwordHash, isActive: credential.status == .active)
+            accountID: credential.accountID, passwordHash: replaced ?? passwordHash, isActive: isActive)
+    }
+
+    /// Puts a hash of ours in the place of one that came with an import, now that the password is known. If that fails the
+    /// imported one goes on being good, and the next sign-in tries again.
+    ///
+    /// - Returns: the new hash, if it is the account's now.
+    private func replaceImported(_ old: String, of id: AccountID, _ password: String, by call: Call) async -> String? {
+        guard let new = try? await hasher.hash(password, by: call) else { return nil }
+        let isReplaced = try? await accounts.replaceImportedPassword(old, of: id, by: new)
+        return isReplaced == true ? new : nil
     }
 }
 

@@ -101,6 +101,7 @@ package final class AccessTokens: Sendable {
         let claims = try JSONWriter.object { claims in
             claims.member("iss", configuration.issuer)
             claims.member("sub", session.accountID.description)
+            claims.member("external_id", session.externalID?.text)
             claims.member("aud", configuration.audience)
             claims.member("sid", session.id.description)
             claims.member("iat", now.seconds)

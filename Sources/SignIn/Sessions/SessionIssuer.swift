@@ -38,7 +38,7 @@ struct SessionIssuer: Sendable {
         _ account: Account, identityID: IdentityID?, newSession: NewSession
     ) throws(SignInFailure) -> SignedIn {
         let session = Session(
-            id: newSession.id, accountID: account.id, identityID: identityID,
+            id: newSession.id, accountID: account.id, externalID: account.externalID, identityID: identityID,
             authenticatedAt: newSession.authenticatedAt,
             methods: newSession.methods, createdAt: newSession.now, expiresAt: newSession.expiresAt, generation: 1)
         return SignedIn(

@@ -9,7 +9,7 @@ struct AccountRow: Sendable {
     /// The columns for a query that names the account `a` and its identities, outer-joined, `i`.
     static let columns: SQL = """
         a.account_id, a.email, \(proof), a.email_taken_at, a.display_name, a.status, a.created_at,
-        a.password_hash IS NOT NULL,
+        a.password_hash IS NOT NULL, a.external_id,
         i.identity_id, i.provider, i.realm, i.subject, i.email, i.email_verified, i.is_private_email, i.created_at,
         i.last_sign_in_at, i.authorization_status, i.email_deliverable, i.blocked_at,
         COALESCE(i.block_reason, 'account-disabled'), i.credential_change_required_at, i.notify_sign_in
@@ -25,18 +25,18 @@ struct AccountRow: Sendable {
     init(_ row: PostgresRow, from first: Int = 0) throws(PostgresError) {
         let (
             accountID, email, proof, emailTakenAt, displayName, status, createdAt, hasPassword,
-            identityID, provider, realm, subject, identityEmail, identityEmailVerified, isPrivate, linkedAt,
+            externalID, identityID, provider, realm, subject, identityEmail, identityEmailVerified, isPrivate, linkedAt,
             lastSignInAt, authorization, isDeliverable, blockedAt, blockReason, credentialChangeRequiredAt,
             isSignInNoticed
         ) = try row.decode(
             AccountID.self, EmailAddress?.self, EmailProof.self, Timestamp?.self, String?.self, Account.Status.self,
-            Timestamp.self, Bool.self,
+            Timestamp.self, Bool.self, ExternalID?.self,
             IdentityID?.self, Provider?.self, Realm?.self, ProviderSubject?.self, EmailAddress?.self, Bool?.self,
             Bool?.self, Timestamp?.self, Timestamp?.self, Identity.Authorization?.self, Bool?.self, Timestamp?.self,
             String.self, Timestamp?.self, Bool?.self, from: first)
         // A name is cleaned again when it is read, by the current rules; if nothing is left, there is no name.
         self.account = Account(
-            id: accountID, email: email, emailProof: proof, emailTakenAt: emailTakenAt,
+            id: accountID, externalID: externalID, email: email, emailProof: proof, emailTakenAt: emailTakenAt,
             displayName: displayName.flatMap(DisplayName.init), status: status,
             createdAt: createdAt, hasPassword: hasPassword, identities: [])
         if let identityID, let provider, let realm, let subject, let identityEmailVerified, let isPrivate, let linkedAt,

@@ -150,6 +150,7 @@ extension Change.Accounts {
             """
             UPDATE accounts
             SET email = \(code.email.text), pending_email = NULL, pending_email_expires_at = NULL,
+                \(AccountStore.droppingImportedPassword)
                 \(AccountStore.grading(.proven, .mailedCode))
             WHERE account_id = \(account.id)
             """)

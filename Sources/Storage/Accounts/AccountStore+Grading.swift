@@ -41,6 +41,13 @@ extension AccountStore {
         }
     }
 
+    /// The assignment, for a proof of the mailbox, that removes a password which came with an import and was never used: only
+    /// the system before knows whose it is. That is any hash but ours. With its comma, before ``grading(_:_:)``.
+    static let droppingImportedPassword: SQL = """
+        password_hash = CASE
+            WHEN password_hash LIKE '$scrypt$ln=%' OR email_proof = 'proven' AND email_verified THEN password_hash END,
+        """
+
     /// The assignments that set the degree of an address, for `UPDATE accounts`. `email_verified` is for processes of the
     /// release before, which know no degrees.
     static func grading(_ proof: EmailProof, _ source: EmailProof.Source) -> SQL {
@@ -61,7 +68,8 @@ extension Change.Accounts {
         let raised = try await change.execute(
             """
             UPDATE accounts a
-            SET \(AccountStore.grading(email.proof, email.source))
+            SET \(email.proof == .proven ? AccountStore.droppingImportedPassword : "")
+                \(AccountStore.grading(email.proof, email.source))
             WHERE a.account_id = \(id) AND a.email = \(email.address.text)
                 AND a.email_proof_source IS DISTINCT FROM \(EmailProof.Source.otherSubject.rawValue)
                 AND (\(AccountRow.proof)) = ANY (\(EmailProof.allCases.filter { $0 < email.proof }.map(\.rawValue)))

@@ -54,6 +54,31 @@ package struct AccountStore: Sendable {
         return rows.first
     }
 
+    /// Replaces a hash that came with an import by one of ours, of the same password, if it still is the account's. With that
+    /// the account is its person's, and stays when the import is undone.
+    ///
+    /// - Returns: whether it was.
+    package func replaceImportedPassword(
+        _ old: String, of id: AccountID, by new: String
+    ) async throws(PostgresError) -> Bool {
+        let rows = try await database.query(
+            """
+            WITH replaced AS (
+                UPDATE accounts
+                SET password_hash = \(new)
+                WHERE account_id = \(id) AND password_hash = \(old)
+                RETURNING account_id
+            ), touched AS (
+                UPDATE imported_rows
+                SET is_touched = true
+                WHERE account_id IN (SELECT account_id FROM replaced) AND NOT is_touched
+            )
+            SELECT account_id FROM replaced
+            """
+        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+        return rows.count == 1
+    }
+
     package func isEmailHeld(_ email: EmailAddress) async throws(PostgresError) -> Bool {
         let rows = try await database.query("SELECT EXISTS (SELECT FROM accounts WHERE email = \(email.text))") {
             row throws(PostgresError) in try row.decode(Bool.self)

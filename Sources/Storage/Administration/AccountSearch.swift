@@ -11,6 +11,7 @@ package import Postgres
 /// | `email` | the unique address | – |
 /// | `identityEmail` | the identities with it | account |
 /// | `subject` | the identities with it | account |
+/// | `externalId` | the ids in systems before | account |
 /// | `name` | the lower-case name | account |
 /// | `emailPrefix` | the addresses with this prefix | address |
 /// | `status=disabled` | the disabled accounts | account |
@@ -88,7 +89,7 @@ package struct AccountSearch: Sendable {
     package static func statement(_ filter: AccountFilter, after cursor: AccountCursor?, limit: Int) -> SQL {
         let order: SQL = filter.isOrderedByEmail ? "a.email" : "a.account_id"
         let candidates: SQL = """
-            SELECT a.account_id, a.email, a.status, a.display_name
+            SELECT a.account_id, a.email, a.status, a.display_name, a.external_id
             FROM accounts a
             WHERE \(filter.indexedCondition) AND \(filter.isAfter(cursor))
             ORDER BY \(order)
@@ -114,7 +115,7 @@ package struct AccountSearch: Sendable {
 extension AccountFilter {
     /// Whether the list is ordered by address.
     fileprivate var isOrderedByEmail: Bool {
-        email == nil && identityEmail == nil && subject == nil && name == nil && emailPrefix != nil
+        email == nil && identityEmail == nil && subject == nil && externalID == nil && name == nil && emailPrefix != nil
     }
 
     /// The condition on accounts, named `a`, that an index answers by itself.
@@ -132,6 +133,7 @@ extension AccountFilter {
                     SELECT i.account_id FROM identities i WHERE i.subject = \(subject.text) AND \(ofProvider))
                 """
         }
+        if let externalID { return "a.external_id = \(externalID.text)" }
         if let name { return "lower(a.display_name) = lower(\(name))" }
         // The column's collation is by bytes, so that a prefix is a range. No address holds U+10FFFF.
         if let emailPrefix { return "a.email >= \(emailPrefix) AND a.email < \(emailPrefix + "\u{10FFFF}")" }
@@ -141,6 +143,7 @@ extension AccountFilter {
     /// All conditions; repeating the indexed one costs nothing.
     fileprivate var allConditions: SQL {
         let ofName: SQL = if let name { "lower(a.display_name) = lower(\(name))" } else { "true" }
+        let ofExternalID: SQL = if let externalID { "a.external_id = \(externalID.text)" } else { "true" }
         let ofStatus: SQL = if let status { "a.status = \(status.rawValue)" } else { "true" }
         let ofPrefix: SQL = if let emailPrefix { "starts_with(a.email, \(emailPrefix))" } else { "true" }
         let ofSubject: SQL = if let subject { "i.subject = \(subject.text)" } else { "true" }
@@ -155,7 +158,7 @@ extension AccountFilter {
                     WHERE i.account_id = a.account_id AND i.provider = \(provider.rawValue) AND \(ofSubject))
                 """
             }
-        return "\(ofName) AND \(ofStatus) AND \(ofPrefix) AND \(ofIdentity)"
+        return "\(ofExternalID) AND \(ofName) AND \(ofStatus) AND \(ofPrefix) AND \(ofIdentity)"
     }
 
     fileprivate func isAfter(_ cursor: AccountCursor?) -> SQL {

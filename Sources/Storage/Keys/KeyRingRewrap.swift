@@ -12,6 +12,7 @@ package struct KeyRingRewrap: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case grants
         case signingKeys = "signing keys"
+        case imports
     }
 
     package struct Progress: Sendable {
@@ -59,7 +60,9 @@ package struct KeyRingRewrap: Sendable {
     package func run(report: @Sendable (Progress) -> Void = { _ in }) async throws -> [Progress] {
         let signingKeys = try await rewrapSigningKeys()
         report(signingKeys)
-        return [try await rewrapGrants(report), signingKeys]
+        let imports = try await rewrapImports()
+        report(imports)
+        return [try await rewrapGrants(report), signingKeys, imports]
     }
 
     // MARK: - Grants
@@ -161,6 +164,35 @@ package struct KeyRingRewrap: Sendable {
             }
         }
         progress.left = try await count("signing_keys", "sealed_private_key")
+        return progress
+    }
+
+    // MARK: - Imports
+
+    /// The keys of the digests by which imported rows are known. All at once, as there are few of them.
+    private func rewrapImports() async throws -> Progress {
+        let total = try await count("imports", "sealed_key")
+        var progress = Progress(kind: .imports, done: 0, total: total, left: total)
+        guard total > 0 else { return progress }
+        let stale = try await database.query(
+            "SELECT import_id, sealed_key FROM imports WHERE \(isStale("sealed_key"))"
+        ) { row throws(PostgresError) in try row.decode(ImportID.self, [UInt8].self) }
+        for (id, sealed) in stale {
+            let location = ImportStore.location(id)
+            do {
+                let opened = try keyRing.open(sealed, for: .imports, at: location)
+                progress.done += try await database.execute(
+                    """
+                    UPDATE imports
+                    SET sealed_key = \(try keyRing.seal(opened, for: .imports, at: location))
+                    WHERE import_id = \(id) AND sealed_key = \(sealed)
+                    """)
+            } catch let error as SealError {
+                progress.unreadable += 1
+                progress.reason = progress.reason ?? error
+            }
+        }
+        progress.left = try await count("imports", "sealed_key")
         return progress
     }
 

@@ -15,6 +15,8 @@ extension ExportedTable {
         "keyring_lines": service,
         "schema_migrations": service, "signing_keys": service, "oauth_clients": "other services",
         "oauth_codes": tokens, "oauth_refresh_tokens": tokens, "oauth_access_tokens": tokens,
+        "imports": administration,
+        "imported_rows": "which import made the account, under a keyed digest of the externalId that is listed with it",
         "email_codes": "copies of mailed_codes for processes of the release before",
         "mailed_code_networks": "the networks of those who asked for a code or tried one, who may be others",
         "guessed_addresses": counts, "rate_limits": counts, "nonces": "of no person",
@@ -49,7 +51,7 @@ extension ExportedTable {
     private static let account = ExportedTable(
         "accounts", as: "account", .object,
         columns: [
-            "account_id", "email", "email_verified",
+            "account_id", "external_id", "email", "email_verified",
             .init("email_proof", reading: "CASE WHEN a.email IS NOT NULL THEN \(AccountRow.proof) END"),
             "email_proof_source", "email_taken_at", "display_name", "status", "disabled_reason", "created_at",
             .init("password_hash", as: "hasPassword", reading: "password_hash IS NOT NULL"),

@@ -35,7 +35,7 @@ package struct SessionStore: Sendable {
     }
 
     static let liveColumns: SQL = """
-        s.account_id, a.status, s.identity_id, s.auth_time, s.amr, s.created_at, s.expires_at, s.generation
+        s.account_id, a.status, a.external_id, s.identity_id, s.auth_time, s.amr, s.created_at, s.expires_at, s.generation
         """
 
     /// Opens a session of an account that its password proved.
@@ -124,12 +124,12 @@ package struct SessionStore: Sendable {
 extension LiveSession {
     /// - Parameter first: the first column of ``SessionStore/liveColumns``, which end the row.
     init(_ id: SessionID, _ row: PostgresRow, from first: Int = 0) throws(PostgresError) {
-        let (account, status, identity, authTime, amr, created, expires, generation) = try row.decode(
-            AccountID.self, Account.Status.self, IdentityID?.self, Timestamp.self, [String].self, Timestamp.self,
-            Timestamp.self, Int32.self, from: first)
+        let (account, status, externalID, identity, authTime, amr, created, expires, generation) = try row.decode(
+            AccountID.self, Account.Status.self, ExternalID?.self, IdentityID?.self, Timestamp.self, [String].self,
+            Timestamp.self, Timestamp.self, Int32.self, from: first)
         accountStatus = status
         session = Session(
-            id: id, accountID: account, identityID: identity, authenticatedAt: authTime,
+            id: id, accountID: account, externalID: externalID, identityID: identity, authenticatedAt: authTime,
             methods: amr.compactMap(AuthenticationMethod.init), createdAt: created, expiresAt: expires,
             generation: generation)
     }

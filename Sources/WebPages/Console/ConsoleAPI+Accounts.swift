@@ -157,6 +157,9 @@ extension ConsoleAPI {
             ConsoleFact("Password", .text(account.hasPassword ? "yes" : "no")),
             ConsoleFact("Since", .time(account.createdAt)),
         ]
+        if let externalID = account.externalID {
+            facts.insert(ConsoleFact("Id in the system before", .code(externalID.text)), at: 1)
+        }
         if let reason = record.disabledReason {
             facts.insert(ConsoleFact("Disabled because", .text(reason)), at: 2)
         }

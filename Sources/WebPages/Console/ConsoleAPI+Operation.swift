@@ -62,6 +62,7 @@ extension ConsoleAPI {
         let schema = await environment.schema()
         let signingKeys = try await inspection.signingKeys()
         let connections = try await inspection.connections()
+        let imports = try await inspection.imports()
         let keySets = environment.keySets()
         return ConsolePage(
             "System",
@@ -96,6 +97,12 @@ extension ConsoleAPI {
                                 .time(key.createdAt), .time(key.signsFrom), .time(key.signsUntil),
                             ]
                         })),
+                .heading("Imports"),
+                .paragraph(.text("Imports are made and undone on the command line: countersign import.")),
+                .table(
+                    ConsoleTable(
+                        of: imports, caption: "Imports",
+                        fields: ["name", "source", "accounts", "lastRunAt", "finishedAt", "counts"])),
                 .heading("Processes, by their connections to the database"),
                 .table(
                     ConsoleTable(

@@ -11,6 +11,7 @@ struct ServiceConfiguration: Sendable {
     let reloadable: ReloadableConfiguration
     let tokens: TokensConfiguration
     let keyRing: KeyRing
+    let passwords: PasswordsConfiguration
     let mail: MailConfiguration?
     /// How the pages look.
     let pages: PageTheme
@@ -24,6 +25,7 @@ struct ServiceConfiguration: Sendable {
         reloadable = ReloadableConfiguration(from: &reader)
         tokens = TokensConfiguration(from: &reader, server: server)
         mail = MailConfiguration(from: &reader, server: server)
+        passwords = PasswordsConfiguration(from: &reader)
         pages = PageTheme(from: &reader, server: server)
         if reloadable.web != nil || reloadable.oauth != nil { reader.refuseUnusablePublicURL(server.publicURL) }
         log = LogConfiguration(from: &reader)

@@ -341,7 +341,6 @@ enum Settings {
             Log.level, Log.format, Log.personalData,
         ]
         return server + Console.rows(staff: staff) + apple + Google.rows(projects: projects) + Web.rows(apps: apps)
-            + Pages.rows + oauthRows
-            + policies
+            + Pages.rows + oauthRows + Passwords.rows + policies
     }
 }

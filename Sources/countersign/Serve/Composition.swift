@@ -62,7 +62,9 @@ enum Composition {
             let keySets = KeySetCache.all(configuration.reloadable, fetcher: fetcher, clock: clock, logger: logger)
             let resources = ServiceResources(
                 configuration: configuration, fetcher: fetcher, database: storage, accessTokens: accessTokens,
-                passwordHasher: try PasswordHasher(), refusals: RefusalAggregator(trail: storage.audit, clock: clock),
+                passwordHasher: try PasswordHasher(
+                    foreign: configuration.passwords.foreign, memoryLimit: configuration.passwords.memoryLimit),
+                refusals: RefusalAggregator(trail: storage.audit, clock: clock),
                 strayGrants: StrayGrants(store: storage.revocations, clock: clock, logger: logger),
                 oauthClients: OAuthClients(store: storage.oauthClients), keySets: keySets, clock: clock, logger: logger)
             let useCases = Reloadable(UseCases(configuration.reloadable, resources))

@@ -23,9 +23,9 @@ import Testing
         try await SignInFixture.run { fixture in
             try await fixture.database.insertGrants(1_201, under: rings.first)
             let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
-            #expect(results.map(\.done) == [1_201, 1])
-            #expect(results.map(\.total) == [1_201, 1])
-            #expect(results.map(\.left) == [0, 0])
+            #expect(results.map(\.done) == [1_201, 1, 0])
+            #expect(results.map(\.total) == [1_201, 1, 0])
+            #expect(results.map(\.left) == [0, 0, 0])
             #expect(try await fixture.database.tokens(rings.second) == (0..<1_201).map { "token \($0)" })
 
             // A process that never had the old line starts.
@@ -34,7 +34,32 @@ import Testing
                 keyRing: rings.second, clock: fixture.clock, logger: SignInFixture.quiet
             ).rereadKeys()
             let again = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
-            #expect(again.map(\.done) == [0, 0])
+            #expect(again.map(\.done) == [0, 0, 0])
+        }
+    }
+
+    @Test func `the rows of an import are known under the new line`() async throws {
+        let rings = try Self.rings.get()
+        try await SignInFixture.run { fixture in
+            let name = try #require(ImportName("old"))
+            let id = try #require(ExternalID("u1"))
+            let row = ImportRow(
+                externalID: id,
+                content: .person(
+                    ImportedPerson(
+                        externalID: id, email: EmailAddress("kim@example.com"), emailProof: .stated, displayName: nil,
+                        createdAt: fixture.clock.now(), isDisabled: false, identities: [], passwordHash: nil)))
+            let call = Call.at(fixture.clock.now())
+            let before = ImportStore(database: fixture.database, keyRing: rings.first)
+            let begun = try await before.begin(name, source: "ndjson", by: call)
+            let made = try await before.merge([row], of: begun, by: call)
+            let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+            #expect(results.last?.done == 1 && results.last?.left == 0)
+            let after = ImportStore(database: fixture.database, keyRing: rings.second)
+            let found = try #require(try await after.find(name))
+            let again = try await after.merge([row], of: found, by: call)
+            #expect(made.first?.outcome.word == "created")
+            #expect(again.first?.outcome == .unchanged(made.first?.outcome.accountID))
         }
     }
 
@@ -68,7 +93,7 @@ import Testing
             let (first, second) = (try await one, try await other)
             #expect(first[0].done + second[0].done == 1_201)
             #expect(first[1].done + second[1].done == 1)
-            #expect(try await rewrap.run().map(\.left) == [0, 0])
+            #expect(try await rewrap.run().map(\.left) == [0, 0, 0])
             #expect(try await fixture.database.tokens(rings.second).count == 1_201)
         }
     }
@@ -166,8 +191,8 @@ import Testing
         try await SignInFixture.run { fixture in
             try await fixture.database.insertGrants(3, under: rings.first)
             let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.second).run()
-            #expect(results.map(\.left) == [3, 1])
-            #expect(results.map(\.unreadable) == [3, 1])
+            #expect(results.map(\.left) == [3, 1, 0])
+            #expect(results.map(\.unreadable) == [3, 1, 0])
             #expect(results.compactMap { $0.reason?.description.contains("lacks a key") } == [true, true])
             #expect(try await fixture.database.tokens(rings.first).count == 3)
         }

@@ -21,9 +21,9 @@ struct RecordedPerson: Sendable {
             WITH account AS (
                 INSERT INTO accounts (account_id, email, email_verified, email_proof, email_proof_source, email_taken_at,
                     display_name, status, disabled_reason, password_hash, pending_email, pending_email_expires_at,
-                    tokens_not_before, created_at)
+                    tokens_not_before, external_id, created_at)
                 VALUES (\(id), \(name) || '@example.com', true, 'proven', 'mailed_code', \(now), \(name) || '-name', 'disabled',
-                    'administrator', \(name) || '-secret-1', \(name) || '-pending@example.com', \(later), \(now), \(now))
+                    'administrator', \(name) || '-secret-1', \(name) || '-pending@example.com', \(later), \(now), \(name) || '-external', \(now))
                 RETURNING account_id
             ), identity AS (
                 INSERT INTO identities (identity_id, account_id, provider, realm, subject, email, email_verified,

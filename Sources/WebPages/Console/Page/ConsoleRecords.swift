@@ -14,6 +14,7 @@ extension ConsoleCell {
         case .number(let number): self = .number(number)
         case .flag(let flag): self = .text(flag ? "yes" : "no")
         case .time(let time): self = .time(time)
+        case .counts(let counts): self = .lines(counts.map { .text("\($0.word) \($0.count)") })
         }
     }
 }

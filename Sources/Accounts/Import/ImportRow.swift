@@ -1,0 +1,144 @@
+/// A row of another system, checked: what is to become of it if nothing here stands against it.
+package struct ImportRow: Sendable {
+    /// Absent where not even that can be read.
+    package let externalID: ExternalID?
+    package let content: Content
+    package let notes: [ImportNote]
+
+    package enum Content: Sendable {
+        case person(ImportedPerson)
+        case refused(ImportCode)
+    }
+
+    package init(externalID: ExternalID?, content: Content, notes: [ImportNote] = []) {
+        self.externalID = externalID
+        self.content = content
+        self.notes = notes
+    }
+}
+
+/// A person of another system, as the account that they get.
+package struct ImportedPerson: Sendable {
+    package struct Identity: Sendable {
+        package let key: IdentityKey
+        package let email: EmailAddress?
+        package let isEmailVerified: Bool
+        package let isPrivateEmail: Bool
+        package let linkedAt: Timestamp
+
+        package init(
+            key: IdentityKey, email: EmailAddress?, isEmailVerified: Bool, isPrivateEmail: Bool, linkedAt: Timestamp
+        ) {
+            self.key = key
+            self.email = email
+            self.isEmailVerified = isEmailVerified
+            self.isPrivateEmail = isPrivateEmail
+            self.linkedAt = linkedAt
+        }
+    }
+
+    package let externalID: ExternalID
+    package var email: EmailAddress?
+    package let emailProof: EmailProof
+    package let displayName: DisplayName?
+    package let createdAt: Timestamp
+    package let isDisabled: Bool
+    /// At most one of each provider and realm.
+    package let identities: [Identity]
+    package let passwordHash: String?
+
+    package init(
+        externalID: ExternalID, email: EmailAddress?, emailProof: EmailProof, displayName: DisplayName?,
+        createdAt: Timestamp, isDisabled: Bool, identities: [Identity], passwordHash: String?
+    ) {
+        self.externalID = externalID
+        self.email = email
+        self.emailProof = emailProof
+        self.displayName = displayName
+        self.createdAt = createdAt
+        self.isDisabled = isDisabled
+        self.identities = identities
+        self.passwordHash = passwordHash
+    }
+}
+
+/// Why a row did not become an account. Of several the first.
+package enum ImportCode: String, CaseIterable, Sendable {
+    case rowMalformed = "row_malformed"
+    case deleted
+    case anonymous
+    case teamUnknown = "team_unknown"
+    case subjectMalformed = "subject_malformed"
+    case emailMalformed = "email_malformed"
+    case noWayIn = "no_way_in"
+    case identityTaken = "identity_taken"
+    case emailTaken = "email_taken"
+
+    /// Whether everything is in although such a row is not: it was of no person.
+    package var isExpected: Bool { self == .deleted || self == .anonymous }
+}
+
+/// What of a row did not come along.
+package enum ImportNote: Hashable, Sendable {
+    case passwordDropped(ForeignPasswordHash.Kind)
+    /// By the source's own word for it.
+    case identitySkipped(String)
+    case emailDropped
+    case nameCut
+
+    package var text: String {
+        switch self {
+        case .passwordDropped(let kind): "password_dropped:\(kind.rawValue)"
+        case .identitySkipped(let word): "identity_skipped:\(word)"
+        case .emailDropped: "email_dropped"
+        case .nameCut: "name_cut"
+        }
+    }
+}
+
+/// What became of a row.
+package enum ImportOutcome: Hashable, Sendable {
+    case created(AccountID)
+    /// The row came before; `nil` when its account is gone.
+    case unchanged(AccountID?)
+    /// Another account, or an earlier row, has what it brings: which.
+    case conflict(ImportCode, AccountID)
+    case refused(ImportCode)
+
+    package var word: String {
+        switch self {
+        case .created: "created"
+        case .unchanged: "unchanged"
+        case .conflict: "conflict"
+        case .refused: "refused"
+        }
+    }
+
+    package var code: ImportCode? {
+        switch self {
+        case .created, .unchanged: nil
+        case .conflict(let code, _), .refused(let code): code
+        }
+    }
+
+    package var accountID: AccountID? {
+        switch self {
+        case .created(let id), .conflict(_, let id): id
+        case .unchanged(let id): id
+        case .refused: nil
+        }
+    }
+}
+
+/// A row's outcome with all that did not come along.
+package struct ImportResult: Sendable {
+    package let externalID: ExternalID?
+    package let outcome: ImportOutcome
+    package let notes: [ImportNote]
+
+    package init(externalID: ExternalID?, outcome: ImportOutcome, notes: [ImportNote]) {
+        self.externalID = externalID
+        self.outcome = outcome
+        self.notes = notes
+    }
+}

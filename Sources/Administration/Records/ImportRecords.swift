@@ -1,0 +1,16 @@
+import Accounts
+package import Storage
+
+extension ImportRecord: AdminRecord {
+    package static let fields: [RecordField<ImportRecord>] = [
+        .code("name", "Import") { $0.name.text },
+        .code("source", "Source") { $0.source },
+        .number("accounts", "Accounts") { $0.accounts },
+        .time("createdAt", "First run") { $0.createdAt },
+        .time("lastRunAt", "Last run") { $0.lastRunAt },
+        .time("finishedAt", "Finished") { $0.finishedAt },
+        RecordField("counts", "Rows of the last run") { record in
+            .counts(record.counts.map { (word: $0.outcome, count: $0.count) })
+        },
+    ]
+}

@@ -1,0 +1,199 @@
+package import Accounts
+import Postgres
+
+/// Where the rows of a run go: to the tables, or to temporary ones of a connection, which nobody else sees or waits for. Either
+/// way the same statements look up, decide and write.
+package struct ImportTables: Sendable {
+    let accounts: SQL
+    let identities: SQL
+    let rows: SQL
+    /// What is looked up in: the tables, and in a rehearsal what it has written too.
+    fileprivate let allAccounts: SQL
+    fileprivate let allIdentities: SQL
+    fileprivate let allRows: SQL
+
+    fileprivate static let real = ImportTables(
+        accounts: "accounts", identities: "identities", rows: "imported_rows", allAccounts: "accounts",
+        allIdentities: "identities", allRows: "imported_rows")
+
+    fileprivate static let temporary = ImportTables(
+        accounts: "rehearsed_accounts", identities: "rehearsed_identities", rows: "rehearsed_rows",
+        allAccounts: both("account_id, email", "accounts", "rehearsed_accounts"),
+        allIdentities: both("account_id, provider, realm, subject", "identities", "rehearsed_identities"),
+        allRows: both("import_id, external_id_digest, account_id", "imported_rows", "rehearsed_rows"))
+
+    private static func both(_ columns: SQL, _ table: SQL, _ rehearsed: SQL) -> SQL {
+        "(SELECT \(columns) FROM \(table) UNION ALL SELECT \(columns) FROM \(rehearsed))"
+    }
+}
+
+/// A rehearsal: batches are decided as in a run, and nothing but temporary tables is written. It reads the tables as they are
+/// at each batch.
+package struct ImportRehearsal: Sendable {
+    private let connection: LeasedConnection
+
+    fileprivate init(on connection: LeasedConnection) async throws(PostgresError) {
+        self.connection = connection
+        for (table, copy) in [
+            ("accounts", "rehearsed_accounts"), ("identities", "rehearsed_identities"),
+            ("imported_rows", "rehearsed_rows"),
+        ] as [(SQL, SQL)] {
+            try await connection.execute(
+                "CREATE TEMPORARY TABLE \(copy) (LIKE \(table) INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)"
+            )
+        }
+    }
+
+    package func merge(
+        _ batch: [ImportRow], of run: OpenImport, by call: Call
+    ) async throws -> [ImportResult] {
+        try await ImportStore.merge(batch, of: run, into: .temporary, by: call, in: connection)
+    }
+}
+
+extension ImportStore {
+    /// Runs the body with a rehearsal.
+    package func rehearse<Result: Sendable>(
+        _ body: @Sendable (ImportRehearsal) async throws -> Result
+    ) async throws -> Result {
+        try await database.withConnection { try await body(try await ImportRehearsal(on: $0)) }
+    }
+
+    /// Writes what becomes of a batch, all of it or nothing.
+    package func merge(_ batch: [ImportRow], of run: OpenImport, by call: Call) async throws -> [ImportResult] {
+        for _ in 0..<10 {
+            do {
+                return try await database.change(by: call) { change in
+                    try await ImportStore.merge(batch, of: run, into: .real, by: call, in: change)
+                }
+            } catch let error as PostgresError
+                where error.isUniqueViolation(of: "accounts_email_key")
+                || error.isUniqueViolation(of: "identities_subject_key")
+            {
+                // Taken between the look-up and the write: the look-up finds the holder now.
+                continue
+            }
+        }
+        throw Refusal.emailTaken
+    }
+
+    fileprivate static func merge(
+        _ batch: [ImportRow], of run: OpenImport, into tables: ImportTables, by call: Call,
+        in session: some PostgresSession
+    ) async throws -> [ImportResult] {
+        var ground = try await ground(of: batch, of: run, in: tables, session)
+        var results: [ImportResult] = []
+        var written: [(id: AccountID, person: ImportedPerson)] = []
+        for row in batch {
+            let id = AccountID(now: call.now)
+            let (result, person) = ground.decide(row, id: id)
+            results.append(result)
+            if let person { written.append((id, person)) }
+        }
+        if !written.isEmpty { try await write(written, of: run, to: tables, by: call, in: session) }
+        return results
+    }
+
+    private static func ground(
+        of batch: [ImportRow], of run: OpenImport, in tables: ImportTables, _ session: some PostgresSession
+    ) async throws -> ImportGround {
+        var digests: [[UInt8]: ExternalID] = [:]
+        for case let externalID? in batch.map(\.externalID) { digests[try run.digest(of: externalID)] = externalID }
+        let persons = batch.compactMap { row in
+            if case .person(let person) = row.content { person } else { nil }
+        }
+        let keys = Array(Set(persons.flatMap { $0.identities.map(\.key) }))
+        let emails = Array(Set(persons.compactMap(\.email)))
+
+        let rows = try await session.query(
+            """
+            SELECT r.external_id_digest, a.account_id
+            FROM unnest(\(Array(digests.keys))) AS d (digest)
+            CROSS JOIN LATERAL (
+                SELECT r.external_id_digest, r.account_id
+                FROM \(tables.allRows) r
+                WHERE r.import_id = \(run.id) AND r.external_id_digest = d.digest
+                LIMIT 1
+            ) r
+            LEFT JOIN LATERAL (
+                SELECT a.account_id FROM \(tables.allAccounts) a WHERE a.account_id = r.account_id LIMIT 1
+            ) a ON true
+            """
+        ) { row throws(PostgresError) in try row.decode([UInt8].self, AccountID?.self) }
+        let holders = try await session.query(
+            """
+            SELECT k.position, i.account_id
+            FROM unnest(\(keys.map(\.provider.rawValue)), \(keys.map(\.realm.text)), \(keys.map(\.subject.text)))
+                WITH ORDINALITY AS k (provider, realm, subject, position)
+            CROSS JOIN LATERAL (
+                SELECT i.account_id
+                FROM \(tables.allIdentities) i
+                WHERE i.provider = k.provider AND i.realm = k.realm AND i.subject = k.subject
+                LIMIT 1
+            ) i
+            """
+        ) { row throws(PostgresError) in try row.decode(Int.self, AccountID.self) }
+        let addresses = try await session.query(
+            """
+            SELECT e.position, a.account_id
+            FROM unnest(\(emails.map(\.text))) WITH ORDINALITY AS e (email, position)
+            CROSS JOIN LATERAL (
+                SELECT a.account_id FROM \(tables.allAccounts) a WHERE a.email = e.email LIMIT 1
+            ) a
+            """
+        ) { row throws(PostgresError) in try row.decode(Int.self, AccountID.self) }
+        var known: [ExternalID: AccountID?] = [:]
+        for (digest, account) in rows {
+            if let externalID = digests[digest] { known[externalID] = .some(account) }
+        }
+        return ImportGround(
+            rows: known,
+            // PostgreSQL counts from 1.
+            identities: Dictionary(holders.map { (keys[$0.0 - 1], $0.1) }) { one, _ in one },
+            addresses: Dictionary(addresses.map { (emails[$0.0 - 1], $0.1) }) { one, _ in one })
+    }
+
+    /// The one place where accounts are written that an import makes.
+    private static func write(
+        _ written: [(id: AccountID, person: ImportedPerson)], of run: OpenImport, to tables: ImportTables,
+        by call: Call,
+        in session: some PostgresSession
+    ) async throws {
+        let persons = written.map(\.person)
+        let degrees = persons.map { $0.email == nil ? .stated : $0.emailProof }
+        _ = try await session.execute(
+            """
+            INSERT INTO \(tables.accounts) (account_id, email, email_verified, email_proof, email_proof_source, password_hash,
+                display_name, status, disabled_reason, external_id, created_at)
+            SELECT p.account_id, p.email, p.email IS NOT NULL AND p.proof <> \(EmailProof.claimed.rawValue), p.proof,
+                CASE WHEN p.email IS NOT NULL THEN \(EmailProof.Source.imported.rawValue) END, p.password_hash,
+                p.display_name, CASE WHEN p.is_disabled THEN 'disabled' ELSE 'active' END,
+                CASE WHEN p.is_disabled THEN 'import' END, p.external_id, p.created_at
+            FROM unnest(\(written.map(\.id)), \(persons.map { $0.email?.text }), \(degrees.map(\.rawValue)),
+                \(persons.map(\.passwordHash)), \(persons.map { $0.displayName?.text }), \(persons.map(\.isDisabled)),
+                \(persons.map(\.externalID.text)), \(persons.map(\.createdAt))
+            ) AS p (account_id, email, proof, password_hash, display_name, is_disabled, external_id, created_at)
+            """)
+        let identities = written.flatMap { id, person in person.identities.map { (account: id, identity: $0) } }
+        if !identities.isEmpty {
+            _ = try await session.execute(
+                """
+                INSERT INTO \(tables.identities) (identity_id, account_id, provider, realm, subject, email, email_verified,
+                    is_private_email, created_at)
+                SELECT *
+                FROM unnest(\(identities.map { _ in IdentityID(now: call.now) }), \(identities.map(\.account)),
+                    \(identities.map(\.identity.key.provider.rawValue)), \(identities.map(\.identity.key.realm.text)),
+                    \(identities.map(\.identity.key.subject.text)), \(identities.map { $0.identity.email?.text }),
+                    \(identities.map(\.identity.isEmailVerified)), \(identities.map(\.identity.isPrivateEmail)),
+                    \(identities.map(\.identity.linkedAt)))
+                """)
+        }
+        let digests = try persons.map { try run.digest(of: $0.externalID) }
+        _ = try await session.execute(
+            """
+            INSERT INTO \(tables.rows) (import_id, external_id_digest, account_id, created_at)
+            SELECT \(run.id), r.digest, r.account_id, \(call.now)
+            FROM unnest(\(digests), \(written.map(\.id))) AS r (digest, account_id)
+            """)
+    }
+}

@@ -1,0 +1,76 @@
+package import Accounts
+import Postgres
+
+/// An account that stays when its import is undone: something else has touched it.
+package struct KeptAccount: Sendable {
+    package let id: AccountID
+    package let externalID: String?
+}
+
+/// What a page of an undo has done.
+package struct UndonePage: Sendable {
+    package let removed: Int
+    package let kept: [KeptAccount]
+    /// Where the next page begins; `nil` behind the last one.
+    package let next: [UInt8]?
+}
+
+extension ImportStore {
+    /// Removes those accounts of a page of the import's rows that nothing but the import has touched, and forgets the rows.
+    ///
+    /// - Parameter isRehearsal: says what would be done, and does nothing.
+    package func undo(
+        _ run: OpenImport, after digest: [UInt8]?, limit: Int = 500, isRehearsal: Bool, by call: Call
+    ) async throws -> UndonePage {
+        try await database.change(by: call) { change in
+            let rows = try await change.query(
+                """
+                SELECT r.external_id_digest, r.account_id
+                FROM imported_rows r
+                WHERE r.import_id = \(run.id) AND r.external_id_digest > \(digest ?? [])
+                ORDER BY r.external_id_digest
+                LIMIT \(limit)
+                """
+            ) { row throws(PostgresError) in try row.decode([UInt8].self, AccountID.self) }
+            let ids = rows.map(\.1)
+            // A sign-in waits for the lock, and finds nobody afterwards; one that was first has made its mark by then.
+            if !isRehearsal { try await change.accounts.lock("a.account_id = ANY (\(ids))") }
+            let marks = try await change.query(
+                """
+                SELECT r.account_id, r.is_touched, a.account_id IS NOT NULL, a.external_id
+                FROM imported_rows r
+                LEFT JOIN accounts a ON a.account_id = r.account_id
+                WHERE r.import_id = \(run.id) AND r.external_id_digest = ANY (\(rows.map(\.0)))
+                ORDER BY r.external_id_digest
+                """
+            ) { row throws(PostgresError) in try row.decode(AccountID.self, Bool.self, Bool.self, String?.self) }
+            let removed = marks.filter { !$0.1 && $0.2 }.map(\.0)
+            if !isRehearsal, !removed.isEmpty {
+                _ = try await change.execute("DELETE FROM accounts WHERE account_id = ANY (\(removed))")
+                _ = try await change.execute(
+                    """
+                    DELETE FROM imported_rows
+                    WHERE import_id = \(run.id) AND external_id_digest = ANY (\(rows.map(\.0)))
+                        AND account_id = ANY (\(removed))
+                    """)
+            }
+            return UndonePage(
+                removed: removed.count,
+                kept: marks.filter { $0.1 && $0.2 }.map { KeptAccount(id: $0.0, externalID: $0.3) },
+                next: rows.count < limit ? nil : rows.last?.0)
+        }
+    }
+
+    /// Ends an undo: forgets the import if nothing of it is left, and records what was done.
+    package func finishUndo(_ run: OpenImport, summary: String, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            _ = try await change.execute(
+                """
+                DELETE FROM imports
+                WHERE import_id = \(run.id)
+                    AND NOT EXISTS (SELECT FROM imported_rows r WHERE r.import_id = \(run.id))
+                """)
+            try await change.record(.importUndone, reason: summary)
+        }
+    }
+}

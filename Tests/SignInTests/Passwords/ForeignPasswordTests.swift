@@ -1,0 +1,177 @@
+import Accounts
+import Foundation
+import OpenSSL
+import Postgres
+import Primitives
+import SignIn
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+
+/// Passwords that other systems have hashed.
+@Suite struct ForeignPasswordTests {
+    private static let anybody = Call.at(Timestamp(seconds: 0))
+    private static let signerKey =
+        "jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA=="
+
+    /// Hashes that the systems themselves, or their documents, have made of a password.
+    private static let vectors: [(password: String, hash: String)] = [
+        ("test", "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"),
+        ("a", "$y$j75$.......$Azb4unskovkivqV5L2S5ovdEGpbGNKmfaJnP.BqXgm3"),
+        ("password", "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"),
+        ("secret", "argon2$argon2i$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$YC9+jJCrQhs5R6db7LlN8Q"),
+        ("lètmein", "pbkdf2_sha256$390000$seasalt$8xBlGd3jVgvJ+92hWPxi5ww0uuAuAnKgC45eudxro7c="),
+        (
+            "lètmein",
+            "scrypt$16384$seasalt$8$1$Qj3+9PPyRjSJIebHnG81TMjsqtaIGxNQG/aEB/NYafTJ7tibgfYz71m0ldQESkXFRkdVCBhhY8mx7rQwite/Pw=="
+        ),
+        ("lètmein", "bcrypt_sha256$$2b$04$abcdefghijklmnopqrstuulyx/yrfLnuLCi6gwFG5mrkJjuQKpL6S"),
+        (
+            "\u{FB01}sh",
+            "000102030405060708090a0b0c0d0e0f:47ac4e956433ebc93008f8c6d9cd57f59b50744f23868889a182aa6654d8ecd765860b3053745bcc6535db45de34068113a35c937370a481e4ae9a7637997757"
+        ),
+        (
+            "password",
+            "keycloak$pbkdf2-sha256$27500$P5rtFkGtPfoaryJ6PizUJw==$JsfNbCOIdZUbyBJ+BT+VoGI91Ec2rWLOvkLPDaX8e9k="
+        ),
+        (
+            "password",
+            "keycloak$argon2id$v=19$m=7168,t=5,p=1$Cf9AYCE5pAbb4CKEF0GUTA$BruFLfFkjH/8erZ26NnrbkOrWiZuQyDRCHD9o0R6Scg"
+        ),
+        (
+            "user1password",
+            "firebase$42xEC+ixf3L2lw==$lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ=="
+        ),
+        // The API's alphabet, without padding
+        (
+            "user1password",
+            "firebase$42xEC-ixf3L2lw$lSrfV15cpx95_sZS2W9c9Kp6i_LVgQNDNC_qzrCnh1SAyZvqmZqAjTdn3aoItz-VHjoZilo78198JAdRuid5lQ"
+        ),
+    ]
+
+    private static func hasher() throws -> PasswordHasher {
+        let key = try #require(Data(base64Encoded: signerKey))
+        return try PasswordHasher(
+            cost: SignInFixture.cheap,
+            foreign: ForeignPasswords(
+                firebase: ForeignPasswords.Firebase(
+                    signerKey: [UInt8](key), saltSeparator: [7], rounds: 8, memoryCost: 14)))
+    }
+
+    @Test(arguments: vectors) func `a hash of another system fits its password and no other`(
+        _ vector: (password: String, hash: String)
+    ) async throws {
+        let hasher = try Self.hasher()
+        #expect(try await hasher.verify(vector.password, against: vector.hash, by: Self.anybody), "\(vector.hash)")
+        for wrong in [vector.password + "x", "", vector.password + "\0", "\0" + vector.password] {
+            #expect(try await !hasher.verify(wrong, against: vector.hash, by: Self.anybody), "\(vector.hash)")
+        }
+    }
+
+    @Test func `bcrypt reads 72 bytes, and longer passwords still let their owners in`() async throws {
+        let long = String(repeating: "a", count: 72)
+        let hash = "$2b$04$abcdefghijklmnopqrstuuKcTHi4Tp2Pf5hS1.tmxqyZRdKxIyIZC"
+        let hasher = try Self.hasher()
+        // Whatever the hash is of, a tail behind 72 bytes makes no difference.
+        #expect(
+            try await hasher.verify(long + "b", against: hash, by: Self.anybody)
+                == hasher.verify(long + "c", against: hash, by: Self.anybody))
+        #expect(try await !hasher.verify(String(repeating: "a", count: 600), against: hash, by: Self.anybody))
+    }
+
+    @Test func `a hash of Firebase fits nothing without the project's key`() async throws {
+        let hasher = try PasswordHasher(cost: SignInFixture.cheap)
+        let vector = try #require(Self.vectors.first { $0.hash.hasPrefix("firebase$") })
+        #expect(try await !hasher.verify(vector.password, against: vector.hash, by: Self.anybody))
+        #expect(!ForeignPasswords().kinds.contains(.firebase))
+    }
+
+    @Test func `no refusal is answered before the floor, which a hash of ours stays below`() async throws {
+        let hasher = try PasswordHasher(cost: Scrypt.Cost(n: 1 << 14, r: 8, p: 1))
+        for stored in [nil, Self.vectors[0].hash, Self.vectors[3].hash] {
+            let begin = ContinuousClock.now
+            #expect(try await !hasher.verify("wrong", against: stored, by: Self.anybody))
+            #expect(ContinuousClock.now - begin >= hasher.floor, "\(stored ?? "none")")
+        }
+        // A right one waits for nothing: this kind takes a few milliseconds at most.
+        var quickest = Duration.seconds(60)
+        for _ in 0..<20 {
+            let begin = ContinuousClock.now
+            #expect(try await hasher.verify("secret", against: Self.vectors[3].hash, by: Self.anybody))
+            quickest = min(quickest, ContinuousClock.now - begin)
+        }
+        #expect(quickest < hasher.floor)
+    }
+
+    @Test func `hashes under way together take no more memory than the limit`() async throws {
+        let limit = WeightedLimit(100)
+        let most = Most()
+        await withTaskGroup(of: Void.self) { group in
+            for weight in [60, 60, 30, 30, 30, 200, 10] {
+                group.addTask {
+                    await limit.admit(weight) {
+                        most.note(limit.inUse)
+                        for _ in 0..<20 { await Task.yield() }
+                    }
+                }
+            }
+        }
+        #expect((1...100).contains(most.value.withLock(\.self)))
+        #expect(limit.inUse == 0)
+    }
+
+    private final class Most: Sendable {
+        let value = Mutex(0)
+        func note(_ number: Int) { value.withLock { $0 = max($0, number) } }
+    }
+
+    // MARK: Signing in
+
+    private static func give(_ hash: String, to email: String, in database: Database) async throws {
+        try await database.execute("UPDATE accounts SET password_hash = \(hash) WHERE email = \(email)")
+    }
+
+    private static func hash(of email: String, in database: Database) async throws -> String? {
+        let rows = try await database.query("SELECT password_hash FROM accounts WHERE email = \(email)") {
+            row throws(PostgresError) in try row.decode(String?.self)
+        }
+        return rows.first ?? nil
+    }
+
+    @Test func `the first good sign-in puts a hash of ours in the place of an imported one, a wrong one does not`()
+        async throws
+    {
+        try await SignInFixture.run { fixture in
+            let passwords = fixture.service.passwords
+            _ = try await passwords.register(
+                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+            let imported = Self.vectors[0].hash
+            try await Self.give(imported, to: "kim@example.com", in: fixture.database)
+            await #expect(throws: SignInFailure.invalidCredentials) {
+                _ = try await passwords.signIn(email: "kim@example.com", password: "wrong", by: fixture.call)
+            }
+            #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == imported)
+            // Shorter than a new password may be: the policy is for new ones.
+            _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
+            let own = try #require(try await Self.hash(of: "kim@example.com", in: fixture.database))
+            #expect(own.hasPrefix("$scrypt$ln="))
+            _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
+            #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == own)
+        }
+    }
+
+    @Test func `a row that names a cost beyond the caps lets nobody in and allocates nothing`() async throws {
+        try await SignInFixture.run { fixture in
+            let passwords = fixture.service.passwords
+            _ = try await passwords.register(
+                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+            try await Self.give(
+                "$argon2id$v=19$m=4294967295,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
+                to: "kim@example.com", in: fixture.database)
+            await #expect(throws: SignInFailure.invalidCredentials) {
+                _ = try await passwords.signIn(email: "kim@example.com", password: "password", by: fixture.call)
+            }
+        }
+    }
+}

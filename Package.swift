@@ -147,6 +147,10 @@ let package = Package(
             ],
             exclude: readme, swiftSettings: commonSettings),
 
+        .target(
+            name: "AccountImport", dependencies: ["Storage", "Postgres", "Accounts", "JSON", "Primitives"],
+            exclude: readme, swiftSettings: commonSettings),
+
         // Layer 6: what administrators may do, once, for API, console and commands
         .target(
             name: "Administration",
@@ -176,7 +180,7 @@ let package = Package(
         .executableTarget(
             name: "countersign",
             dependencies: [
-                "WebPages", "HTTPAPI", "Administration", "HTTPServer", "OAuthServer", "SignIn",
+                "WebPages", "HTTPAPI", "Administration", "AccountImport", "HTTPServer", "OAuthServer", "SignIn",
                 "Storage",
                 "Providers", "Migrator",
                 "Accounts",
@@ -249,6 +253,8 @@ let package = Package(
                 "Postgres", "Curl", "Primitives", "TestSupport", "countersign-sandbox", log,
             ],
             swiftSettings: commonSettings),
+        .testTarget(
+            name: "AccountImportTests", dependencies: ["AccountImport", "Accounts"], swiftSettings: commonSettings),
         .testTarget(
             name: "AdministrationTests", dependencies: ["Administration", "Accounts"], swiftSettings: commonSettings),
         .testTarget(

@@ -6,8 +6,9 @@ from .tree import ROOT, acts, faults
 
 
 def declared():
-    """Every command as its words from the first one below `countersign` on."""
-    types, children = {}, {}
+    """Every command as its words from the first one below `countersign` on, and those that have a default one below them, so
+    that a value may come in its place."""
+    types, children, defaults = {}, {}, set()
     for file in sorted((ROOT / "Sources" / "countersign").rglob("*.swift")):
         own = {}
         for text in re.split(r"(?=\bstruct \w+: (?:Async)?ParsableCommand|\benum \w+: CommandedAct)", file.read_text())[1:]:
@@ -18,6 +19,8 @@ def declared():
             own[name] = acts()[act[1]].name if act else given[1] if given else kebab
             listed = re.search(r"subcommands: \[([^\]]*)\]", text)
             children[file, name] = re.findall(r"(\w+)>?\.self", listed[1]) if listed else []
+            if "defaultSubcommand:" in text:
+                defaults.add((own[name],))
         for name, word in own.items():
             types[file, name] = word
             types.setdefault(name, (file, name))
@@ -28,11 +31,11 @@ def declared():
             yield (types[place],)
             yield from ((types[place], *rest) for rest in below(*place))
 
-    return set(below(*types["Countersign"]))
+    return set(below(*types["Countersign"])), defaults
 
 
 def check(pages):
-    known = declared()
+    known, defaults = declared()
     for page in pages:
         if page.name == "CHANGELOG.md" or not page.exists():
             continue
@@ -42,5 +45,5 @@ def check(pages):
             words, path = said.split(), ()
             while words and (*path, words[0]) in known:
                 path += (words.pop(0),)
-            if not path or (words and any(other[: len(path)] == path and len(other) > len(path) for other in known)):
+            if not path or (words and path not in defaults and any(other[: len(path)] == path and len(other) > len(path) for other in known)):
                 faults.append(f"{page.relative_to(ROOT)} names a command that does not exist: countersign {said}")

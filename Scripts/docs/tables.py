@@ -18,7 +18,7 @@ def check():
     keys = set()
     for file, prefixes in [
         ("Settings", ("apple", "apple.team.NAME")), ("Settings+Google", ("google", "google.project.NAME")),
-        ("Settings+Web", ("",)), ("Settings+OAuth", ("",)), ("Settings+Console", ("",)),
+        ("Settings+Web", ("",)), ("Settings+OAuth", ("",)), ("Settings+Console", ("",)), ("Settings+Passwords", ("",)),
     ]:
         for name in re.findall(r'Setting\(\s*"([^"]+)"', source(file)):
             keys |= {name.replace("\\(prefix)", prefix).replace("\\(name)", "NAME") for prefix in prefixes}

@@ -23,7 +23,7 @@ struct Countersign: AsyncParsableCommand {
         version: ProgramVersion.description,
         subcommands: [
             ServeCommand.self, HealthCommand.self, MigrateCommand.self, ConfigCommand.self, DoctorCommand.self,
-            TokenCommand.self, AccountCommand.self, IdentityCommand.self, SessionCommand.self,
+            TokenCommand.self, AccountCommand.self, ImportCommand.self, IdentityCommand.self, SessionCommand.self,
             RevocationCommand.self, AppleCommand.self, GoogleCommand.self, EventsCommand.self, AuditCommand.self,
             AdminKeyCommand.self, ConsoleCommand.self, OAuthClientCommand.self, KeysCommand.self, KeyRingCommand.self,
         ])

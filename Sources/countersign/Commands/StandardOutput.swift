@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Standard output for a command that writes more than fits into memory.
+/// Standard output, or a file in its place, for a command that writes more than fits into memory.
 struct StandardOutput {
     /// Standard output can't take what is written: a full disk.
     struct Fault: Error, CustomStringConvertible {
@@ -9,11 +9,25 @@ struct StandardOutput {
     }
 
     private static let bufferSize = 1 << 16
+    private let descriptor: Int32
+    private let name: String
     private var buffer: [UInt8] = []
 
     /// From here on a reader that has gone is seen by `flush`, and doesn't end the process.
     init() {
         signal(SIGPIPE, SIG_IGN)
+        (descriptor, name) = (STDOUT_FILENO, "Standard output")
+    }
+
+    /// A file that the owner alone may read; what was in it goes. It stays open until the command ends.
+    ///
+    /// - Throws: `UsageFault` if it can't be written.
+    init(replacing path: String) throws {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        name = "The file \(path)"
+        guard descriptor >= 0, fchmod(descriptor, 0o600) == 0 else {
+            throw UsageFault(sentence: "\(path) can't be written: \(unsafe String(cString: strerror(errno)))")
+        }
     }
 
     mutating func append(_ line: [UInt8]) throws {
@@ -25,14 +39,14 @@ struct StandardOutput {
     mutating func flush() throws {
         var rest = buffer[...]
         while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { unsafe Foundation.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            let count = unsafe rest.withUnsafeBytes { unsafe Foundation.write(descriptor, $0.baseAddress, $0.count) }
             if count >= 0 {
                 rest.removeFirst(count)
             } else if errno == EPIPE {
                 throw ExitCode(1)
             } else if errno != EINTR {
                 throw Fault(
-                    description: "Standard output can't be written: \(unsafe String(cString: strerror(errno))).")
+                    description: "\(name) can't be written: \(unsafe String(cString: strerror(errno))).")
             }
         }
         buffer.removeAll(keepingCapacity: true)

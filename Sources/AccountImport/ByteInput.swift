@@ -1,0 +1,104 @@
+import Glibc
+import Synchronization
+
+/// The bytes of a source, in the order in which they come.
+package protocol ByteInput: AnyObject, Sendable {
+    /// The next bytes, some 256 KiB at most; `nil` at the end.
+    func read() throws -> [UInt8]?
+}
+
+/// A file, or standard input.
+package final class FileInput: ByteInput {
+    private let descriptor: Int32
+    private let name: String
+    private let isStopped: @Sendable () -> Bool
+    private let consumed = Atomic(0)
+    /// The size of a regular file.
+    package let size: Int?
+    /// How much of it has been read, in bytes.
+    package var position: Int { consumed.load(ordering: .relaxed) }
+
+    /// - Parameters:
+    ///   - path: `-` is standard input.
+    ///   - isStopped: asked while nothing comes; then the input ends.
+    package init(_ path: String, isStopped: @escaping @Sendable () -> Bool) throws(SourceFault) {
+        name = path == "-" ? "Standard input" : "The file \(path)"
+        descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        self.isStopped = isStopped
+        guard descriptor >= 0 else {
+            throw SourceFault("The file \(path) can't be read: \(String(cString: strerror(errno))).")
+        }
+        var status = stat()
+        let isKnown = fstat(descriptor, &status) == 0
+        guard isKnown, status.st_mode & S_IFMT != S_IFDIR else { throw SourceFault("\(name) can't be read: no file.") }
+        size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+    }
+
+    deinit {
+        if descriptor > STDIN_FILENO { close(descriptor) }
+    }
+
+    package func read() throws -> [UInt8]? {
+        var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while size == nil, poll(&ready, 1, 200) <= 0 {
+            if isStopped() { return nil }
+        }
+        var failure: Int32 = 0
+        let chunk = [UInt8](unsafeUninitializedCapacity: 262_144) { buffer, count in
+            repeat {
+                let read = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                failure = read < 0 ? errno : 0
+                count = max(0, read)
+            } while failure == EINTR
+        }
+        guard failure == 0 else { throw SourceFault("\(name) can't be read: \(String(cString: strerror(failure))).") }
+        consumed.add(chunk.count, ordering: .relaxed)
+        return chunk.isEmpty ? nil : chunk
+    }
+}
+
+/// The most bytes of one row.
+let maximumRowBytes = 1 << 20
+
+/// A row's bytes; `nil` stands for one that is longer than a row may be.
+typealias RowBytes = [UInt8]?
+
+/// The lines of an input that are not blank, without their ends. Of a line that is too long nothing is kept.
+struct LineReader {
+    private let input: any ByteInput
+    private var chunk: [UInt8] = []
+    private var position = 0
+
+    init(_ input: any ByteInput) {
+        self.input = input
+    }
+
+    /// - Returns: `nil` behind the last line.
+    mutating func next() throws -> RowBytes? {
+        while let line = try nextLine() {
+            if let bytes = line, bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
+            return .some(line)
+        }
+        return nil
+    }
+
+    private mutating func nextLine() throws -> RowBytes? {
+        var line: [UInt8] = []
+        var isTooLong = false
+        var isBegun = false
+        while true {
+            if position == chunk.count {
+                guard let more = try input.read() else { return isBegun ? .some(isTooLong ? nil : line) : nil }
+                (chunk, position) = (more, 0)
+            }
+            isBegun = true
+            let rest = chunk[position...]
+            let end = rest.firstIndex(of: 0x0A)
+            let part = rest[..<(end ?? chunk.endIndex)]
+            isTooLong = isTooLong || line.count + part.count > maximumRowBytes
+            if isTooLong { line = [] } else { line += part }
+            position = end.map { $0 + 1 } ?? chunk.count
+            if end != nil { return .some(isTooLong ? nil : line) }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+package import Accounts
+import JSON
+
+/// How many rows there were, by outcome, and by outcome and code.
+package struct ImportCounts: Sendable {
+    package private(set) var rows = 0
+    private var byWord: [String: Int] = [:]
+    /// Whether a row is not in that should be.
+    package private(set) var hasLeftOut = false
+
+    package init() {}
+
+    package mutating func add(_ result: ImportResult) {
+        rows += 1
+        byWord[result.outcome.word, default: 0] += 1
+        if let code = result.outcome.code {
+            byWord["\(result.outcome.word):\(code.rawValue)", default: 0] += 1
+            if !code.isExpected { hasLeftOut = true }
+        }
+        for note in result.notes { byWord["note:\(note.kind)", default: 0] += 1 }
+    }
+
+    package func count(_ word: String) -> Int { byWord[word, default: 0] }
+
+    /// A line each, `created 12`, those with a code indented below their outcome.
+    package var lines: [String] {
+        ["created", "unchanged", "conflict", "refused", "note"].flatMap { word in
+            let codes = byWord.filter { $0.key.hasPrefix(word + ":") }.sorted { $0.key < $1.key }
+            guard let count = byWord[word] ?? (codes.isEmpty ? nil : codes.reduce(0) { $0 + $1.value }) else {
+                return [String]()
+            }
+            return ["\(word) \(count)"] + codes.map { "  \($0.key.dropFirst(word.count + 1)) \($0.value)" }
+        }
+    }
+
+    /// `created 12, conflict 1`.
+    package var summary: String {
+        ["created", "unchanged", "conflict", "refused"].compactMap { word in
+            byWord[word].map { "\(word) \($0)" }
+        }.joined(separator: ", ")
+    }
+
+    /// As they are kept.
+    package var all: [(outcome: String, count: Int)] {
+        byWord.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+}
+
+extension ImportNote {
+    /// Without the source's own word, of which there may be any number.
+    fileprivate var kind: String {
+        switch self {
+        case .identitySkipped: "identity_skipped"
+        case .passwordDropped, .emailDropped, .nameCut: text
+        }
+    }
+}
+
+extension ImportResult {
+    /// The line of the report.
+    ///
+    /// - Parameter showsAccount: no account of a rehearsal is there afterwards.
+    package func line(row: Int, showsAccount: Bool) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.member("row", row)
+            writer.member("externalId", externalID?.text)
+            writer.member("outcome", outcome.word)
+            writer.member("code", outcome.code?.rawValue)
+            if !notes.isEmpty { writer.member("notes", notes.lazy.map(\.text)) }
+            if showsAccount { writer.member("accountId", outcome.accountID?.description) }
+        } + [UInt8(ascii: "\n")]
+    }
+}

@@ -1,0 +1,142 @@
+package import Accounts
+package import Storage
+
+/// One run of an import: a source's rows, checked, decided and written batch by batch, each of them in the report. A rehearsal
+/// takes the same way and writes nothing that another could see.
+package struct ImportRun: Sendable {
+    package let name: ImportName
+    /// The word for the kind of source.
+    package let source: String
+    package let rules: RowRules
+    package let isRehearsal: Bool
+    private let store: ImportStore
+    private let clock: any WallClock
+    /// Whether to end behind the batch at hand.
+    private let isStopped: @Sendable () -> Bool
+
+    package init(
+        name: ImportName, source: String, rules: RowRules, isRehearsal: Bool, store: ImportStore,
+        clock: any WallClock, isStopped: @escaping @Sendable () -> Bool
+    ) {
+        self.name = name
+        self.source = source
+        self.rules = rules
+        self.isRehearsal = isRehearsal
+        self.store = store
+        self.clock = clock
+        self.isStopped = isStopped
+    }
+
+    package enum Ending: Sendable {
+        case done
+        case stopped
+        /// Another run of this name is under way.
+        case busy
+    }
+
+    /// - Parameters:
+    ///   - rows: makes the source, which is read from one task alone.
+    ///   - report: takes the results of a batch in their order, and the number of the first of them, from 1.
+    package func run(
+        _ rows: @escaping @Sendable () async throws -> any ImportSource,
+        report: @escaping @Sendable (_ results: [ImportResult], _ first: Int) async throws -> Void
+    ) async throws -> Ending {
+        if isRehearsal {
+            return try await store.rehearse { rehearsal in
+                let call = clock.call(by: .commandLine)
+                let run = try await store.find(name) ?? .rehearsed(at: call.now)
+                return try await merge(rows, report) { batch, call in
+                    try await rehearsal.merge(batch, of: run, by: call)
+                }
+            }
+        }
+        let ending = try await store.alone(name) {
+            let run = try await store.begin(name, source: source, by: clock.call(by: .commandLine))
+            let counts = Counted()
+            let ending = try await merge(rows) { results, first in
+                await counts.add(results)
+                try await report(results, first)
+            } _: { batch, call in
+                try await store.merge(batch, of: run, by: call)
+            }
+            let total = await counts.counts
+            let degree = rules.verified == .proven ? "; verified means proven" : ""
+            let end = ending == .stopped ? "; stopped" : ""
+            try await store.finish(
+                run, counts: total.all, summary: "\(name): \(total.summary)\(degree)\(end)",
+                by: clock.call(by: .commandLine))
+            return ending
+        }
+        return ending ?? .busy
+    }
+
+    private actor Counted {
+        private(set) var counts = ImportCounts()
+        func add(_ results: [ImportResult]) { for result in results { counts.add(result) } }
+    }
+
+    private func merge(
+        _ rows: @Sendable () async throws -> any ImportSource,
+        _ report: @Sendable ([ImportResult], Int) async throws -> Void,
+        _ write: @Sendable ([ImportRow], Call) async throws -> [ImportResult]
+    ) async throws -> Ending {
+        var source = try await rows()
+        var pace = ImportPace(store: store)
+        var first = 1
+        var isAtEnd = false
+        while !isAtEnd {
+            if isStopped() { return .stopped }
+            let call = clock.call(by: .commandLine)
+            var batch: [ImportRow] = []
+            while batch.count < pace.batch {
+                guard let row = try await source.next() else {
+                    isAtEnd = true
+                    break
+                }
+                batch.append(try rules.check(row, at: call.now))
+            }
+            guard !batch.isEmpty else { break }
+            let begin = ContinuousClock.now
+            let results = try await write(batch, call)
+            try await report(results, first)
+            first += batch.count
+            if !isRehearsal { try await pace.rest(after: ContinuousClock.now - begin) }
+        }
+        // An input that waited for more has ended by the stop.
+        return isStopped() ? .stopped : .done
+    }
+}
+
+/// How fast a run goes: as fast as it can while nothing else asks much of the database. Otherwise in small batches, with a rest
+/// behind each that is three times as long as the batch was.
+struct ImportPace {
+    private let store: ImportStore
+    private var lookedAt = ContinuousClock.now
+    private var transactions: Int64?
+    private var ownTransactions: Int64 = 0
+    private var isGivingWay = false
+
+    /// Transactions of others a second from which on the run gives way.
+    private static let busy = 20.0
+
+    init(store: ImportStore) {
+        self.store = store
+    }
+
+    var batch: Int { isGivingWay ? 50 : 500 }
+
+    mutating func rest(after duration: Duration) async throws {
+        ownTransactions += 1
+        let elapsed = ContinuousClock.now - lookedAt
+        if elapsed >= .seconds(1) {
+            let total = try await store.transactions()
+            let (seconds, attoseconds) = elapsed.components
+            let time = Double(seconds) + Double(attoseconds) / 1e18
+            if let transactions {
+                isGivingWay = Double(total - transactions - ownTransactions) / time > Self.busy
+            }
+            (transactions, ownTransactions, lookedAt) = (total, 1, .now)
+        }
+        if isGivingWay { try await Task.sleep(for: duration * 3) }
+    }
+}

@@ -1,0 +1,133 @@
+package import Accounts
+import Primitives
+
+/// The rules by which a row of any source becomes a person of ours, or is refused. They see the row alone; what is in the
+/// database is looked at afterwards.
+package struct RowRules: Sendable {
+    /// The names of the configured Apple teams.
+    package var appleTeams: Set<Realm> = []
+    /// The team of Apple identities that name none.
+    package var appleTeam: Realm?
+    package var skipsApple = false
+    package var skipsGoogle = false
+    package var skipsPasswords = false
+    /// The degree of an address that the source calls verified.
+    package var verified = EmailProof.stated
+    /// The kinds of hashes that can be checked here.
+    package var passwordKinds = Set(ForeignPasswordHash.Kind.allCases)
+    /// Whether hashes may be in the forms that only our own sources make.
+    package var allowsOwnForms = false
+
+    package init() {}
+
+    /// - Throws: ``SourceFault`` for an Apple identity of which nothing says the team.
+    package func check(_ row: SourceRow, at now: Timestamp) throws(SourceFault) -> ImportRow {
+        switch row {
+        case .person(let row): try check(row, at: now)
+        case .malformed(let id): Self.refused(id, .rowMalformed)
+        case .deleted(let id): Self.refused(id, .deleted)
+        case .anonymous(let id): Self.refused(id, .anonymous)
+        }
+    }
+
+    private static func refused(_ id: String?, _ code: ImportCode, _ notes: [ImportNote] = []) -> ImportRow {
+        ImportRow(externalID: id.flatMap(ExternalID.init), content: .refused(code), notes: notes)
+    }
+
+    private func check(_ row: NeutralRow, at now: Timestamp) throws(SourceFault) -> ImportRow {
+        guard let externalID = ExternalID(row.externalID) else { return Self.refused(nil, .rowMalformed) }
+        var notes: [ImportNote] = row.skipped.map { .identitySkipped(Self.word($0)) }
+        let createdAt = min(row.createdAt ?? now, now)
+        var identities: [ImportedPerson.Identity] = []
+        for identity in row.identities {
+            switch try self.identity(identity, createdAt: createdAt, at: now) {
+            case .skipped: notes.append(.identitySkipped(Self.word(identity.word)))
+            case .refused(let code): return Self.refused(externalID.text, code, notes)
+            case .linked(let linked, let losesEmail):
+                let isSecond = identities.contains {
+                    $0.key.provider == linked.key.provider && $0.key.realm == linked.key.realm
+                }
+                if isSecond {
+                    notes.append(.identitySkipped(Self.word(identity.word)))
+                } else {
+                    identities.append(linked)
+                    if losesEmail, !notes.contains(.emailDropped) { notes.append(.emailDropped) }
+                }
+            }
+        }
+        var email: EmailAddress?
+        if let text = row.email, !text.isEmpty {
+            guard let address = EmailAddress(text) else { return Self.refused(externalID.text, .emailMalformed, notes) }
+            email = address
+        }
+        guard email != nil || !identities.isEmpty else { return Self.refused(externalID.text, .noWayIn, notes) }
+        let name = row.displayName.flatMap(DisplayName.init)
+        if let given = row.displayName, DisplayName.cuts(given) { notes.append(.nameCut) }
+        var hash: String?
+        if let text = row.password, !text.isEmpty {
+            if accepts(text) { hash = text } else { notes.append(.passwordDropped(ForeignPasswordHash.kind(of: text))) }
+        }
+        return ImportRow(
+            externalID: externalID,
+            content: .person(
+                ImportedPerson(
+                    externalID: externalID, email: email, emailProof: row.isEmailVerified ? verified : .claimed,
+                    displayName: name, createdAt: createdAt, isDisabled: row.isDisabled, identities: identities,
+                    passwordHash: hash)),
+            notes: notes)
+    }
+
+    private enum CheckedIdentity {
+        case linked(ImportedPerson.Identity, losesEmail: Bool)
+        case skipped
+        case refused(ImportCode)
+    }
+
+    private func identity(
+        _ identity: NeutralRow.Identity, createdAt: Timestamp, at now: Timestamp
+    ) throws(SourceFault) -> CheckedIdentity {
+        let realm: Realm
+        switch identity.provider {
+        case .google:
+            if skipsGoogle { return .skipped }
+            guard identity.realm == nil || identity.realm == Realm.main.text else { return .refused(.teamUnknown) }
+            realm = .main
+        case .apple:
+            if skipsApple { return .skipped }
+            guard let team = identity.realm.map(Realm.init) ?? appleTeam else {
+                throw SourceFault(
+                    """
+                    An Apple identity names no team, and a subject of Apple's means something within one team only: say \
+                    which by --apple-team, or leave Apple's out by --skip-apple.
+                    """)
+            }
+            guard appleTeams.contains(team) else { return .refused(.teamUnknown) }
+            realm = team
+        }
+        guard let subject = ProviderSubject(identity.subject) else { return .refused(.subjectMalformed) }
+        let given = identity.email.flatMap { $0.isEmpty ? nil : $0 }
+        let email = given.flatMap(EmailAddress.init)
+        return .linked(
+            ImportedPerson.Identity(
+                key: IdentityKey(provider: identity.provider, realm: realm, subject: subject), email: email,
+                isEmailVerified: email != nil && identity.isEmailVerified,
+                isPrivateEmail: identity.isPrivateEmail ?? email?.isAppleRelay ?? false,
+                linkedAt: min(identity.linkedAt ?? createdAt, now)),
+            losesEmail: given != nil && email == nil)
+    }
+
+    private func accepts(_ text: String) -> Bool {
+        guard !skipsPasswords, let hash = ForeignPasswordHash(text), passwordKinds.contains(hash.kind) else {
+            return false
+        }
+        // Keycloak's may be an Argon2.
+        if case .argon2 = hash.scheme, !passwordKinds.contains(.argon2) { return false }
+        return allowsOwnForms || hash.kind != .firebase && hash.kind != .keycloak
+    }
+
+    /// A word of the source's, as the report may have it.
+    private static func word(_ text: String) -> String {
+        let fit = text.utf8.prefix(64).filter { (0x21...0x7E).contains($0) }
+        return fit.isEmpty ? "unnamed" : String(decoding: fit, as: UTF8.self)
+    }
+}

@@ -1,0 +1,73 @@
+package import Accounts
+import JSON
+package import Postgres
+
+/// `allauth`: Django's `auth_user` with the tables of django-allauth. A user model of a project's own has a table of its own,
+/// which is not read. What a provider is called may be up to the project: then an alias says it.
+package struct AllauthSource: ImportSource {
+    private var rows: PostgresRows
+    private let aliases: [String: Provider]
+
+    /// - Parameter aliases: besides `apple` and `google`.
+    package init(_ connection: LeasedConnection, aliases: [String: Provider]) async throws {
+        guard try await connection.has(["auth_user", "account_emailaddress"]) else {
+            throw SourceFault(
+                """
+                The database has no tables auth_user and account_emailaddress: it is none of django-allauth, or has a user \
+                model of its own, which this can't read. Write neutral rows for ndjson.
+                """)
+        }
+        self.aliases = aliases.merging(["apple": .apple, "google": .google]) { given, _ in given }
+        let hasSocial = try await connection.has(["socialaccount_socialaccount"])
+        let identities: SQL =
+            hasSocial
+            ? """
+            (SELECT jsonb_agg(to_jsonb(s) ORDER BY s.id) FROM socialaccount_socialaccount s WHERE s.user_id = u.id)
+            """ : "NULL"
+        rows = try await PostgresRows(
+            connection,
+            """
+            SELECT (to_jsonb(u) || jsonb_build_object('identities', \(identities), 'addresses', (
+                SELECT jsonb_agg(to_jsonb(e) ORDER BY e."primary" DESC, e.verified DESC, e.id)
+                FROM account_emailaddress e
+                WHERE e.user_id = u.id
+            )))::text
+            FROM auth_user u
+            ORDER BY u.id
+            """)
+    }
+
+    package mutating func next() async throws -> SourceRow? {
+        try await rows.next().map { row($0) }
+    }
+
+    private func row(_ value: JSONValue) -> SourceRow {
+        guard let id = value["id"]?.text else { return .malformed(externalID: nil) }
+        var row = NeutralRow(externalID: id)
+        // The primary one comes first; who has none has an unverified one in `auth_user`.
+        let address = value["addresses"]?.elements?.first
+        row.email = address?["email"]?.string ?? value["email"]?.string
+        row.isEmailVerified = address?["verified"]?.bool ?? false
+        let parts = ["first_name", "last_name"].compactMap { value[$0]?.string }.filter { !$0.isEmpty }
+        row.displayName = parts.isEmpty ? nil : parts.joined(separator: " ")
+        row.createdAt = value["date_joined"]?.time
+        row.isDisabled = value["is_active"]?.bool == false
+        // Django's mark of an account without a password.
+        row.password = value["password"]?.string.flatMap { $0.hasPrefix("!") ? nil : $0 }
+        for entry in value["identities"]?.elements ?? [] {
+            guard let word = entry["provider"]?.string else { continue }
+            guard let provider = aliases[word] else {
+                row.skipped.append(word)
+                continue
+            }
+            var identity = NeutralRow.Identity(provider: provider, subject: entry["uid"]?.text ?? "", word: word)
+            identity.linkedAt = entry["date_joined"]?.time
+            if let data = entry["extra_data"]?.objectOrText {
+                identity.email = data["email"]?.string
+                identity.isEmailVerified = data["email_verified"]?.isTrue ?? data["verified_email"]?.isTrue ?? false
+            }
+            row.identities.append(identity)
+        }
+        return .person(row)
+    }
+}

@@ -1,0 +1,62 @@
+import Accounts
+import JSON
+
+/// `auth0`: the lines of a job that exports users. `user_id` is `provider|id` of the first identity, whose address is the row's
+/// own; the others have theirs in `profileData`. Hashes come in a file of their own and are merged into the lines before, as
+/// `passwordHash`.
+package struct Auth0Source: ImportSource {
+    private var lines: LineReader
+
+    package init(_ input: any ByteInput) {
+        lines = LineReader(input)
+    }
+
+    package mutating func next() async throws -> SourceRow? {
+        try lines.next().map { Self.row($0) }
+    }
+
+    private static func row(_ bytes: RowBytes) -> SourceRow {
+        guard let value = JSONValue(row: bytes), let id = value["user_id"]?.text else {
+            return .malformed(externalID: nil)
+        }
+        var row = NeutralRow(externalID: id)
+        row.email = value["email"]?.string
+        row.isEmailVerified = value["email_verified"]?.bool ?? false
+        row.createdAt = value["created_at"]?.time
+        row.isDisabled = value["blocked"]?.bool ?? false
+        row.password = value["passwordHash"]?.string
+        // Who has no name has the address for one.
+        row.displayName = value["name"]?.string.flatMap { $0 == row.email ? nil : $0 }
+        if let identities = value["identities"]?.elements {
+            for (index, entry) in identities.enumerated() {
+                guard let word = entry["provider"]?.string else { continue }
+                let profile = index == 0 ? value : entry["profileData"]
+                row.add(
+                    word, subject: entry["user_id"]?.text, email: profile?["email"]?.string,
+                    isVerified: profile?["email_verified"]?.bool ?? false)
+            }
+        } else if let bar = id.firstIndex(of: "|") {
+            row.add(
+                String(id[..<bar]), subject: String(id[id.index(after: bar)...]), email: row.email,
+                isVerified: row.isEmailVerified)
+        }
+        return .person(row)
+    }
+}
+
+extension NeutralRow {
+    fileprivate mutating func add(_ word: String, subject: String?, email: String?, isVerified: Bool) {
+        let provider: Provider
+        switch word {
+        case "apple": provider = .apple
+        case "google-oauth2": provider = .google
+        // A password of its own database, a code by mail.
+        case "auth0", "email": return
+        default: return skipped.append(word)
+        }
+        var identity = Identity(provider: provider, subject: subject ?? "", word: word)
+        identity.email = email
+        identity.isEmailVerified = isVerified
+        identities.append(identity)
+    }
+}

@@ -1,0 +1,65 @@
+import Accounts
+import JSON
+package import Postgres
+
+/// `better-auth`: its tables `user` and `account`, whose columns have capitals or underscores, as the project's adapter makes
+/// them. A password is an account of the provider `credential`.
+package struct BetterAuthSource: ImportSource {
+    private var rows: PostgresRows
+
+    package init(_ connection: LeasedConnection) async throws {
+        guard try await connection.has([#""user""#, "account"]) else {
+            throw SourceFault("The database has no tables “user” and “account”: it is none of better-auth.")
+        }
+        let hasCapitals = try await connection.has(column: "userId", of: "account")
+        let hasUnderscores = try await connection.has(column: "user_id", of: "account")
+        guard hasCapitals || hasUnderscores else {
+            throw SourceFault("The table “account” has no column userId or user_id: it is none of better-auth.")
+        }
+        let owner: SQL = hasCapitals ? #"a."userId""# : "a.user_id"
+        rows = try await PostgresRows(
+            connection,
+            """
+            SELECT (to_jsonb(u) || jsonb_build_object('identities', (
+                SELECT jsonb_agg(to_jsonb(a) ORDER BY a.id) FROM account a WHERE \(owner) = u.id
+            )))::text
+            FROM "user" u
+            ORDER BY u.id
+            """)
+    }
+
+    package mutating func next() async throws -> SourceRow? {
+        try await rows.next().map(Self.row)
+    }
+
+    private static func row(_ value: JSONValue) -> SourceRow {
+        guard let id = value["id"]?.text else { return .malformed(externalID: nil) }
+        if value.named("isAnonymous", "is_anonymous")?.bool == true { return .anonymous(externalID: id) }
+        var row = NeutralRow(externalID: id)
+        row.email = value["email"]?.string
+        row.isEmailVerified = value.named("emailVerified", "email_verified")?.bool ?? false
+        row.displayName = value["name"]?.string
+        row.createdAt = value.named("createdAt", "created_at")?.time
+        row.isDisabled = value["banned"]?.bool ?? false
+        for entry in value["identities"]?.elements ?? [] {
+            guard let word = entry.named("providerId", "provider_id")?.string else { continue }
+            if word == "credential" {
+                row.password = row.password ?? entry["password"]?.string
+                continue
+            }
+            guard let provider = Provider(rawValue: word) else {
+                row.skipped.append(word)
+                continue
+            }
+            var identity = NeutralRow.Identity(
+                provider: provider, subject: entry.named("accountId", "account_id")?.text ?? "", word: word)
+            identity.linkedAt = entry.named("createdAt", "created_at")?.time
+            row.identities.append(identity)
+        }
+        return .person(row)
+    }
+}
+
+extension JSONValue {
+    fileprivate func named(_ one: String, _ other: String) -> JSONValue? { self[one] ?? self[other] }
+}

@@ -1,0 +1,54 @@
+import Accounts
+import JSON
+
+/// `cognito`: what `aws cognito-idp list-users` prints. The attribute `identities` is JSON in a string, whose `userId` is the
+/// subject as the provider writes it: `Username` may have it in lower case. There are no hashes.
+package struct CognitoSource: ImportSource {
+    private var users: ElementReader
+
+    package init(_ input: any ByteInput) {
+        users = ElementReader(input, member: "Users")
+    }
+
+    package mutating func next() async throws -> SourceRow? {
+        try users.next().map { Self.row($0) }
+    }
+
+    private static func row(_ bytes: RowBytes) -> SourceRow {
+        guard let value = JSONValue(row: bytes), let list = value["Attributes"]?.elements else {
+            return .malformed(externalID: nil)
+        }
+        var attributes: [String: String] = [:]
+        for attribute in list {
+            guard let name = attribute["Name"]?.string, let text = attribute["Value"]?.string else { continue }
+            attributes[name] = text
+        }
+        guard let id = attributes["sub"] else { return .malformed(externalID: nil) }
+        var row = NeutralRow(externalID: id)
+        row.email = attributes["email"]
+        row.isEmailVerified = attributes["email_verified"] == "true"
+        let parts = [attributes["given_name"], attributes["family_name"]].compactMap(\.self)
+        row.displayName = attributes["name"] ?? (parts.isEmpty ? nil : parts.joined(separator: " "))
+        row.createdAt = value["UserCreateDate"]?.time
+        row.isDisabled = value["Enabled"]?.bool == false
+        guard let text = attributes["identities"] else { return .person(row) }
+        guard let entries = (try? JSONValue(parsing: Array(text.utf8), limits: .row))?.elements else {
+            return .malformed(externalID: id)
+        }
+        for entry in entries {
+            let word = entry["providerType"]?.string ?? ""
+            let provider: Provider
+            switch word {
+            case "SignInWithApple": provider = .apple
+            case "Google": provider = .google
+            default:
+                row.skipped.append(entry["providerName"]?.string ?? word)
+                continue
+            }
+            var identity = NeutralRow.Identity(provider: provider, subject: entry["userId"]?.text ?? "", word: word)
+            identity.linkedAt = entry["dateCreated"]?.milliseconds
+            row.identities.append(identity)
+        }
+        return .person(row)
+    }
+}

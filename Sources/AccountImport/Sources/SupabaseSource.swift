@@ -1,0 +1,66 @@
+import Accounts
+import Glibc
+import JSON
+package import Postgres
+
+/// `supabase`: `auth.users` with `auth.identities`, of any age: rows are read whole, and what a column is called in each version
+/// is seen here. Until November 2023 an identity's subject stood in the column `id`.
+package struct SupabaseSource: ImportSource {
+    private var rows: PostgresRows
+
+    package init(_ connection: LeasedConnection) async throws {
+        guard try await connection.has(["auth.users", "auth.identities"]) else {
+            throw SourceFault("The database has no tables auth.users and auth.identities: it is none of Supabase.")
+        }
+        rows = try await PostgresRows(
+            connection,
+            """
+            SELECT (to_jsonb(u) || jsonb_build_object('identities', (
+                SELECT jsonb_agg(to_jsonb(i) ORDER BY i.created_at, i.provider)
+                FROM auth.identities i
+                WHERE i.user_id = u.id
+            )))::text
+            FROM auth.users u
+            ORDER BY u.created_at, u.id
+            """)
+    }
+
+    package mutating func next() async throws -> SourceRow? {
+        try await rows.next().map(Self.row)
+    }
+
+    private static func row(_ value: JSONValue) -> SourceRow {
+        guard let id = value["id"]?.text else { return .malformed(externalID: nil) }
+        if value["deleted_at"]?.string != nil { return .deleted(externalID: id) }
+        if value["is_anonymous"]?.bool == true { return .anonymous(externalID: id) }
+        var row = NeutralRow(externalID: id)
+        row.email = value["email"]?.string
+        row.isEmailVerified = value["email_confirmed_at"]?.string != nil
+        let names = value["raw_user_meta_data"]
+        row.displayName = names?["full_name"]?.string ?? names?["name"]?.string
+        row.createdAt = value["created_at"]?.time
+        // A ban that is over is none.
+        if let until = value["banned_until"]?.string {
+            row.isDisabled = Timestamp(internet: until).map { $0 > SupabaseSource.now } ?? true
+        }
+        row.password = value["encrypted_password"]?.string
+        for entry in value["identities"]?.elements ?? [] {
+            guard let word = entry["provider"]?.string else { continue }
+            guard let provider = Provider(rawValue: word) else {
+                if word != "email" { row.skipped.append(word) }
+                continue
+            }
+            let data = entry["identity_data"]
+            var identity = NeutralRow.Identity(
+                provider: provider,
+                subject: entry["provider_id"]?.text ?? data?["sub"]?.text ?? entry["id"]?.text ?? "", word: word)
+            identity.email = data?["email"]?.string
+            identity.isEmailVerified = data?["email_verified"]?.isTrue ?? false
+            identity.linkedAt = entry["created_at"]?.time
+            row.identities.append(identity)
+        }
+        return .person(row)
+    }
+
+    private static var now: Timestamp { Timestamp(microseconds: Int64(time(nil)) * 1_000_000) }
+}

@@ -1,0 +1,115 @@
+import AccountImport
+import Accounts
+import Administration
+import ArgumentParser
+import Foundation
+import JSON
+import KeyRing
+import Storage
+
+/// The command that brings people in from another system.
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Brings people in from another system, and takes them back.",
+        subcommands: [ImportRunCommand.self, List.self, Show.self, Undo.self], defaultSubcommand: ImportRunCommand.self)
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Prints the imports, a JSON object a line.")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            let records = try await withImports(options) { store in try await store.list() }
+            for record in records { print(record.line) }
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Prints an import as a JSON object.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Argument(help: "The import's name.") var name: ImportName
+
+        func run() async throws {
+            let record = try await withImports(options) { store in try await store.record(of: name) }
+            guard let record else { throw CommandFailure("There is no import \(name).") }
+            print(record.line)
+        }
+    }
+
+    struct Undo: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Removes the accounts of an import that nothing else has touched.",
+            discussion: """
+                An account stays where its person, an administrator or a provider has done anything with it since: each is \
+                printed as a JSON object a line, and then the command exits with 1. Another run of the import makes those \
+                again that went.
+                """)
+
+        @OptionGroup var options: ConfigurationOptions
+        @Argument(help: "The import's name.") var name: ImportName
+        @Flag(help: "Say what would be done, and do nothing.") var dryRun = false
+
+        func run() async throws {
+            let kept = try await withImports(options) { store in
+                guard let kept = try await store.alone(name, { try await undo(in: store) }) else {
+                    throw UsageFault.isBusy(name)
+                }
+                return kept
+            }
+            if kept > 0 { throw ExitCode(1) }
+        }
+
+        private func undo(in store: ImportStore) async throws -> Int {
+            guard let run = try await store.find(name) else { throw CommandFailure("There is no import \(name).") }
+            let clock = SystemClock()
+            var (removed, kept) = (0, 0)
+            var next: [UInt8]?
+            repeat {
+                let page = try await store.undo(
+                    run, after: next, isRehearsal: dryRun, by: clock.call(by: .commandLine))
+                for account in page.kept { print(account.line) }
+                removed += page.removed
+                kept += page.kept.count
+                next = page.next
+            } while next != nil
+            let summary = "\(removed) removed, \(kept) kept"
+            if !dryRun {
+                try await store.finishUndo(
+                    run, summary: "\(name): \(summary)", by: clock.call(by: .commandLine))
+            }
+            printNotice("\(name): \(summary)\(dryRun ? " (nothing was done)" : "")")
+            return kept
+        }
+    }
+}
+
+extension KeptAccount {
+    fileprivate var line: String {
+        JSONWriter.text { writer in
+            writer.member("accountId", "\(id)")
+            writer.member("externalId", externalID)
+            writer.member("outcome", "kept")
+        }
+    }
+}
+
+extension UsageFault {
+    static func isBusy(_ name: ImportName) -> UsageFault {
+        UsageFault(sentence: "another run of the import \(name) is under way")
+    }
+}
+
+/// Runs the body with the imports of the database.
+func withImports<Result: Sendable>(
+    _ options: ConfigurationOptions, _ body: (ImportStore) async throws -> Result
+) async throws -> Result {
+    let keyRing = try options.sources().load(KeyRing.init)
+    return try await withDatabase(options, statementTimeout: .seconds(60)) { database in
+        try await body(ImportStore(database: database, keyRing: keyRing))
+    }
+}
+
+extension ImportName: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}

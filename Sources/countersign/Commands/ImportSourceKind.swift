@@ -1,0 +1,108 @@
+import AccountImport
+import Accounts
+import ArgumentParser
+import Foundation
+import Logging
+import Postgres
+
+/// The systems that people can come from.
+enum ImportSourceKind: String, ExpressibleByArgument, CaseIterable {
+    case firebase, supabase, auth0, cognito, keycloak, allauth
+    case betterAuth = "better-auth"
+    case ndjson
+
+    /// Whether it is read from a live database, and not from a file.
+    var isDatabase: Bool {
+        switch self {
+        case .supabase, .allauth, .betterAuth: true
+        case .firebase, .auth0, .cognito, .keycloak, .ndjson: false
+        }
+    }
+
+    /// Whether hashes are in forms that its own reader makes.
+    var makesOwnForms: Bool { self == .firebase || self == .keycloak }
+
+    func open(_ input: FileInput, _ aliases: [String: Provider]) throws -> any ImportSource {
+        switch self {
+        case .firebase: try FirebaseSource(input)
+        case .auth0: Auth0Source(input)
+        case .cognito: CognitoSource(input)
+        case .keycloak: KeycloakSource(input, aliases: aliases)
+        case .ndjson, .supabase, .allauth, .betterAuth: NeutralSource(input)
+        }
+    }
+
+    func open(_ connection: LeasedConnection, _ aliases: [String: Provider]) async throws -> any ImportSource {
+        switch self {
+        case .supabase: try await SupabaseSource(connection)
+        case .allauth: try await AllauthSource(connection, aliases: aliases)
+        case .betterAuth: try await BetterAuthSource(connection)
+        case .firebase, .auth0, .cognito, .keycloak, .ndjson:
+            throw SourceFault("\(rawValue) is read from a file.")
+        }
+    }
+}
+
+/// The database of another system.
+enum SourceDatabase {
+    /// The URL that the command line has, which others can see, or that is in a file, which nobody else may.
+    ///
+    /// - Throws: `UsageFault` for a password on the command line, or a file that others can read.
+    static func url(from given: String?, file: String?) throws -> String {
+        let url: String
+        if let given {
+            guard !Database.Configuration.hasPassword(url: given) else {
+                throw UsageFault(
+                    sentence: """
+                        --from has a password, which others on this machine can see, or can't be read: leave it out, and \
+                        let PGPASSFILE name the file that has it (or give a FILE of mode 0600 with the whole URL)
+                        """)
+            }
+            url = given
+        } else {
+            url = try secret(in: file ?? "")
+        }
+        guard Database.Configuration.isValid(url: url) else {
+            throw UsageFault(sentence: "the database's URL can't be read: it is postgres://USER@HOST:PORT/DATABASE")
+        }
+        guard TransportSecurity(url: url) != .unstated else {
+            throw UsageFault(
+                sentence: "the database's URL leads across a network and has no sslmode: add sslmode=verify-full")
+        }
+        return url
+    }
+
+    private static func secret(in path: String) throws -> String {
+        let target = URL(filePath: path).resolvingSymlinksInPath().path
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
+            let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue,
+            let data = try? FileHandle(forReadingFrom: URL(filePath: target)).read(upToCount: 65_536)
+        else { throw UsageFault(sentence: "the file \(path) can't be read") }
+        guard mode & 0o077 == 0 else {
+            throw UsageFault(sentence: "the file \(path) can be opened by others than its owner: set its mode to 0600")
+        }
+        return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Runs the body in a read-only transaction there.
+    static func reading<Result: Sendable>(
+        _ url: String, _ body: @Sendable (LeasedConnection) async throws -> Result
+    ) async throws -> Result {
+        let silent = Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() })
+        let database = Database(
+            configuration: Database.Configuration(
+                url: url, poolSize: 1, acquireTimeout: .seconds(10), statementTimeout: nil,
+                idleInTransactionTimeout: nil, applicationName: "countersign import"), logger: silent)
+        do {
+            let result = try await database.withConnection { connection in
+                try await connection.beginReading()
+                return try await body(connection)
+            }
+            await database.shutdown()
+            return result
+        } catch {
+            await database.shutdown()
+            throw error
+        }
+    }
+}

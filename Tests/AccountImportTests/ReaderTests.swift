@@ -1,0 +1,242 @@
+import AccountImport
+import Accounts
+import Foundation
+import Synchronization
+import Testing
+
+/// Bytes in pieces of any size, as a pipe delivers them.
+final class PieceInput: ByteInput {
+    private let bytes: [UInt8]
+    private let size: Int
+    private let position = Mutex(0)
+
+    init(_ text: String, size: Int = 7) {
+        bytes = Array(text.utf8)
+        self.size = size
+    }
+
+    func read() throws -> [UInt8]? {
+        position.withLock { position in
+            guard position < bytes.count else { return nil }
+            defer { position += size }
+            return Array(bytes[position..<min(bytes.count, position + size)])
+        }
+    }
+}
+
+@Suite struct ReaderTests {
+    private func rows(_ text: String, size: Int = 7) async throws -> [SourceRow] {
+        var source = NeutralSource(PieceInput(text, size: size))
+        var rows: [SourceRow] = []
+        while let row = try await source.next() { rows.append(row) }
+        return rows
+    }
+
+    private func words(_ rows: [SourceRow]) -> [String] {
+        rows.map { row in
+            switch row {
+            case .person(let row): row.externalID
+            case .malformed(let id): "malformed \(id ?? "-")"
+            case .deleted, .anonymous: "none"
+            }
+        }
+    }
+
+    @Test func `a neutral row is a line, whatever its end and in whatever pieces it comes`() async throws {
+        let text = "{\"externalId\":\"a\"}\n\n  \t\r\n{\"externalId\":\"b\"}\r\n{\"externalId\":\"c\"}"
+        for size in [1, 2, 7, 1_000] { #expect(words(try await rows(text, size: size)) == ["a", "b", "c"], "\(size)") }
+    }
+
+    @Test func `a line that is no neutral row is malformed, and the next one is read`() async throws {
+        let deep = String(repeating: "[", count: 8) + String(repeating: "]", count: 8)
+        let lines = [
+            "nonsense", "[]", "{}", #"{"externalId":1}"#, #"{"externalId":"a","externalId":"a"}"#,
+            #"{"externalId":"a","extra":1}"#, #"{"externalId":"a","email":1}"#,
+            #"{"externalId":"a","emailVerified":"yes"}"#,
+            #"{"externalId":"a","createdAt":"yesterday"}"#, #"{"externalId":"a","identities":{}}"#,
+            #"{"externalId":"a","identities":[{"provider":"apple"}]}"#,
+            #"{"externalId":"a","identities":[{"provider":"apple","subject":"1","extra":1}]}"#,
+            #"{"externalId":"a"} {}"#, "{\"externalId\":\"a\",\"email\":\(deep)}",
+            #"{"externalId":"\#(String(repeating: "x", count: 1 << 20))"}"#,
+        ]
+        for line in lines {
+            let words = words(try await rows(line + "\n" + #"{"externalId":"next"}"#, size: 65_536))
+            #expect(words.count == 2 && words[0].hasPrefix("malformed") && words[1] == "next", "\(line.prefix(80))")
+        }
+    }
+
+    @Test func `null is as good as nothing`() async throws {
+        let row =
+            #"{"externalId":"a","email":null,"emailVerified":null,"displayName":null,"createdAt":null,"disabled":null,"#
+            + #""identities":null,"passwordHash":null}"#
+        #expect(words(try await rows(row)) == ["a"])
+    }
+
+    @Test func `times of RFC 3339 are read in each of their forms`() {
+        for text in [
+            "2026-01-01T01:02:03Z", "2026-01-01T01:02:03.456Z", "2026-01-01 01:02:03.456789+00:00",
+            "2026-01-01T02:32:03+01:30", "2025-12-31T20:02:03-05:00",
+        ] {
+            #expect(Timestamp(internet: text)?.seconds == 1_767_229_323, "\(text)")
+        }
+        for text in [
+            "", "2026-01-01", "2026-01-01T01:02:03", "2026-13-01T01:02:03Z", "2026-01-01T01:02:03.Z", "1767229323",
+        ] {
+            #expect(Timestamp(internet: text) == nil, "\(text)")
+        }
+    }
+
+    // MARK: Rules
+
+    private static let now = Timestamp(seconds: 1_767_229_323)
+
+    private func checked(
+        _ change: (inout NeutralRow) -> Void, rules: (inout RowRules) -> Void = { _ in }
+    ) throws -> ImportRow {
+        var row = NeutralRow(externalID: "u1")
+        row.email = "Kim@Example.com"
+        row.isEmailVerified = true
+        change(&row)
+        var all = RowRules()
+        all.appleTeams = [.main]
+        all.appleTeam = .main
+        rules(&all)
+        return try all.check(.person(row), at: Self.now)
+    }
+
+    private func code(_ row: ImportRow) -> ImportCode? {
+        if case .refused(let code) = row.content { code } else { nil }
+    }
+
+    private func person(_ row: ImportRow) -> ImportedPerson? {
+        if case .person(let person) = row.content { person } else { nil }
+    }
+
+    private static func identity(_ provider: Provider, _ subject: String = "s1", realm: String? = nil)
+        -> NeutralRow.Identity
+    {
+        var identity = NeutralRow.Identity(provider: provider, subject: subject, word: "\(provider.rawValue).word")
+        identity.realm = realm
+        return identity
+    }
+
+    @Test func `a row is refused for the first of its faults`() throws {
+        let cases: [(String, ImportCode?, (inout NeutralRow) -> Void)] = [
+            ("as it is", nil, { _ in }),
+            ("id", .rowMalformed, { $0.externalID = "" }),
+            ("long id", .rowMalformed, { $0.externalID = String(repeating: "x", count: 256) }),
+            ("team", .teamUnknown, { $0.identities = [Self.identity(.apple, realm: "other")] }),
+            ("realm of Google", .teamUnknown, { $0.identities = [Self.identity(.google, realm: "other")] }),
+            ("team before subject", .teamUnknown, { $0.identities = [Self.identity(.apple, "", realm: "other")] }),
+            ("subject", .subjectMalformed, { $0.identities = [Self.identity(.google, "a\u{1}")] }),
+            (
+                "subject before address", .subjectMalformed,
+                {
+                    $0.identities = [Self.identity(.google, "")]
+                    $0.email = "none"
+                }
+            ),
+            ("address", .emailMalformed, { $0.email = "kim at example" }),
+            ("no way in", .noWayIn, { $0.email = nil }),
+            ("empty address", .noWayIn, { $0.email = "" }),
+        ]
+        for (name, expected, change) in cases { #expect(code(try checked(change)) == expected, "\(name)") }
+    }
+
+    @Test func `what does not come along is noted, and the person comes`() throws {
+        let cases: [(String, [String], (inout NeutralRow) -> Void, (inout RowRules) -> Void)] = [
+            (
+                "second identity", ["identity_skipped:google.word"],
+                {
+                    $0.identities = [Self.identity(.google, "1"), Self.identity(.google, "2")]
+                }, { _ in }
+            ),
+            (
+                "skip Apple", ["identity_skipped:apple.word"], { $0.identities = [Self.identity(.apple)] },
+                { $0.skipsApple = true }
+            ),
+            (
+                "skip Google", ["identity_skipped:google.word"], { $0.identities = [Self.identity(.google)] },
+                { $0.skipsGoogle = true }
+            ),
+            (
+                "address of an identity", ["email_dropped"],
+                {
+                    var identity = Self.identity(.google)
+                    identity.email = "none"
+                    $0.identities = [identity]
+                }, { _ in }
+            ),
+            ("name", ["name_cut"], { $0.displayName = String(repeating: "é", count: 101) }, { _ in }),
+            ("name that fits", [], { $0.displayName = String(repeating: "é", count: 100) }, { _ in }),
+            (
+                "word", ["identity_skipped:facebook", "identity_skipped:unnamed"],
+                { $0.skipped = ["face\nbook", "é"] }, { _ in }
+            ),
+            ("unknown hash", ["password_dropped:unknown"], { $0.password = "md5$x" }, { _ in }),
+            (
+                "hash beyond the caps", ["password_dropped:scrypt"],
+                { $0.password = "scrypt$1099511627776$s$8$1$AAAA" }, { _ in }
+            ),
+            (
+                "skip passwords", ["password_dropped:bcrypt"],
+                {
+                    $0.password = "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"
+                }, { $0.skipsPasswords = true }
+            ),
+            (
+                "Argon2 without its library", ["password_dropped:argon2"],
+                {
+                    $0.password = "$argon2i$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$YC9+jJCrQhs5R6db7LlN8Q"
+                }, { $0.passwordKinds = [.bcrypt] }
+            ),
+            (
+                "a form of ours", ["password_dropped:keycloak"],
+                {
+                    $0.password =
+                        "keycloak$pbkdf2-sha256$27500$P5rtFkGtPfoaryJ6PizUJw==$JsfNbCOIdZUbyBJ+BT+VoGI91Ec2rWLOvkLPDaX8e9k="
+                }, { _ in }
+            ),
+        ]
+        for (name, notes, change, rules) in cases {
+            let row = try checked(change, rules: rules)
+            #expect(person(row) != nil, "\(name)")
+            #expect(row.notes.map(\.text) == notes, "\(name)")
+        }
+    }
+
+    @Test func `an address has the degree of the row's own word`() throws {
+        #expect(person(try checked { _ in })?.emailProof == .stated)
+        #expect(person(try checked { $0.isEmailVerified = false })?.emailProof == .claimed)
+        #expect(person(try checked({ _ in }, rules: { $0.verified = .proven }))?.emailProof == .proven)
+        #expect(
+            person(try checked({ $0.isEmailVerified = false }, rules: { $0.verified = .proven }))?.emailProof
+                == .claimed)
+    }
+
+    @Test func `an Apple identity without a team ends the run unless a team is given or Apple is left out`() throws {
+        #expect(throws: SourceFault.self) {
+            try checked({ $0.identities = [Self.identity(.apple)] }, rules: { $0.appleTeam = nil })
+        }
+        let other = try checked(
+            { $0.identities = [Self.identity(.apple, realm: "other")] },
+            rules: {
+                $0.appleTeam = nil
+                $0.appleTeams = [Realm("other")]
+            })
+        #expect(person(other)?.identities.first?.key.realm.text == "other")
+    }
+
+    @Test func `a relay address is known by its domain, and times that are missing or to come are now`() throws {
+        let row = try checked {
+            var identity = Self.identity(.apple)
+            identity.email = "x@privaterelay.appleid.com"
+            $0.identities = [identity]
+            $0.createdAt = Self.now.advanced(bySeconds: 60)
+        }
+        let identity = try #require(person(row)?.identities.first)
+        #expect(identity.isPrivateEmail)
+        #expect(person(row)?.createdAt == Self.now)
+        #expect(identity.linkedAt == Self.now)
+    }
+}

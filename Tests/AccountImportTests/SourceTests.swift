@@ -1,0 +1,168 @@
+import AccountImport
+import Accounts
+import Testing
+
+/// What the exporters of other systems write, as neutral rows.
+@Suite struct SourceTests {
+    private static func rows(_ source: any ImportSource) async throws -> [SourceRow] {
+        var source = source
+        var rows: [SourceRow] = []
+        while let row = try await source.next() { rows.append(row) }
+        return rows
+    }
+
+    /// A row in words: what a test compares.
+    private static func words(_ row: SourceRow) -> String {
+        switch row {
+        case .malformed(let id): return "malformed \(id ?? "-")"
+        case .deleted(let id): return "deleted \(id ?? "-")"
+        case .anonymous(let id): return "anonymous \(id ?? "-")"
+        case .person(let row):
+            var words = [row.externalID, row.email ?? "-", row.isEmailVerified ? "verified" : "unverified"]
+            words.append(row.displayName ?? "-")
+            words.append(row.createdAt?.rfc3339 ?? "-")
+            if row.isDisabled { words.append("disabled") }
+            words += row.identities.map { identity in
+                "\(identity.provider.rawValue):\(identity.subject)" + (identity.email.map { " <\($0)>" } ?? "")
+                    + (identity.isEmailVerified ? "!" : "")
+            }
+            words += row.skipped.map { "skipped:\($0)" }
+            if let password = row.password { words.append(password) }
+            return words.joined(separator: " ")
+        }
+    }
+
+    private func expect(
+        _ source: any ImportSource, _ expected: [String], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let words = try await Self.rows(source).map(Self.words)
+        #expect(words == expected, sourceLocation: sourceLocation)
+    }
+
+    // MARK: Firebase
+
+    private static let firebase = """
+        {"users": [
+        {"localId":"f1","email":"kim@example.com","emailVerified":true,"passwordHash":"aGFzaA==","salt":"c2FsdA==",\
+        "displayName":"Kim, \\"K\\"","lastSignedInAt":"1700000000000","createdAt":"1600000000123","disabled":false,\
+        "providerUserInfo":[{"providerId":"apple.com","rawId":"001.kim","email":"x@privaterelay.appleid.com"},\
+        {"providerId":"password","rawId":"kim@example.com"},{"providerId":"gc.apple.com","rawId":"G:1"},\
+        {"providerId":"google.com","rawId":"109876543210987654321","email":"kim@gmail.com"}]},
+        {"localId":"f2","createdAt":"1600000000123","providerUserInfo":[]},
+        {"localId":"f3","phoneNumber":"+4930123","disabled":true,"createdAt":"x","providerUserInfo":[{"providerId":"phone"}]},
+        17, {"email":"nobody@example.com"}
+        ]}
+        """
+
+    @Test func `Firebase's JSON`() async throws {
+        for size in [1, 13, 100_000] {
+            try await expect(
+                FirebaseSource(PieceInput(Self.firebase, size: size)),
+                [
+                    "f1 kim@example.com verified Kim, \"K\" 2020-09-13T12:26:40Z apple:001.kim <x@privaterelay.appleid.com> "
+                        + "google:109876543210987654321 <kim@gmail.com> skipped:gc.apple.com firebase$c2FsdA==$aGFzaA==",
+                    "anonymous f2", "f3 - unverified - - disabled skipped:phone", "malformed -", "malformed -",
+                ])
+        }
+    }
+
+    /// The columns as the exporter writes them: no header, only name and claims quoted, a comma behind the last.
+    private static func record(_ cells: [Int: String]) -> String {
+        (0..<52).map { (cells[$0] ?? "") + "," }.joined()
+    }
+
+    @Test func `Firebase's CSV of 52 columns`() async throws {
+        let text = [
+            Self.record([
+                0: "f1", 1: "kim@example.com", 2: "true", 3: "aGFzaA==", 4: "c2FsdA==", 5: "\"Kim, \"\"K\"\"\nLine\"",
+                7: "109876543210987654321", 8: "kim@gmail.com", 23: "1600000000123", 26: "false",
+                27: "\"{\"\"a\"\":1}\"",
+                28: "001.kim",
+            ]),
+            Self.record([0: "f2", 23: "1600000000123"]),
+            Self.record([0: "f3", 11: "fb", 25: "+4930", 26: "true", 32: "other"]), "short,row", "",
+        ].joined(separator: "\n")
+        try await expect(
+            FirebaseSource(PieceInput(text)),
+            [
+                "f1 kim@example.com verified Kim, \"K\"\nLine 2020-09-13T12:26:40Z google:109876543210987654321 <kim@gmail.com> "
+                    + "apple:001.kim firebase$c2FsdA==$aGFzaA==",
+                "anonymous f2", "f3 - unverified - - disabled skipped:facebook.com skipped:column32", "malformed -",
+            ])
+    }
+
+    @Test func `a document that is not whole, or no such document, is no source`() async throws {
+        for text in ["{\"users\":[{\"localId\":\"f1\"}", "{\"users\":[", "{}", "{\"people\":[]}"] {
+            await #expect(throws: SourceFault.self, "\(text)") {
+                _ = try await Self.rows(FirebaseSource(PieceInput(text)))
+            }
+        }
+        await #expect(throws: SourceFault.self) { _ = try await Self.rows(CognitoSource(PieceInput("nonsense"))) }
+    }
+
+    // MARK: Auth0
+
+    @Test func `Auth0's lines`() async throws {
+        let text = """
+            {"user_id":"google-oauth2|42","email":"kim@gmail.com","email_verified":true,"name":"kim@gmail.com",\
+            "created_at":"2020-09-13T12:26:40.123Z","identities":[{"provider":"google-oauth2","user_id":42,"isSocial":true},\
+            {"provider":"apple","user_id":"001.kim","profileData":{"email":"kim@icloud.com","email_verified":true}},\
+            {"provider":"sms","user_id":"7"}],"logins_count":7}
+            {"user_id":"auth0|5f","email":"lee@example.com","name":"Lee","blocked":true,\
+            "passwordHash":"$2b$10$abc"}
+            {"user_id":"apple|001.ada","email":"ada@icloud.com","email_verified":true}
+            {"email":"nobody@example.com"}
+            """
+        try await expect(
+            Auth0Source(PieceInput(text)),
+            [
+                "google-oauth2|42 kim@gmail.com verified - 2020-09-13T12:26:40Z google:42 <kim@gmail.com>! "
+                    + "apple:001.kim <kim@icloud.com>! skipped:sms",
+                "auth0|5f lee@example.com unverified Lee - disabled $2b$10$abc",
+                "apple|001.ada ada@icloud.com verified - - apple:001.ada <ada@icloud.com>!", "malformed -",
+            ])
+    }
+
+    // MARK: Cognito
+
+    @Test func `Cognito's users, whose identities are JSON in a string`() async throws {
+        let text = #"""
+            {"Users":[{"Username":"google_109","Attributes":[{"Name":"sub","Value":"c1"},{"Name":"email_verified","Value":"true"},
+            {"Name":"email","Value":"kim@example.com"},{"Name":"given_name","Value":"Kim"},{"Name":"family_name","Value":"Example"},
+            {"Name":"identities","Value":"[{\"userId\":\"109\",\"providerName\":\"Google\",\"providerType\":\"Google\",\"primary\":true,\"dateCreated\":1600000000123},{\"userId\":\"001.Kim\",\"providerName\":\"SignInWithApple\",\"providerType\":\"SignInWithApple\",\"primary\":false,\"dateCreated\":\"1600000000123\"},{\"userId\":\"7\",\"providerName\":\"corp\",\"providerType\":\"SAML\"}]"}],
+            "UserCreateDate":"2020-09-13T14:26:40.123000+02:00","Enabled":true,"UserStatus":"EXTERNAL_PROVIDER"},
+            {"Username":"lee","Attributes":[{"Name":"sub","Value":"c2"},{"Name":"email","Value":"lee@example.com"},
+            {"Name":"email_verified","Value":"false"}],"UserCreateDate":1600000000.123,"Enabled":false},
+            {"Username":"no","Attributes":[]},{"Attributes":[{"Name":"sub","Value":"c3"},{"Name":"identities","Value":"["}]}]}
+            """#
+        try await expect(
+            CognitoSource(PieceInput(text)),
+            [
+                "c1 kim@example.com verified Kim Example 2020-09-13T12:26:40Z google:109 apple:001.Kim skipped:corp",
+                "c2 lee@example.com unverified - 2020-09-13T12:26:40Z disabled", "malformed -", "malformed c3",
+            ])
+    }
+
+    // MARK: Keycloak
+
+    @Test func `Keycloak's export, whose credentials are JSON in strings`() async throws {
+        let text = #"""
+            {"realm":"shop","users":[{"id":"k1","createdTimestamp":1600000000123,"username":"kim","enabled":true,
+            "emailVerified":true,"firstName":"Kim","lastName":"Example","email":"kim@example.com","credentials":[{"type":"otp"},
+            {"type":"password","secretData":"{\"value\":\"dmFsdWU=\",\"salt\":\"c2FsdA==\"}","credentialData":"{\"hashIterations\":27500,\"algorithm\":\"pbkdf2-sha256\",\"additionalParameters\":{}}"}],
+            "federatedIdentities":[{"identityProvider":"google","userId":"109","userName":"kim"},{"identityProvider":"siwa","userId":"001.kim"},
+            {"identityProvider":"github","userId":"7"}]},
+            {"id":"k2","enabled":false,"email":"lee@example.com","credentials":[{"type":"password",
+            "secretData":"{\"value\":\"dmFsdWU=\",\"salt\":\"c2FsdA==\",\"additionalParameters\":{}}","credentialData":"{\"hashIterations\":5,\"algorithm\":\"argon2\",\"additionalParameters\":{\"hashLength\":[\"32\"],\"memory\":[\"7168\"],\"type\":[\"id\"],\"version\":[\"1.3\"],\"parallelism\":[\"1\"]}}"}]},
+            {"id":"k3","credentials":[{"type":"password","secretData":"x"}]},{"id":"k4","serviceAccountClientId":"shop"}]}
+            """#
+        try await expect(
+            KeycloakSource(PieceInput(text), aliases: ["siwa": .apple]),
+            [
+                "k1 kim@example.com verified Kim Example 2020-09-13T12:26:40Z google:109 apple:001.kim skipped:github "
+                    + "keycloak$pbkdf2-sha256$27500$c2FsdA==$dmFsdWU=",
+                "k2 lee@example.com unverified - - disabled keycloak$argon2id$v=19$m=7168,t=5,p=1$c2FsdA==$dmFsdWU=",
+                "k3 - unverified - - keycloak$", "anonymous k4",
+            ])
+    }
+}

@@ -1,0 +1,317 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// `countersign import`, as a process on a database of its own.
+@Suite struct ImportCommandTests {
+    private static func environment(_ scratch: ScratchDatabase) throws -> [String: String] {
+        [
+            "COUNTERSIGN_POSTGRES_URL": scratch.url, "COUNTERSIGN_APPLE_CLIENT_IDS": "com.example.lamp",
+            "COUNTERSIGN_KEYRING_PATH": try Countersign.keyRingPath.get(),
+        ]
+    }
+
+    private static func run(
+        _ words: [String], _ scratch: ScratchDatabase, input: String = ""
+    ) async throws -> CountersignProcess {
+        try await CountersignProcess.run(["import"] + words, environment: environment(scratch), input: input)
+    }
+
+    private static let people =
+        [
+            #"{"externalId":"u1","email":"Kim@Example.com","emailVerified":true,"displayName":"Kim","createdAt":"2024-05-06T07:08:09Z","#
+                + #""identities":[{"provider":"apple","subject":"001.kim","email":"x@privaterelay.appleid.com","emailVerified":true},"#
+                + #"{"provider":"google","subject":"42"}]}"#,
+            #"{"externalId":"u2","email":"lee@example.com","passwordHash":"$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"}"#,
+            #"{"externalId":"u3","email":"KIM@example.com"}"#,
+            #"{"externalId":"u4","identities":[{"provider":"google","subject":"42"}]}"#,
+            "nonsense",
+            #"{"externalId":"u5","email":"not an address"}"#,
+            #"{"externalId":"u1"}"#,
+            #"{"externalId":"u6","email":"ada@example.com","disabled":true,"passwordHash":"md5$x"}"#,
+        ].joined(separator: "\n") + "\n"
+
+    private static let outcomes = [
+        "1 u1 created", "2 u2 created", "3 u3 conflict email_taken", "4 u4 conflict identity_taken",
+        "5 - refused row_malformed", "6 u5 refused email_malformed", "7 u1 unchanged",
+        "8 u6 created password_dropped:unknown",
+    ]
+
+    private struct Line: Decodable {
+        let row: Int
+        let externalId: String?
+        let outcome: String
+        let code: String?
+        let notes: [String]?
+        let accountId: String?
+
+        var words: String {
+            (["\(row)", externalId ?? "-", outcome] + [code].compactMap { $0 } + (notes ?? [])).joined(separator: " ")
+        }
+    }
+
+    private static func lines(_ output: String) throws -> [Line] {
+        try output.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+    }
+
+    private static func rows(_ statement: SQL, _ scratch: ScratchDatabase) async throws -> [String] {
+        try await scratch.withPool(.test(poolSize: 1)) { database in
+            try await database.query(statement) { row throws(PostgresError) in try row.decode(String.self) }
+        }
+    }
+
+    private static let accounts: SQL = """
+        SELECT concat_ws(' ', external_id, email, email_verified, email_proof, email_proof_source, display_name, status,
+            created_at AT TIME ZONE 'UTC')
+        FROM accounts
+        WHERE external_id = 'u1'
+        """
+
+    // MARK: A run
+
+    @Test func `each row has one outcome, in the order of the source, and a second run changes nothing`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            let first = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
+            #expect(first.code == 1, "\(first.errors)")
+            let lines = try Self.lines(first.output)
+            #expect(lines.map(\.words) == Self.outcomes)
+            #expect(lines[2].accountId == lines[0].accountId && lines[3].accountId == lines[0].accountId)
+            #expect(lines[6].accountId == lines[0].accountId && lines[4].accountId == nil)
+            for word in ["created 3", "conflict 2", "refused 2", "email_taken 1", "8 rows"] {
+                #expect(first.errors.contains(word), "\(word)")
+            }
+            #expect(
+                try await Self.rows(Self.accounts, scratch)
+                    == ["u1 kim@example.com t stated imported Kim active 2024-05-06 07:08:09"])
+            #expect(
+                try await Self.rows(
+                    "SELECT concat_ws(' ', type, actor, reason) FROM audit_events ORDER BY event_id", scratch)
+                    == ["accounts_imported operator ndjson: created 3, unchanged 1, conflict 2, refused 2"])
+
+            let second = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
+            let again = try Self.lines(second.output)
+            #expect(again.map(\.outcome).filter { $0 == "unchanged" }.count == 4)
+            #expect(again[0].accountId == lines[0].accountId && again[7].notes == nil)
+            #expect(try await Self.rows("SELECT count(*)::text FROM accounts", scratch) == ["3"])
+        }
+    }
+
+    @Test func `a dry run reports what a run does and leaves nothing behind`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            let words = ["ndjson", "-", "--apple-team", "main"]
+            let rehearsed = try await Self.run(words + ["--dry-run"], scratch, input: Self.people)
+            #expect(rehearsed.code == 1, "\(rehearsed.errors)")
+            for table in ["accounts", "identities", "imports", "imported_rows", "audit_events"] as [SQL] {
+                #expect(try await Self.rows("SELECT count(*)::text FROM \(table)", scratch) == ["0"])
+            }
+            let run = try await Self.run(words, scratch, input: Self.people)
+            #expect(try Self.lines(rehearsed.output).map(\.words) == Self.lines(run.output).map(\.words))
+            #expect(try Self.lines(rehearsed.output).allSatisfy { $0.accountId == nil })
+            let again = try await Self.run(words + ["--dry-run"], scratch, input: Self.people)
+            let real = try await Self.run(words, scratch, input: Self.people)
+            #expect(try Self.lines(again.output).map(\.words) == Self.lines(real.output).map(\.words))
+        }
+    }
+
+    @Test func `rows of other imports keep to themselves, and an address that is held here is in conflict`()
+        async throws
+    {
+        try await ScratchDatabase.withMigrated { scratch in
+            let row = #"{"externalId":"u1","email":"kim@example.com"}"#
+            #expect(try await Self.run(["ndjson", "-", "--id", "one"], scratch, input: row).code == 0)
+            let other = try await Self.run(["ndjson", "-", "--id", "two"], scratch, input: row)
+            #expect(try Self.lines(other.output).map(\.words) == ["1 u1 conflict email_taken"])
+            let list = try await Self.run(["list"], scratch)
+            #expect(list.lines.count == 2)
+            #expect(list.lines.first?.contains(#""counts":{"created":1}"#) == true, "\(list.output)")
+            #expect(list.lines.last?.contains(#""counts":{"conflict":1,"conflict:email_taken":1}"#) == true)
+            let shown = try await Self.run(["show", "one"], scratch)
+            #expect(shown.output == list.lines.first.map { $0 + "\n" })
+            #expect(try await Self.run(["show", "three"], scratch).code == 1)
+        }
+    }
+
+    @Test func `a relay address that another account has is dropped, and its identity comes`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            let rows = """
+                {"externalId":"a","email":"x@privaterelay.appleid.com"}
+                {"externalId":"b","email":"x@privaterelay.appleid.com","identities":[{"provider":"google","subject":"1"}]}
+                {"externalId":"c","email":"x@privaterelay.appleid.com"}
+                """
+            let run = try await Self.run(["ndjson", "-"], scratch, input: rows)
+            #expect(
+                try Self.lines(run.output).map(\.words) == [
+                    "1 a created", "2 b created email_dropped", "3 c conflict email_taken",
+                ])
+        }
+    }
+
+    @Test func `what the command line or the source has wrong ends with 2, and says what`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            let apple = #"{"externalId":"u1","identities":[{"provider":"apple","subject":"1"}]}"#
+            for (words, input, sentence) in [
+                (["ndjson", "-"], apple, "--apple-team"),
+                (["ndjson", "-", "--apple-team", "other"], "", "no team other"),
+                (["ndjson"], "", "FILE"), (["ndjson", "/nowhere"], "", "can't be read"),
+                (["paypal", "-"], "", "paypal"),
+                (["ndjson", "-", "--id", "No Name"], "", "--id"), (["undo", "No Name"], "", "name"),
+                (["ndjson", "-", "--apple-team", "main", "--skip-apple"], "", "exclude"),
+                (["ndjson", "-", "--report", "/nowhere/report"], "", "can't be written"),
+            ] {
+                let run = try await Self.run(words, scratch, input: input)
+                #expect(run.code == 2, "\(words): \(run.errors)")
+                #expect(run.errors.contains(sentence), "\(words): \(run.errors)")
+            }
+            let skipped = try await Self.run(["ndjson", "-", "--skip-apple"], scratch, input: apple)
+            #expect(try Self.lines(skipped.output).map(\.words) == ["1 u1 refused no_way_in identity_skipped:apple"])
+        }
+    }
+
+    @Test func `the report is a file of the owner's alone, in place of what was there`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            let file = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: file) }
+            try Data(repeating: 0x61, count: 10_000).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+            let run = try await Self.run(
+                ["ndjson", "-", "--report", file.path], scratch,
+                input: #"{"externalId":"u1","email":"kim@example.com"}"#)
+            #expect(run.code == 0 && run.output.isEmpty, "\(run.errors)")
+            #expect(try Self.lines(String(contentsOf: file, encoding: .utf8)).map(\.words) == ["1 u1 created"])
+            let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+        }
+    }
+
+    @Test func `a run of a name that is under way keeps a second one out`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            try await scratch.withPool(.test(poolSize: 1)) { database in
+                try await database.withConnection { connection in
+                    try await connection.execute(
+                        "SELECT pg_advisory_lock(hashtextextended('countersign import ndjson', 0))")
+                    let run = try await Self.run(["ndjson", "-"], scratch, input: #"{"externalId":"u1"}"#)
+                    #expect(run.code == 2)
+                    #expect(run.errors.contains("under way"))
+                    #expect(try await Self.run(["undo", "ndjson"], scratch).code == 2)
+                }
+            }
+        }
+    }
+
+    // MARK: Undo
+
+    @Test func `undo takes back what nothing has touched, keeps the rest, and a run makes again what went`()
+        async throws
+    {
+        try await ScratchDatabase.withMigrated { scratch in
+            let words = ["ndjson", "-", "--apple-team", "main"]
+            let made = try Self.lines(try await Self.run(words, scratch, input: Self.people).output)
+            let touched = try #require(made[1].accountId)
+            let disable = try await CountersignProcess.run(
+                ["account", "disable", touched, "--reason", "test"], environment: Self.environment(scratch))
+            #expect(disable.code == 0, "\(disable.errors)")
+
+            let rehearsed = try await Self.run(["undo", "ndjson", "--dry-run"], scratch)
+            let kept = #"{"accountId":"\#(touched)","externalId":"u2","outcome":"kept"}"# + "\n"
+            #expect(rehearsed.code == 1 && rehearsed.output == kept, "\(rehearsed.errors)")
+            #expect(try await Self.rows("SELECT count(*)::text FROM accounts", scratch) == ["3"])
+
+            let undone = try await Self.run(["undo", "ndjson"], scratch)
+            #expect(undone.code == 1 && undone.output == kept, "\(undone.errors)")
+            #expect(try await Self.rows("SELECT external_id FROM accounts", scratch) == ["u2"])
+            #expect(
+                try await Self.rows("SELECT reason FROM audit_events WHERE type = 'import_undone'", scratch)
+                    == ["ndjson: 2 removed, 1 kept"])
+
+            let again = try Self.lines(try await Self.run(words, scratch, input: Self.people).output)
+            #expect(again[0].outcome == "created" && again[1].outcome == "unchanged")
+            #expect(again[1].accountId == touched)
+        }
+    }
+
+    @Test func `undo of an untouched import leaves nothing of it but the trail`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            _ = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
+            let undone = try await Self.run(["undo", "ndjson"], scratch)
+            #expect(undone.code == 0 && undone.output.isEmpty, "\(undone.errors)")
+            for table in ["accounts", "identities", "imports", "imported_rows"] as [SQL] {
+                #expect(try await Self.rows("SELECT count(*)::text FROM \(table)", scratch) == ["0"])
+            }
+            #expect(try await Self.run(["undo", "ndjson"], scratch).code == 1)
+        }
+    }
+
+    @Test func `an account that its person has deleted stays away, and is known without its id`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            let row = #"{"externalId":"u1","email":"kim@example.com"}"#
+            let made = try Self.lines(try await Self.run(["ndjson", "-"], scratch, input: row).output)
+            let id = try #require(made[0].accountId)
+            let deleted = try await CountersignProcess.run(
+                ["account", "delete", id], environment: Self.environment(scratch))
+            #expect(deleted.code == 0, "\(deleted.errors)")
+            let again = try Self.lines(try await Self.run(["ndjson", "-"], scratch, input: row).output)
+            #expect(again.map(\.words) == ["1 u1 unchanged"] && again[0].accountId == nil)
+            #expect(
+                try await Self.rows(
+                    "SELECT count(*)::text FROM imported_rows WHERE imported_rows::text LIKE '%u1%'", scratch) == ["0"])
+        }
+    }
+
+    // MARK: Faults
+
+    @Test func `every row of a fuzzed file ends in one of the outcomes, and none half written`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            var random = SplitMix64(seed: 33)
+            let lines = Self.people.split(separator: "\n").map { Array($0.utf8) }
+            var input: [UInt8] = []
+            for _ in 0..<600 {
+                var line = lines[Int.random(in: 0..<lines.count, using: &random)]
+                for _ in 0..<Int.random(in: 0...3, using: &random) {
+                    line[Int.random(in: 0..<line.count, using: &random)] = UInt8.random(in: 0x20...0xFF, using: &random)
+                }
+                input += line + [0x0A]
+            }
+            let process = try await CountersignProcess.run(
+                CountersignProcess.executable, ["import", "ndjson", "-", "--apple-team", "main"],
+                environment: Self.environment(scratch), input: Data(input))
+            #expect(process.code == 1, "\(process.errors)")
+            let report = try Self.lines(process.output)
+            #expect(report.map(\.row) == Array(1...600))
+            let words: Set = ["created", "unchanged", "conflict", "refused"]
+            #expect(report.allSatisfy { words.contains($0.outcome) })
+            let created = report.count { $0.outcome == "created" }
+            #expect(try await Self.rows("SELECT count(*)::text FROM accounts", scratch) == ["\(created)"])
+            #expect(try await Self.rows("SELECT count(*)::text FROM imported_rows", scratch) == ["\(created)"])
+        }
+    }
+
+    @Test func `a run that is stopped ends behind its batch, and the next one goes on`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            let process = Process()
+            process.executableURL = CountersignProcess.executable
+            process.arguments = ["import", "ndjson", "-"]
+            process.environment = try Self.environment(scratch)
+            let (input, output, errors) = (Pipe(), Pipe(), Pipe())
+            (process.standardInput, process.standardOutput, process.standardError) = (input, output, errors)
+            try process.run()
+            let rows = (0..<1_200).map { #"{"externalId":"u\#($0)","email":"u\#($0)@example.com"}"# + "\n" }
+            try input.fileHandleForWriting.write(contentsOf: Data(rows[..<600].joined().utf8))
+            // The first batch is in; the second waits for more.
+            while try await Self.rows("SELECT count(*)::text FROM accounts", scratch) != ["500"] {
+                try await pollingPause()
+            }
+            process.interrupt()
+            let texts = await CountersignProcess.onThread {
+                (try? output.fileHandleForReading.readToEnd(), try? errors.fileHandleForReading.readToEnd())
+            }
+            await CountersignProcess.onThread { process.waitUntilExit() }
+            #expect(process.terminationStatus == 1)
+            #expect(String(decoding: texts.1 ?? Data(), as: UTF8.self).contains("run the same command again"))
+            #expect(try Self.lines(String(decoding: texts.0 ?? Data(), as: UTF8.self)).count == 600)
+            let rest = try await Self.run(["ndjson", "-"], scratch, input: rows.joined())
+            #expect(rest.code == 0, "\(rest.errors)")
+            #expect(try Self.lines(rest.output).count { $0.outcome == "created" } == 600)
+        }
+    }
+}

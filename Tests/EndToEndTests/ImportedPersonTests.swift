@@ -1,0 +1,74 @@
+import Foundation
+import JOSE
+import JSON
+import Primitives
+import TestSupport
+import Testing
+
+/// People of another system, from the command that brings them in to their first sign-in.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct ImportedPersonTests {
+    private static func `import`(
+        _ name: String, _ rows: [String], into world: World, undo: Bool = false
+    ) async throws -> Countersign.Ending {
+        let file = FileManager.default.temporaryDirectory.appending(path: "rows-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(rows.joined(separator: "\n").utf8).write(to: file)
+        let words = undo ? ["undo", name] : ["ndjson", file.path, "--id", name, "--apple-team", "main"]
+        return try await Countersign.run(["import"] + words, ["postgres.url": world.scratch.url])
+    }
+
+    private static func claims(_ token: String) throws -> JSONValue {
+        let part = try #require(token.split(separator: ".").dropFirst().first)
+        return try JSONValue(parsing: try #require(Base64URL.decode(String(part))))
+    }
+
+    @Test func `an imported person signs in as before, is known by the old id everywhere, and stays at an undo`()
+        async throws
+    {
+        let world = try World.shared
+        try await world.newPerson("imported-kim")
+        let token = try await world.appleToken("imported-kim")
+        let subject = try #require(try Self.claims(token)["sub"]?.string)
+        let rows = [
+            #"{"externalId":"old/1","email":"imported@example.com","emailVerified":true,"displayName":"Kim Imported","#
+                + #""passwordHash":"$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"}"#,
+            #"{"externalId":"old/2","identities":[{"provider":"apple","subject":"\#(subject)"}]}"#,
+            #"{"externalId":"old/3","email":"untouched@example.com"}"#,
+        ]
+        let run = try await Self.import("moved", rows, into: world)
+        #expect(run.status == 0, "\(run.error)")
+
+        let wrong = try await world.service.post(
+            "/v1/sign-in/password", ["email": "imported@example.com", "password": "wrong"])
+        #expect(wrong.status == 401)
+        for _ in 0..<2 {
+            let signedIn = try await world.service.post(
+                "/v1/sign-in/password", ["email": "imported@example.com", "password": "test"])
+            #expect(signedIn.status == 200)
+            #expect(try signedIn.text("account.externalId") == "old/1")
+            #expect(try signedIn.text("account.emailProof") == "stated")
+            #expect(try Self.claims(signedIn.text("session.accessToken"))["external_id"]?.string == "old/1")
+            let refreshed = try await world.service.post(
+                "/v1/sessions/refresh", ["refreshToken": .string(try signedIn.text("session.refreshToken"))])
+            #expect(try Self.claims(refreshed.text("accessToken"))["external_id"]?.string == "old/1")
+        }
+        let byApple = try await world.service.signInWithApple(try await world.appleToken("imported-kim"))
+        #expect(try byApple.text("status") == "signedIn")
+        #expect(try byApple.text("account.externalId") == "old/2")
+
+        let found = try await world.service.administer(
+            "GET", "/admin/v1/accounts?externalId=old%2F1", bearer: try await world.adminKey("read"))
+        #expect(found.status == 200)
+        #expect(found.text.contains("imported@example.com"), "\(found)")
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        #expect(try await visit.open("/console/accounts?q=old%2F3").html.text.contains("untouched@example.com"))
+        let system = try await visit.open("/console/system").html.text
+        for word in ["moved", "ndjson", "created 3"] { #expect(system.contains(word), "\(word)") }
+
+        let undone = try await Self.import("moved", [], into: world, undo: true)
+        #expect(undone.status == 1)
+        #expect(undone.output.contains("old/1") && undone.output.contains("old/2"), "\(undone.output)")
+        #expect(!undone.output.contains("old/3"))
+        #expect(undone.error.contains("1 removed, 2 kept"), "\(undone.error)")
+    }
+}

@@ -21,10 +21,6 @@ package struct AppliedMigration: Sendable, Equatable {
     package var label: String {
         Migration.label(version: version, name: name)
     }
-
-    func differs(from migration: Migration) -> Bool {
-        name != migration.name || checksum != migration.checksum
-    }
 }
 
 /// The binary's migrations beside the database's. Pure: every rule about what may run is decided here.
@@ -88,7 +84,7 @@ package struct MigrationHistory: Sendable {
 
     private func state(of migration: Migration, _ row: AppliedMigration?) -> MigrationEntry.State {
         guard let row else { return .pending }
-        guard !row.differs(from: migration) else { return .edited }
+        guard !isEdited(migration, row) else { return .edited }
         return row.finishedAt.map { .applied(at: $0) } ?? .interrupted
     }
 
@@ -102,11 +98,18 @@ package struct MigrationHistory: Sendable {
                 expected += 1
             }
             expected = row.version + 1
-            if let migration = migration(row.version), row.differs(from: migration) {
+            if let migration = migration(row.version), isEdited(migration, row) {
                 faults.append(.edited(row.label))
             }
         }
         return faults
+    }
+
+    /// Whether the migration was applied in another form, and none that a later one mends.
+    private func isEdited(_ migration: Migration, _ row: AppliedMigration) -> Bool {
+        guard row.name == migration.name else { return true }
+        let form = MigrationScript.Mended(version: row.version, checksum: row.checksum)
+        return row.checksum != migration.checksum && !migrations.contains { $0.up.mended.contains(form) }
     }
 
     /// The faults that `up` would remove.

@@ -13,11 +13,31 @@ package struct MigrationScript: Sendable {
     /// of the last migration that a program knows. Named by a line `-- serves-from: 0018` of the comment at its head;
     /// absent where every earlier program can serve, which is the rule.
     package var servesFrom: Int? {
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false).prefix(while: { $0.hasPrefix("--") })
-        {
+        for line in head {
             if let match = line.wholeMatch(of: /-- serves-from: ([0-9]{4})/) { return Int(match.1) }
         }
         return nil
+    }
+
+    /// A form of an earlier migration that may have been applied, and that this up script puts right.
+    struct Mended: Hashable {
+        let version: Int
+        let checksum: String
+    }
+
+    /// Named by lines `-- mends: 0026 CHECKSUM` of the comment at the head.
+    var mended: [Mended] {
+        head.compactMap { line in
+            guard let match = line.wholeMatch(of: /-- mends: ([0-9]{4}) ([0-9a-f]{64})/), let version = Int(match.1) else {
+                return nil
+            }
+            return Mended(version: version, checksum: String(match.2))
+        }
+    }
+
+    /// The lines of the comment at the beginning.
+    private var head: some Sequence<Substring> {
+        text.split(separator: "\n", omittingEmptySubsequences: false).prefix { $0.hasPrefix("--") }
     }
 
     /// The statements, one by one. Outside a transaction they are sent singly, because the server runs a message of

@@ -59,6 +59,30 @@ extension ServiceRoleTests {
         }
     }
 
+    @Test func `a database that has another form of the function is accepted, and gets this one`() async throws {
+        let mend = try #require(Migration.embedded.first { $0.name == "mend_audit_partitions" })
+        for form in mend.up.mended {
+            try await withRole { owner, service, role in
+                let migrator = owner.migrator(Migration.embedded, service: ServiceRole(name: role))
+                _ = try await migrator.up(to: mend.version - 1)
+                try await owner.execute("ALTER FUNCTION make_audit_partitions() SET search_path = pg_catalog, public")
+                try await owner.execute(
+                    """
+                    UPDATE schema_migrations SET checksum = \(form.checksum) WHERE version = \(Int32(form.version))
+                    """)
+                _ = try await migrator.up()
+                #expect(try await migrator.verify().isEmpty)
+                #expect(
+                    try await owner.count(
+                        """
+                        SELECT count(*) FROM pg_proc
+                        WHERE proname = 'make_audit_partitions' AND 'search_path=pg_catalog, pg_temp' = ANY (proconfig)
+                        """) == 1)
+                try await service.execute(Self.make)
+            }
+        }
+    }
+
     @Test func `partitions are made by whom the function is granted to`() async throws {
         try await withRole { owner, service, role in
             _ = try await owner.migrator(Migration.embedded).up()

@@ -32,6 +32,24 @@ import Testing
         #expect(try Self.history([Self.row(1), Self.row(2)]).pending(to: 1).isEmpty)
     }
 
+    @Test func `a form of a migration is accepted that a later one mends, and no other`() throws {
+        let (known, other) = (String(repeating: "a", count: 64), String(repeating: "b", count: 64))
+        let mend = Migration(version: 4, name: "mend_b", up: "-- why\n-- mends: 0002 \(known)\n", down: "-- why\n")
+        func history(_ version: Int, _ name: String, _ checksum: String) -> MigrationHistory {
+            let row = AppliedMigration(
+                version: version, name: name, checksum: checksum, finishedAt: "2026-01-01T00:00:00Z")
+            return MigrationHistory(
+                migrations: Self.migrations + [mend],
+                applied: [Self.row(1), Self.row(2), Self.row(3)].map { $0.version == version ? row : $0 })
+        }
+        #expect(try history(2, "create_b", known).pending().map(\.label) == ["0004_mend_b"])
+        for refused in [
+            history(2, "create_b", other), history(2, "make_b", known), history(3, "create_c", known),
+        ] {
+            #expect(throws: MigrationFault.self) { try refused.pending() }
+        }
+    }
+
     @Test func `an interrupted migration is pending again`() throws {
         let history = Self.history([Self.row(1), Self.row(2, finishedAt: nil)])
         #expect(try history.pending(to: 2).map(\.label) == ["0002_create_b"])

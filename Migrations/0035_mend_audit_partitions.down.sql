@@ -1,0 +1,1 @@
+-- why: nothing to undo: 0026 makes the same function.

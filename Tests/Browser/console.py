@@ -127,8 +127,8 @@ def console_shows_what_the_key_may_do(browser, stack):
     there = crowd(stack, browser)
     paths = [there["hostile"].path, there["disabled"].path, there["blocked"].path, "/console/revocations",
              "/console/provider-events", "/console/oauth-clients"]
-    manage = {"Disable", "Enable", "Sign out everywhere", "Replace address", "Export", "Delete", "End session", "Unlink",
-              "Unblock", "Replay"}
+    manage = {"Disable", "Enable", "Sign out everywhere", "Replace address", "Send sign-in code", "Change name", "Export",
+              "Delete", "End session", "Unlink", "Unblock", "Replay"}
     for scopes, wanted in (("read",), set()), (("read", "revoke"), {"Revoke", "Retry"}), (("read", "manage"), manage):
         visitor = administrator(browser, stack, *scopes)
         nav = visitor.page.locator("nav a").all_inner_texts()

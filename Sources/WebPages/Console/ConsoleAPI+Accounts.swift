@@ -121,7 +121,8 @@ extension ConsoleAPI {
         var page = ConsolePage(account.email?.text ?? account.displayName?.text ?? "Account")
         page.notice = try Act.notice(for: request, visitor)
         page.blocks = [
-            .facts(Self.facts(record)), .buttons(visitor.buttons(for: record)),
+            .facts(Self.facts(record, disabling: try await disabling(of: record))),
+            .buttons(visitor.buttons(for: record)),
             .heading("Identities"), .table(Self.identities(of: account, details, visitor)),
             .heading("Sessions"), .table(Self.sessions(sessions, of: id, visitor)),
         ]
@@ -146,7 +147,15 @@ extension ConsoleAPI {
         }
     }
 
-    private static func facts(_ record: AccountRecord) -> [ConsoleFact] {
+    /// The latest row of the trail about the disabling of an account that is disabled: it has the reason that was typed.
+    private func disabling(of record: AccountRecord) async throws(AdministrationFailure) -> AuditRecord? {
+        guard record.account.status == .disabled else { return nil }
+        var filter = AuditFilter()
+        (filter.accountID, filter.kind) = (record.account.id, .accountDisabled)
+        return try await administration.auditEvents(filter, before: nil, limit: 1).items.first
+    }
+
+    private static func facts(_ record: AccountRecord, disabling: AuditRecord?) -> [ConsoleFact] {
         let account = record.account
         var facts = [
             ConsoleFact("Account", .code("\(account.id)")),
@@ -161,7 +170,14 @@ extension ConsoleAPI {
             facts.insert(ConsoleFact("Id in the system before", .code(externalID.text)), at: 1)
         }
         if let reason = record.disabledReason {
-            facts.insert(ConsoleFact("Disabled because", .text(reason)), at: 2)
+            let typed = disabling.map { row in
+                ConsoleCell.row([
+                    .text(row.reason), .text("by \(row.actorName ?? row.actor)"), .time(row.createdAt),
+                ])
+            }
+            facts.insert(
+                ConsoleFact("Disabled because", reason == "administrator" ? typed ?? .text(reason) : .text(reason)),
+                at: 2)
         }
         if let taken = account.emailTakenAt {
             facts.append(ConsoleFact("Address taken by a reader of the mailbox", .time(taken)))

@@ -44,7 +44,7 @@ extension ConsoleAPI {
             .form(search.form),
             .paragraph(
                 .row([
-                    .link("CSV", to: consolePath(Self.sheetPath, search.parameters)),
+                    .link("CSV", to: consolePath(Self.sheetPath, search.parameters)), .text("·"),
                     .link("Compare what is shown with its seals", to: consolePath("/console/audit", verified)),
                 ])),
             .table(
@@ -107,9 +107,15 @@ extension ConsoleAPI {
                     } ?? []
                 return [
                     .time(event.createdAt), .text(sentence(on: event)),
-                    .text([event.actor, event.actorName].compactMap(\.self).joined(separator: " ")),
+                    .text(actor(of: event)),
                 ] + account + [.text(event.reason), about(event)]
             }, whenEmpty: "Nothing was recorded.", next: next, isDense: true)
+    }
+
+    /// An administrator's name says who they are; that of another kind, which the row is about.
+    private static func actor(of event: AuditRecord) -> String {
+        guard let name = event.actorName else { return event.actor }
+        return event.actor == AuditEvent.Actor.administrator.rawValue ? name : "\(event.actor) \(name)"
     }
 
     /// `identity_linked` as `Identity linked`, with how often.

@@ -35,26 +35,36 @@ extension ConsoleAPI {
         answer.code = (try? request.parameterValue("code")) ?? nil
         answer.error = (try? request.parameterValue("error")) ?? nil
         answer.issuer = (try? request.parameterValue("iss")) ?? nil
-        let outcome = try await sessions.finish(
-            answer, flow: request.cookie(Self.flowCookieName).flatMap(StaffFlow.init(presented:)),
-            redirectURI: redirectURI(of: request), by: administration.calls.begin(by: request.caller()))
         var response: Response
-        switch outcome {
-        case .opened(let secret, let destination):
-            // No redirect: a cookie that is `Strict` is not sent after one that began at Google.
-            var page = ConsolePage("Signed in", [.paragraph(.link("Go on to the console", to: destination))])
-            (page.refreshPath, page.refreshSeconds) = (destination, 0)
-            response = showAlone(page)
-            response.setCookie(cookie(secret, for: request))
-        case .refused(let refusal):
-            var page = signInPage(to: Self.root)
-            page.notice = .error(Self.sentence(on: refusal))
-            let problem = Self.problem(of: refusal)
-            response = showAlone(page, problem.code.status)
-            response.headers += problem.headers.filter { $0.name != "WWW-Authenticate" }
-            response.problem = problem
+        do throws(AdministrationFailure) {
+            let outcome = try await sessions.finish(
+                answer, flow: request.cookie(Self.flowCookieName).flatMap(StaffFlow.init(presented:)),
+                redirectURI: redirectURI(of: request), by: administration.calls.begin(by: request.caller()))
+            switch outcome {
+            case .opened(let secret, let destination):
+                // No redirect: a cookie that is `Strict` is not sent after one that began at Google.
+                var page = ConsolePage("Signed in", [.paragraph(.link("Go on to the console", to: destination))])
+                (page.refreshPath, page.refreshSeconds) = (destination, 0)
+                response = showAlone(page)
+                response.setCookie(cookie(secret, for: request))
+            case .refused(let refusal):
+                response = refused(Self.sentence(on: refusal), Self.problem(of: refusal))
+            }
+        } catch {
+            guard case .rateLimited = error else { throw error }
+            response = refused("There were too many sign-ins from this network. Try again later.", error.problem)
         }
         response.setCookie(cookie("", for: request))
+        return response
+    }
+
+    /// The form of the sign-in, with why it is there again.
+    private func refused(_ sentence: String, _ problem: Problem) -> Response {
+        var page = signInPage(to: Self.root)
+        page.notice = .error(sentence)
+        var response = showAlone(page, problem.code.status)
+        response.headers += problem.headers.filter { $0.name != "WWW-Authenticate" }
+        response.problem = problem
         return response
     }
 

@@ -113,6 +113,7 @@ import Testing
 
         let disabled = try await visit.act("Disable", on: page, typed: ["reason": "case 1 <b>"])
         #expect(disabled.notice == "The account is disabled.")
+        #expect(disabled.html.elements("dd").contains { $0.content.contains("case 1 &lt;b&gt;") })
         #expect(disabled.html.text.contains("case 1 <b>") && !disabled.answer.body.contains("<b>"))
         #expect(try await world.audited("account_disabled", by: name, reason: "case 1 <b>") == 1)
         let token = try await world.appleToken("console-whole")

@@ -141,6 +141,17 @@ import Testing
         #expect(host.status == 403)
     }
 
+    @Test func `a network that is refused too often is slowed, on the form`() async throws {
+        let world = try World.shared
+        var status = 0
+        for _ in 0..<120 where status != 429 {
+            let page = try await ConsoleVisit(world).open("/console/callback/google?state=a&code=b")
+            #expect(page.isSignIn && page.notice != nil)
+            status = page.status
+        }
+        #expect(status == 429)
+    }
+
     @Test func `who is taken off the list is out at the reload, and keys where they open nothing`() async throws {
         let files = try ReloadedFiles()
         let secret = try World.privateFile("console-secret-reloaded", "console-web-secret\n")

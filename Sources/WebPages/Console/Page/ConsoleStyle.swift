@@ -35,8 +35,8 @@ enum ConsoleStyle {
         th{color:var(--muted);font-weight:600;font-size:.875rem;overflow-wrap:normal}
         .dense{table-layout:fixed;font-size:.8125rem;line-height:1.375}
         .dense th,.dense td{min-inline-size:0;padding:.1875rem .5rem;vertical-align:baseline}
-        .dense th:first-child{inline-size:9.5rem}
-        .dense th:last-child{inline-size:21rem}
+        .dense th:first-child{inline-size:10rem}
+        .dense th:last-child{inline-size:20.5rem}
         .dense td>div{overflow:hidden;white-space:nowrap;text-overflow:ellipsis}
         .dense tr:hover td>div,.dense tr:focus-within td>div{white-space:normal}
         form{margin:0}
@@ -76,7 +76,7 @@ enum ConsoleStyle {
         .refused{fill:var(--bar-refused)}
         .base{stroke:var(--muted)}
         :focus-visible{outline:3px solid var(--link);outline-offset:2px}
-        @media (max-width:64rem){thead{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}table,tbody,tr,td{display:block}tr{padding-block:.5rem;border-block-end:1px solid var(--line)}td{display:grid;grid-template-columns:6rem minmax(0,1fr);gap:.75rem;border:0;padding-block:.25rem}td::before{content:attr(data-label);color:var(--muted);font-size:.875rem}td button{min-block-size:44px}time{white-space:normal}.dense td>div{white-space:normal}tbody tr:last-child{border-block-end:0}dl>div{grid-template-columns:1fr;gap:0}}
+        @media (max-width:64rem){thead{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}table,tbody,tr,td{display:block}tr{padding-block:.5rem;border-block-end:1px solid var(--line)}td{display:grid;grid-template-columns:6rem minmax(0,1fr);gap:.75rem;border:0;padding-block:.25rem}td::before{content:attr(data-label);color:var(--muted);font-size:.875rem}td button{min-block-size:44px}time{white-space:normal}.dense td>div{white-space:normal}.dense a{display:inline-block;min-inline-size:24px;min-block-size:24px;line-height:24px}tbody tr:last-child{border-block-end:0}dl>div{grid-template-columns:1fr;gap:0}}
         @media (max-width:40rem){.search button{margin-block-start:0}}
         @media (prefers-contrast:more){:root{--line:var(--field);--muted:var(--text)}}
         """

@@ -107,6 +107,7 @@ import Testing
         switch operation.description {
         case "PATCH /admin/v1/oauth-clients/{clientId}": body == "{}"
         case "POST /admin/v1/oauth-clients/{clientId}/rotate-secret": ["", "{}"].contains(body)
+        case "POST /admin/v1/accounts/{accountId}/email-codes": ["", "{}"].contains(body)
         default: false
         }
     }

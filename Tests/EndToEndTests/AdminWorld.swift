@@ -42,6 +42,7 @@ extension World {
     static func adminBody(_ template: String) -> String {
         switch template.replacing("/admin/v1", with: "") {
         case "/accounts/{accountId}/replace-email": #"{"email":"admin-body@new.example","reason":"a test"}"#
+        case "/accounts/{accountId}": #"{"displayName":"Kim"}"#
         case "/oauth-clients": #"{"name":"Acme Home","redirectUris":["https://acme.example/linked"]}"#
         case "/oauth-clients/{clientId}": #"{"name":"Acme"}"#
         case "/oauth-clients/{clientId}/rotate-secret": #"{"keepOldSeconds":60}"#

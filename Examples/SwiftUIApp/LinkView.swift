@@ -89,11 +89,10 @@ struct LinkView: View {
 
     private func ways(into holder: LinkHolder) -> String {
         let address = ticket.email ?? "This address"
-        guard ticket.provesHolder else {
-            return
-                "\(address) belongs to an account that is entered by \(holder.providers.map(\.rawValue).joined(separator: ", "))."
-        }
-        let entries = holder.identities.map { "\($0.provider.rawValue) \($0.maskedEmail ?? "")" }
-        return "\(address) belongs to an account that is entered by \(entries.joined(separator: ", "))."
+        let ways =
+            ticket.provesHolder
+            ? holder.identities.map { "\($0.provider.rawValue) \($0.maskedEmail ?? "")" }
+            : holder.providers.map(\.rawValue)
+        return "\(address) belongs to an account that is entered by \(ways.joined(separator: ", "))."
     }
 }

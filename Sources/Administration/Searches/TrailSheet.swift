@@ -61,6 +61,7 @@ extension RecordValue {
         case .number(let number): String(number)
         case .flag(let flag): flag ? "true" : "false"
         case .time(let time): time.rfc3339
+        case .counts(let counts): counts.map { "\($0.word) \($0.count)" }.joined(separator: " ")
         }
     }
 }

@@ -12,6 +12,9 @@ from .engine import ROOT, STATE, Failure, build, inspect, podman, run
 SERVICE = "docker.io/library/countersign:local"
 OTHERS = {"sandbox": "docker.io/library/countersign-sandbox:local", "mailbox": "docker.io/library/countersign-mailbox:local"}
 ABOVE, WHOLE = 32_000_000, 60_000_000
+# What names a build in the program, and is neither run nor read by it: the checksum of the file with the symbols, the linker's
+# hash over its input, and the compiler's over each module.
+NAMES_OF_A_BUILD = {".gnu_debuglink", ".note.gnu.build-id", ".swift_modhash"}
 HARDENED = ["--read-only", "--read-only-tmpfs=false", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
 
 

@@ -23,7 +23,7 @@ import Testing
     /// too, and write to none that is named here.
     private static func isCommitting(_ table: SQL, waiting event: String) -> SQL {
         """
-        application_name = 'countersign' AND wait_event = \(event) AND pid IN (
+        \(SQL.isOfService) AND wait_event = \(event) AND pid IN (
             SELECT pid FROM pg_locks WHERE relation = '\(table)'::regclass AND mode = 'RowExclusiveLock')
         """
     }

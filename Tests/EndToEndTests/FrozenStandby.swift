@@ -178,7 +178,7 @@ struct FrozenStandby: Sendable {
             let waiting = try await observer.query(
                 """
                 SELECT count(*) FROM pg_stat_activity
-                WHERE application_name LIKE 'countersign %' AND wait_event = 'SyncRep'
+                WHERE \(SQL.isOfService) AND wait_event = 'SyncRep'
                     AND clock_timestamp() - query_start > interval '1.2 seconds'
                 """
             ) { row throws(PostgresError) in try row.decode(Int64.self) }

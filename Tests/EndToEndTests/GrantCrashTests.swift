@@ -47,7 +47,7 @@ import Testing
     private static func connections(_ condition: SQL) -> SQL {
         """
         SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND application_name = 'countersign' AND \(condition)
+        WHERE datname = current_database() AND \(SQL.isOfService) AND \(condition)
         """
     }
 

@@ -207,16 +207,16 @@ extension ExportedTable {
         id: "event_id"
     ) { id, _ in isOfIdentity(id) }
 
-    /// Where staff and providers called from, and by which request, is theirs.
+    /// Where staff and providers called from, and by which request, is theirs. So is where a wrong guess came from: whoever
+    /// guessed at the account need not be its person.
+    private static let isOwnRequest: SQL = "actor = 'person' AND type NOT IN ('guess_rejected', 'rate_limited')"
+
     private static let auditEvents = ExportedTable(
         "audit_events", as: "auditEvents",
         columns: [
             "event_id", "type", "actor", "actor_name", "account_id", "identity_id", "session_id", "revocation_id",
-            "provider", "jti", "reason",
-            // Who has guessed may be another.
-            .init("request_id", reading: "CASE WHEN actor = 'person' AND type <> 'guess_rejected' THEN request_id END"),
-            .init("network", reading: "CASE WHEN actor = 'person' AND type <> 'guess_rejected' THEN network END"),
-            "occurrences", "created_at",
+            "provider", "jti", "reason", .init("request_id", reading: "CASE WHEN \(isOwnRequest) THEN request_id END"),
+            .init("network", reading: "CASE WHEN \(isOwnRequest) THEN network END"), "occurrences", "created_at",
         ],
         omitted: ["transaction_id": "its place in the sealed trail", "chain": "its place in the sealed trail"],
         id: "event_id"

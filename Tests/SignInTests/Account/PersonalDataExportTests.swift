@@ -97,6 +97,23 @@ import Testing
         }
     }
 
+    @Test(arguments: ["guess_rejected", "rate_limited"])
+    func `from where somebody guessed at the account stays out`(type: String) async throws {
+        try await SignInFixture.run { fixture in
+            let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
+            try await fixture.database.execute(
+                """
+                INSERT INTO audit_events (event_id, type, actor, account_id, reason, request_id, network, created_at)
+                VALUES (gen_random_uuid(), \(type), 'person', \(kim.id), 'password', 'guesser-request',
+                    'guesser-network', \(fixture.clock.now()))
+                """)
+            let (text, json) = try await Self.document(of: kim.id, in: fixture)
+            let guesses = (json["auditEvents"]?.elements ?? []).filter { $0["type"]?.string == type }
+            #expect(guesses.count == 1)
+            #expect(!text.contains("guesser-"))
+        }
+    }
+
     @Test(arguments: ["stated", "claimed"])
     func `what is mailed to an address that is not proven stays out, for it may be another's`(proof: String)
         async throws

@@ -58,18 +58,19 @@ extension RateLimiter {
     ///
     /// - Parameters:
     ///   - address: that of the account, if it can be one.
+    ///   - id: the account, where it is known without its address.
     ///   - guesser: `nil` if nothing is known of it.
     ///   - isKnown: whether the account that is proven knows the guesser; for a wrong password, the same question about
     ///     no account.
     func guessingPassword<Proven: Sendable>(
-        of account: String, with address: EmailAddress?, guesser: PasswordGuesser?, by call: Call,
-        isKnown: (Proven?) async throws(SignInFailure) -> Bool, _ guess: () async throws(SignInFailure) -> Proven
+        of account: String, with address: EmailAddress?, in id: AccountID? = nil, guesser: PasswordGuesser?,
+        by call: Call, isKnown: (Proven?) async throws(SignInFailure) -> Bool, _ guess: () async throws(SignInFailure) -> Proven
     ) async throws(SignInFailure) -> Proven {
         try await drawNetworks(.guessPerNetwork, by: call)
         let own = guesser.map { Subject.one($0.key, of: account) }
         let used: Int64?
         do throws(SignInFailure) {
-            used = try await drawPassword(of: account, own: own, by: call)
+            used = try await drawPassword(of: account, with: address, in: id, own: own, by: call)
         } catch {
             await putBackNetworks(.guessPerNetwork, by: call)
             throw error
@@ -91,12 +92,12 @@ extension RateLimiter {
             // Right or wrong, the same is asked and written.
             let isKnown = try await isKnown(proven)
             guard proven != nil, isKnown else {
-                try await noteWrong(.password, of: address, by: call)
-                throw refusal(.passwordPerAccount, used, by: call)
+                try await noteWrong(.password, of: address, in: id, by: call)
+                throw refusal(.passwordPerAccount, used, of: address, in: id, by: call)
             }
         }
         guard let proven else {
-            try await noteWrong(.password, of: address, by: call)
+            try await noteWrong(.password, of: address, in: id, by: call)
             throw .invalidCredentials
         }
         if used == nil { await putBack(.passwordPerAccount, of: .everybody(account)) }
@@ -107,13 +108,15 @@ extension RateLimiter {
 
     /// - Returns: `nil`, or the seconds to wait for those whom the account doesn't know, because others have used up what
     ///   there is for them.
-    private func drawPassword(of account: String, own: Subject?, by call: Call) async throws(SignInFailure) -> Int64? {
+    private func drawPassword(
+        of account: String, with address: EmailAddress?, in id: AccountID?, own: Subject?, by call: Call
+    ) async throws(SignInFailure) -> Int64? {
         if let own, let wait = try await wait(.passwordPerAccount, of: own) {
-            throw refusal(.passwordPerAccount, wait, by: call)
+            throw refusal(.passwordPerAccount, wait, of: address, in: id, by: call)
         }
         do throws(SignInFailure) {
             let wait = try await wait(.passwordPerAccount, of: .everybody(account))
-            if let wait, own == nil { throw refusal(.passwordPerAccount, wait, by: call) }
+            if let wait, own == nil { throw refusal(.passwordPerAccount, wait, of: address, in: id, by: call) }
             return wait
         } catch {
             await putBack(.passwordPerAccount, of: own)

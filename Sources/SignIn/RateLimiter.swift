@@ -84,10 +84,18 @@ struct RateLimiter: Sendable {
     }
 
     /// The failure of a use that is refused, which is counted and recorded.
-    func refusal(_ kind: LimitKind, _ wait: Int64, by call: Call) -> SignInFailure {
+    ///
+    /// - Parameters:
+    ///   - address: whose account it was at, if it was at one.
+    ///   - account: the same, where it is known.
+    func refusal(
+        _ kind: LimitKind, _ wait: Int64, of address: EmailAddress? = nil, in account: AccountID? = nil, by call: Call
+    ) -> SignInFailure {
         noteUsedUp(kind)
-        refusals.note(
-            .rateLimited, reason: kind.rawValue, network: call.caller.network, requestID: call.caller.requestID)
+        var event = AuditEvent(
+            .rateLimited, by: .person, accountID: account, reason: kind.rawValue, requestID: call.caller.requestID)
+        event.network = call.caller.network
+        refusals.note(event, of: address, at: clock.now())
         return .rateLimited(kind, retryAfter: wait)
     }
 

@@ -47,17 +47,27 @@ package final class RefusalAggregator: Sendable {
     private struct Sum {
         var occurrences: Int32 = 1
         /// The request of the first occurrence: a person who was refused and asks for help can be found by it.
-        let requestID: String?
+        private(set) var requestID: String?
+        private var firstTime: Timestamp
         /// The session of a single occurrence; `nil` in a sum of several.
         var sessionID: SessionID?
         /// When it last occurred. The row has this time: what somebody did before a change doesn't seem to be after it.
         var time: Timestamp
 
-        mutating func add(_ later: Sum) {
-            let (total, overflows) = occurrences.addingReportingOverflow(later.occurrences)
+        init(of event: AuditEvent, at time: Timestamp) {
+            requestID = event.requestID
+            sessionID = event.sessionID
+            firstTime = time
+            self.time = time
+        }
+
+        /// Sums of several addresses or networks come in no order.
+        mutating func add(_ other: Sum) {
+            let (total, overflows) = occurrences.addingReportingOverflow(other.occurrences)
             occurrences = overflows ? .max : total
             sessionID = nil
-            time = max(time, later.time)
+            if other.firstTime < firstTime { (firstTime, requestID) = (other.firstTime, other.requestID) }
+            time = max(time, other.time)
         }
     }
 
@@ -85,7 +95,7 @@ package final class RefusalAggregator: Sendable {
     ///
     /// - Parameter address: of the account that it is about, if there is one.
     package func note(_ event: AuditEvent, of address: EmailAddress? = nil, at now: Timestamp) {
-        let sum = Sum(requestID: event.requestID, sessionID: event.sessionID, time: now)
+        let sum = Sum(of: event, at: now)
         sums.withLock { RefusalAggregator.add(sum, of: Subject(event, at: address), to: &$0) }
     }
 

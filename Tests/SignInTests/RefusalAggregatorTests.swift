@@ -188,6 +188,44 @@ import Testing
         }
     }
 
+    @Test func `a sum of several addresses has the request of its first`() async throws {
+        try await SignInFixture.run { fixture in
+            for number in (0..<20).reversed() {
+                let event = AuditEvent(.guessRejected, by: .person, reason: "password", requestID: "r\(number)")
+                fixture.service.refusals.note(
+                    event, of: EmailAddress("n\(number)@example.com"),
+                    at: fixture.call.now.advanced(bySeconds: Int64(number)))
+            }
+            let count = try await fixture.service.refusals.flush()
+            let rows = try await Self.rows(fixture)
+            #expect(count == 1)
+            #expect(rows == ["guess_rejected - password - r0 20"])
+        }
+    }
+
+    @Test func `a password that is refused for the number of guesses is in the story of the account`() async throws {
+        let configure: (inout SignInService.Configuration) -> Void = { configuration in
+            configuration.limits = [.passwordPerAccount: .limit(count: 1, seconds: 3600)]
+        }
+        try await SignInFixture.run(configure: configure) { fixture in
+            let service = fixture.service
+            let kim = try await service.passwords.register(
+                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+            for number in 1...3 {
+                await #expect(throws: SignInFailure.self) {
+                    try await service.passwords.signIn(
+                        email: "kim@example.com", password: "a wrong one",
+                        by: service.calls.begin(by: Self.client("r\(number)")))
+                }
+            }
+            try await service.refusals.flush()
+            #expect(
+                try await fixture.count(
+                    "audit_events WHERE type = 'rate_limited' AND account_id = \(kim.account.id) AND occurrences = 2")
+                    == 1)
+        }
+    }
+
     @Test func `what can't be written is kept, within the same bound`() async throws {
         try await SignInFixture.run { fixture in
             let aggregator = fixture.service.refusals

@@ -54,7 +54,8 @@ package struct AccountSettings: Sendable {
         try PasswordPolicy.require(newPassword, for: account.email)
         if let current {
             try await limits.guessingPassword(
-                of: account.email?.text ?? "\(account.id)", with: account.email, guesser: .session(session.id), by: call
+                of: account.email?.text ?? "\(account.id)", with: account.email,
+                in: account.email == nil ? account.id : nil, guesser: .session(session.id), by: call
             ) { _ throws(SignInFailure) in
                 true
             } _: { () throws(SignInFailure) in

@@ -7,12 +7,16 @@ package struct ServiceRole: Sendable {
     /// The privileges on tables that not even a compromised service may rewrite.
     ///
     /// The columns of an audit row by which it is sealed are the server's to fill in: otherwise a row could be put into the
-    /// past, or into a transaction that never comes. The keys of administrators are the owner's to make.
+    /// past, or into a transaction that never comes. The keys of administrators are the owner's to make. To whom a name of
+    /// the staff belongs isn't changed; the right to update a column is what PostgreSQL asks of who locks a row.
     private static let guardedTables: [String: [TablePrivilege]] = [
         "schema_migrations": [.init("SELECT")], "audit_seals": [.init("SELECT"), .init("INSERT")],
         "audit_events": [.init("SELECT"), .init("INSERT", except: ["transaction_id", "chain"])],
         "audit_head": [.init("SELECT"), .init("INSERT"), .init("UPDATE")],
         "admin_keys": [.init("SELECT"), .init("UPDATE", only: ["last_used_at", "revoked_at"])],
+        "console_staff": [
+            .init("SELECT"), .init("INSERT"), .init("DELETE"), .init("UPDATE", only: ["created_at"]),
+        ],
     ]
 
     /// The table that a row of `pg_class` belongs to: the root of a partition, the table of a column's sequence, else

@@ -77,8 +77,15 @@ extension AdministrationFailure {
             switch failure {
             case .rateLimited(_, let retryAfter): .rateLimited(retryAfter: retryAfter)
             case .mailUnavailable: .mailUnavailable
+            case .overloaded(let retryAfter): .overloaded(retryAfter: Int(clamping: retryAfter))
             case .storageUnavailable: .overloaded(retryAfter: 1)
-            default: .fault(operation: "limit: \(failure)")
+            case .credentialRejected, .providerUnavailable, .providerDisabled, .missingCredential, .memberNotAllowed,
+                .clientIDRequired, .redirectURIRefused, .malformedEmail, .emailRequired, .weakPassword,
+                .invalidCredentials, .invalidSession, .invalidRefreshToken, .refreshTokenReused, .accountDisabled,
+                .reauthenticationRequired, .emailTaken, .identityAlreadyLinked, .providerAlreadyLinked,
+                .lastSignInMethod, .identityNotFound, .linkTicketExpired, .proofNoLongerValid, .holderNotShown,
+                .webFlowExpired, .webAnswerRefused, .webCodeRejected, .sessionNotFound, .signingUnavailable, .fault:
+                .fault(operation: "limit: \(failure)")
             }
     }
 

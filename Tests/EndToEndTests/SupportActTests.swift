@@ -47,6 +47,14 @@ struct SupportActTests {
         #expect(question.html.forms.compactMap { $0.input("displayName")?.value } == ["Ann"])
         #expect(try await world.audited("display_name_changed", by: "naming", reason: "case 32") == 1)
 
+        // What nothing is left of is no wish for no name.
+        let hidden = try await visit.act(
+            "Change name", on: try await visit.account(id), typed: ["displayName": "\u{200B}"])
+        #expect(hidden.status == 400 && hidden.notice?.contains("no name") == true)
+        let unread = try await run(
+            "account", "rename", "renamed@example.com", "--name", "\u{200B}", "--reason", "case 33", world: world)
+        #expect(unread.status == 2, "\(unread.error)")
+
         let renamed = try await run(
             "account", "rename", "renamed@example.com", "--name", "Bo", "--reason", "case 33", world: world)
         #expect(renamed.status == 0, "\(renamed.error)")
@@ -90,6 +98,7 @@ struct SupportActTests {
         #expect(limited.status == 429 && limited.code == "rate_limited" && limited["Retry-After"] != nil)
         let refused = try await visit.act("Send sign-in code", on: try await visit.account(id))
         #expect(refused.status == 429 && refused.notice?.contains("as many codes as it may") == true)
+        #expect(refused.answer["Retry-After"] != nil && refused.answer["WWW-Authenticate"] == nil)
     }
 
     @Test func `an account that is disabled or has no address gets no code`() async throws {

@@ -4,10 +4,10 @@ import Storage
 // Whom a text means that support is given.
 
 extension Administration {
-    /// The accounts that a text of support's may mean: an address, else one that a provider states, as a relay address,
-    /// else the id of an account, an identity or a session, else `apple:` or `google:` and a subject, else the id in the
-    /// system before, else a whole name, else the beginning of an address. Of these the first
-    /// under which there is somebody; an empty text means everybody.
+    /// The accounts that a text of support's may mean: the id of an account, an identity or a session, else an address,
+    /// else one that a provider states, as a relay address, else `apple:` or `google:` and a subject, else the id in the
+    /// system before, else a whole name, else the beginning of an address. Of these the first under which there is
+    /// somebody; an empty text means everybody.
     package func people(
         matching text: String, after cursor: AccountCursor?, limit: Int
     ) async throws(AdministrationFailure) -> Page<AccountRecord, AccountCursor> {

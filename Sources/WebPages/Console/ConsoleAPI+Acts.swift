@@ -35,8 +35,8 @@ extension ConsoleAPI {
                     name: "reason", label: "Reason", kind: .text(maximumBytes: ActInput.longestReason),
                     value: typed.reason, isRequired: act.reason == .required,
                     hint: act.reason == .required
-                        ? "It stays in the audit trail with your key's name."
-                        : "It may be empty. It stays in the audit trail with your key's name."))
+                        ? "It stays in the audit trail with your name, or your key's."
+                        : "It may be empty. It stays in the audit trail with your name, or your key's."))
         }
         return ConsolePage(
             act.label, notice: notice,
@@ -87,7 +87,11 @@ extension ConsoleAPI {
         func again(_ fault: String, _ status: Status, _ problem: Problem? = nil) throws -> Response {
             var response = try show(
                 try question(act, on: subject, visitor, typed: typed, notice: .error(fault)), status, in: visitor)
-            if let problem { response.problem = problem }
+            if let problem {
+                response.problem = problem
+                // Nothing else of a problem's fields is for a browser.
+                response.headers += problem.headers.filter { $0.name == "Retry-After" }
+            }
             return response
         }
         if let fault = typed.fault(for: act) { return try again(fault, .badRequest) }
@@ -127,6 +131,9 @@ extension ConsoleAPI {
                 return "The reason is too long: it has 1,024 bytes at most."
             } else if !ActInput.isReason(reason) {
                 return "The reason has to be one line."
+            }
+            if act.fields.contains(.name), name.map({ !$0.isEmpty && DisplayName($0) == nil }) ?? true {
+                return "This is no name. Leave it empty for none."
             }
             return act.fields.contains(.address) && EmailAddress(email) == nil ? "This is no email address." : nil
         }

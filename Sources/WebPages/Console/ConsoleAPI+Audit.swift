@@ -11,16 +11,19 @@ extension ConsoleAPI {
             page("/console/audit", .read) { request, visitor in try await auditPage(request, visitor) },
             page(Self.sheetPath, .read) { request, visitor in
                 guard case .read(let search) = AuditSearchForm.read(request) else { throw Problem(.invalidRequest) }
-                if request.isHead { return Response(.ok, contentType: Self.sheetType) }
+                if request.isHead {
+                    return download(Response(.ok, contentType: Self.sheetType), name: Self.sheetName)
+                }
                 let sheet = try await administration.trailSheet(search.filter, by: visitor.administrator)
                 return download(
                     .streamed(contentType: Self.sheetType) { body in try await sheet.write(body.write) },
-                    name: "audit.csv")
+                    name: Self.sheetName)
             },
         ]
     }
 
     private static let sheetPath = "/console/audit/csv"
+    private static let sheetName = "audit.csv"
     private static let sheetType = "text/csv; charset=utf-8"
 
     private func auditPage(_ request: Request, _ visitor: ConsoleVisitor) async throws -> Response {

@@ -84,6 +84,12 @@ struct AccountCommand: AsyncParsableCommand {
             @OptionGroup var reason: OptionalReason
             @Option(help: "The name; an empty one for none.") var name: String
 
+            func validate() throws {
+                guard name.isEmpty || DisplayName(name) != nil else {
+                    throw ValidationError("--name is a name that can be read, or empty")
+                }
+            }
+
             var input: ActInput { ActInput(reason: reason.text, name: DisplayName(name)) }
         }
         static let act = Act.renameAccount

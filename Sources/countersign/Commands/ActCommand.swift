@@ -49,7 +49,10 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
         }
         switch result {
         case .done, .accepted, .account, .document: break
-        case .nothing: printNotice(Commanded.act.nothing)
+        case .nothing:
+            // A code that was not mailed is not what was asked for; what is as it should be already is.
+            guard Commanded.act.mail != .code else { throw CommandFailure(Commanded.act.nothing) }
+            printNotice(Commanded.act.nothing)
         case nil: throw CommandFailure("Nothing was done.")
         case .record(let record, let isChanged):
             guard isChanged else { throw CommandFailure(Commanded.act.nothing) }

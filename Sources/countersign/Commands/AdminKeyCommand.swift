@@ -23,6 +23,10 @@ struct AdminKeyCommand: AsyncParsableCommand {
             guard AdminKey.isName(name) else {
                 throw ValidationError("--name is a line of 1 to 100 bytes")
             }
+            // A search of the trail would take it for all who are of the kind.
+            guard AuditEvent.Actor(rawValue: name) == nil else {
+                throw ValidationError("--name can't be \(name): the trail calls others so")
+            }
             _ = try parsedScopes
         }
 

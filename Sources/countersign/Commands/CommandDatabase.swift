@@ -66,11 +66,15 @@ func withAdministration<Result: Sendable>(
                 }
             })
         do {
-            return try await body(administration, .operator(mailLanguage: language, clock: clock))
-        } catch AdministrationFailure.database(let error) {
+            let result = try await body(administration, .operator(mailLanguage: language, clock: clock))
+            _ = try? await refusals.flush()
+            return result
+        } catch {
+            // A limit that refused the command has its row too. What was said of the command stands without it.
+            _ = try? await refusals.flush()
+            guard let failure = error as? AdministrationFailure else { throw error }
             // Its sentence says what is known of it.
-            throw error
-        } catch let failure as AdministrationFailure {
+            if case .database(let error) = failure { throw error }
             throw CommandFailure(failure.sentence ?? "It could not be done (\(failure)).")
         }
     }

@@ -64,6 +64,10 @@ struct ConsoleConfiguration: Sendable {
     private static func people(from reader: inout ConfigurationReader) -> [ConsoleStaff.Person] {
         var people: [ConsoleStaff.Person] = []
         for name in reader.value(Settings.Console.staff) {
+            // A search of the trail would take it for all who are of the kind.
+            if AuditEvent.Actor(rawValue: name) != nil {
+                reader.refuse(Settings.Console.staff.name, "has \(name), which the trail calls others")
+            }
             let settings = Settings.Console.person(name)
             let scopes = reader.value(settings.scopes).compactMap(AdminKey.Scope.init(rawValue:))
             guard let email = EmailAddress(reader.value(settings.email)) else { continue }

@@ -36,6 +36,8 @@ package struct Administration: Sendable {
     let database: Database
     let clock: any WallClock
     let exports: ConcurrencyLimit
+    /// Tables of the trail that are being written.
+    let sheets = ConcurrencyLimit(2)
     /// The clients of the OAuth server; `nil` where that is off.
     package let oauth: OAuthAdministration?
     /// Those that can be mailed at an administrator's request; `nil` where nothing can.

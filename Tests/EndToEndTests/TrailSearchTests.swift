@@ -114,6 +114,13 @@ import Testing
             try await world.audited(
                 "audit_exported", by: "sheets",
                 reason: "accountId=\(AuditRows.account(mark)) until=2026-11-01T00:02:00Z") == 1)
+        // What may be anybody's address is not kept.
+        _ = try await visit.open("/console/audit/csv?actor=kim%40example.com&request=kim.example")
+        #expect(try await world.audited("audit_exported", by: "sheets", reason: "actor request") == 1)
+        _ = try await visit.open("/console/audit/csv?actor=sheets&until=2026-11-01T00:02:00Z")
+        #expect(
+            try await world.audited(
+                "audit_exported", by: "sheets", reason: #"actor="sheets" until=2026-11-01T00:02:00Z"#) == 1)
         let keyless = try await ConsoleVisit.signedIn(to: world, "manage")
         #expect(try await keyless.open(link.target).status == 403)
     }

@@ -10,10 +10,12 @@ package struct TrailSheet: Sendable {
     /// The most rows of one.
     package static let maximumRows = 100_000
     private static let pageRows = 1_000
+    /// The most pages that one reads: where few rows match, each examines ``AuditTrail/scanLimit`` and has fewer.
+    private static let maximumPages = 2_000
 
     private let filter: AuditFilter
     private let trail: AuditTrail
-    /// Among the exports of the process, for as long as this value lives.
+    /// Among the tables of the process, for as long as this value lives.
     private let place: ConcurrencyLimit.Place
 
     fileprivate init(_ filter: AuditFilter, of trail: AuditTrail, holding place: ConcurrencyLimit.Place) {
@@ -23,11 +25,15 @@ package struct TrailSheet: Sendable {
     }
 
     /// - Parameter write: takes the next part, when it has room.
-    /// - Throws: what `write` or the database throws, in the middle of the table.
+    /// - Throws: what `write` or the database throws, in the middle of the table; also when the rows that match are too
+    ///   far apart, or the process ends.
     package func write(_ write: ([UInt8]) async throws -> Void) async throws {
         try await write(Self.line(AuditRecord.fields.map(\.name)))
-        var (cursor, left): (AuditCursor?, Int) = (nil, Self.maximumRows)
+        var (cursor, left, pages): (AuditCursor?, Int, Int) = (nil, Self.maximumRows, 0)
         repeat {
+            try Task.checkCancellation()
+            guard pages < Self.maximumPages else { throw AdministrationFailure.fault(operation: "sparse table") }
+            pages += 1
             let page = try await trail.list(filter, before: cursor, limit: min(left, Self.pageRows))
             let lines = page.items.flatMap { record in
                 Self.line(AuditRecord.fields.map { $0.value(record)?.plain ?? "" })
@@ -71,12 +77,31 @@ extension Administration {
     package func trailSheet(
         _ filter: AuditFilter, by administrator: Administrator
     ) async throws(AdministrationFailure) -> TrailSheet {
-        guard let place = exports.acquire() else { throw .overloaded(retryAfter: 1) }
-        let conditions = filter.parameters.map { "\($0.name)=\($0.value)" }
+        guard let place = sheets.acquire() else { throw .overloaded(retryAfter: 1) }
+        let conditions = try await recorded(filter)
         let event = AuditEvent(
             .auditExported, from: administrator.call.origin,
             reason: conditions.isEmpty ? "all" : conditions.joined(separator: " "))
         try await stored { try await trail.record(event, by: administrator.call) }
         return TrailSheet(filter, of: trail, holding: place)
+    }
+
+    /// The conditions, as the trail may keep them for good: what was typed may be an address. A name that the trail has
+    /// and a request id that is a UUID are there as they are; of others, only that there was a condition.
+    private func recorded(_ filter: AuditFilter) async throws(AdministrationFailure) -> [String] {
+        var name: String?
+        if case .name(let text)? = filter.actor {
+            var search = AuditFilter()
+            search.actor = filter.actor
+            if try await !auditEvents(search, before: nil, limit: 1).items.isEmpty { name = text }
+        }
+        return filter.parameters.map { condition in
+            switch (condition.name, filter.actor) {
+            case ("actor", .name?):
+                name.map { "actor=\"\($0.replacing("\"", with: "\\\""))\"" } ?? "actor"
+            case ("request", _) where AuditEventID(condition.value) == nil: "request"
+            default: "\(condition.name)=\(condition.value)"
+            }
+        }
     }
 }

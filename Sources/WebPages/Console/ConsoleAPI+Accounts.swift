@@ -79,7 +79,17 @@ extension ConsoleAPI {
         guard Request.isID(query) else { return [] }
         var filter = AuditFilter()
         filter.requestID = query
-        let events = try await administration.auditEvents(filter, before: nil, limit: Self.pageSize)
+        let events: Page<AuditRecord, AuditCursor>
+        do throws(AdministrationFailure) {
+            events = try await administration.auditEvents(filter, before: nil, limit: Self.pageSize)
+        } catch {
+            // Clients choose the ids of requests, so that one may be of millions. The people found don't depend on it.
+            guard !nobody, error.isTemporary else { throw error }
+            return [
+                .heading("Request"),
+                .paragraph(.text("What was recorded of a request with this id can't be read now.")),
+            ]
+        }
         if events.items.isEmpty {
             // Ours are UUIDs; nearly every word could be that of a proxy.
             return nobody && AuditEventID(query) != nil

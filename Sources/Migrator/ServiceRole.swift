@@ -7,8 +7,8 @@ package struct ServiceRole: Sendable {
     /// The privileges on tables that not even a compromised service may rewrite.
     ///
     /// The columns of an audit row by which it is sealed are the server's to fill in: otherwise a row could be put into the
-    /// past, or into a transaction that never comes. The keys of administrators are the owner's to make. To whom a name of
-    /// the staff belongs isn't changed; the right to update a column is what PostgreSQL asks of who locks a row.
+    /// past, or into a transaction that never comes. The keys of administrators are the owner's to make. To whom a name
+    /// of the staff belongs isn't changed; PostgreSQL lets nobody lock a row who may update no column of it.
     private static let guardedTables: [String: [TablePrivilege]] = [
         "schema_migrations": [.init("SELECT")], "audit_seals": [.init("SELECT"), .init("INSERT")],
         "audit_events": [.init("SELECT"), .init("INSERT", except: ["transaction_id", "chain"])],

@@ -109,7 +109,8 @@ import Testing
                 """,
                 "UPDATE admin_keys SET last_used_at = now()", "UPDATE admin_keys SET revoked_at = now()",
                 "INSERT INTO console_staff (name, subject) VALUES ('ann', '1')", "SELECT FROM console_staff FOR UPDATE",
-                "DELETE FROM console_staff", "UPDATE audit_head SET seal_number = 2", "SELECT type FROM audit_events", "SELECT mac FROM audit_seals",
+                "DELETE FROM console_staff",
+                "UPDATE audit_head SET seal_number = 2", "SELECT type FROM audit_events", "SELECT mac FROM audit_seals",
             ] {
                 try await service.execute(SQL(unsafeSQL: allowed))
             }
@@ -144,7 +145,8 @@ import Testing
                 VALUES (\(id), 'x', sha256(''), '{}', now())
                 """,
                 "UPDATE admin_keys SET scopes = '{manage}'", "UPDATE admin_keys SET key_hash = sha256('')",
-                "DELETE FROM admin_keys", "UPDATE console_staff SET subject = '2'", "UPDATE console_staff SET name = 'bo'",
+                "DELETE FROM admin_keys", "UPDATE console_staff SET subject = '2'",
+                "UPDATE console_staff SET name = 'bo'",
             ] {
                 await expectRefusal(refused, by: service)
             }

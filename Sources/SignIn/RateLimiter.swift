@@ -145,10 +145,14 @@ extension RateLimiter {
     /// Counts one use by the caller's network, and by the wide network that it may have all of: else one customer, who gets
     /// an IPv6 /48, would be 65,536 networks.
     ///
-    /// - Parameter kind: a limit per network.
+    /// - Parameters:
+    ///   - kind: a limit per network.
+    ///   - prefix: not empty for allowances of their own.
     /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when either allowance is used up; nothing is counted then.
-    func drawNetworks(_ kind: LimitKind, by call: Call) async throws(SignInFailure) {
-        let allowances = Self.networks(kind, by: call)
+    func drawNetworks(
+        _ kind: LimitKind, prefix: String = "", by call: Call
+    ) async throws(SignInFailure) {
+        let allowances = Self.networks(kind, prefix: prefix, by: call)
         for (index, (kind, subject)) in allowances.enumerated() {
             do throws(SignInFailure) {
                 if let wait = try await wait(kind, of: subject) { throw refusal(kind, wait, by: call) }
@@ -164,12 +168,14 @@ extension RateLimiter {
         for (kind, subject) in Self.networks(kind, by: call) { await putBack(kind, of: subject) }
     }
 
-    private static func networks(_ kind: LimitKind, by call: Call) -> [(kind: LimitKind, subject: Subject)] {
+    private static func networks(
+        _ kind: LimitKind, prefix: String = "", by call: Call
+    ) -> [(kind: LimitKind, subject: Subject)] {
         let wide: [(LimitKind, Subject)] =
-            call.caller.wideNetwork.map { network in
+            call.caller.wideNetwork.map { "\(prefix)\($0)" }.map { network in
                 // Only this limit has a key of its own for wide networks.
                 kind == .guessPerNetwork ? (.guessPerWideNetwork, .everybody(network)) : (kind, .wideNetwork(network))
             }.map { [$0] } ?? []
-        return (call.caller.network.map { [(kind, .everybody($0))] } ?? []) + wide
+        return (call.caller.network.map { [(kind, .everybody("\(prefix)\($0)"))] } ?? []) + wide
     }
 }

@@ -150,16 +150,21 @@ package struct SignInService: Sendable {
 /// Wrong secrets of those who call on behalf of others, such as clients of the OAuth server. A right one always passes.
 package struct SecretGuesses: Sendable {
     let limits: RateLimiter
+    /// Before the networks in the keys of the allowances.
+    var prefix = ""
+
+    /// Those of staff at the console, counted apart: they use up nothing of people's, nor people of theirs.
+    package var ofConsole: SecretGuesses { SecretGuesses(limits: limits, prefix: "console ") }
 
     /// Counts the beginning of a way through a browser that is not a person's of ours.
     package func noteBeginning(by call: Call) async throws(SignInFailure) {
-        try await limits.drawNetworks(.webFlowsPerNetwork, by: call)
+        try await limits.drawNetworks(.webFlowsPerNetwork, prefix: prefix, by: call)
     }
 
     /// Counts a wrong secret.
     ///
     /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when the caller's network has used its allowance up.
     package func noteWrong(by call: Call) async throws(SignInFailure) {
-        try await limits.drawNetworks(.guessPerNetwork, by: call)
+        try await limits.drawNetworks(.guessPerNetwork, prefix: prefix, by: call)
     }
 }

@@ -133,6 +133,8 @@ extension ConsoleSessions {
         /// - Parameter destination: the page of the console that it goes on to.
         case opened(ConsoleSecret, destination: String)
         case refused(StaffSignIn.Refusal)
+        /// The answer belongs to no flow of this browser. One that is under way goes on.
+        case stray
     }
 
     /// - Parameter flow: of the browser's cookie; `nil` when it has none.
@@ -141,14 +143,20 @@ extension ConsoleSessions {
     ) async throws(AdministrationFailure) -> Return {
         let entrance = entrance
         guard let staff = entrance.staff else { throw .notFound }
+        // Before anything is spent: any site can send a browser here, and so can another tab.
+        guard let flow, try answer.belongs(to: flow) else {
+            administration.noteRefusedAtConsole(StaffSignIn.Refusal.flow.reason, by: call)
+            return .stray
+        }
         do {
-            guard let flow, let destination = try await stored({ try await staffStore.take(flow.hash) }) else {
+            guard let destination = try await stored({ try await staffStore.take(flow.hash) }) else {
                 throw StaffSignIn.Refusal.flow
             }
             let found = try await staff.person(by: answer, of: flow, redirectURI: redirectURI, at: call.now)
             return .opened(try await open(for: found, by: call), destination: destination)
         } catch let refusal as StaffSignIn.Refusal {
             administration.noteRefusedAtConsole(refusal.reason, by: call)
+            guard refusal.isWrongGuess else { return .refused(refusal) }
             do {
                 try await entrance.guesses.noteWrong(by: call)
             } catch {

@@ -44,6 +44,14 @@ package struct StaffSignIn: Sendable {
             case .unavailable: "unavailable"
             }
         }
+
+        /// Whether it counts against the network. Neither who cancels nor Google's outages do.
+        var isWrongGuess: Bool {
+            switch self {
+            case .flow, .notAllowed: true
+            case .cancelled, .unavailable: false
+            }
+        }
     }
 
     /// What Google has sent the browser back with.
@@ -52,8 +60,16 @@ package struct StaffSignIn: Sendable {
         package var code: String?
         package var error: String?
         package var issuer: String?
+        /// Whether one of them came more than once.
+        package var isAmbiguous = false
 
         package init() {}
+
+        /// Whether it is to the question that the flow has asked.
+        func belongs(to flow: StaffFlow) throws(AdministrationFailure) -> Bool {
+            guard let state else { return false }
+            return constantTimeEquals(state, try flow.derived(.state))
+        }
     }
 
     /// Google's subject, and the person of the list.
@@ -63,6 +79,11 @@ package struct StaffSignIn: Sendable {
     }
 
     private static let timeout: Duration = .seconds(10)
+    /// The errors of RFC 6749 §4.1.2.1 that are no decision of the person's. The log has no other text of the query.
+    private static let authorizationErrors: Set<String> = [
+        "invalid_request", "unauthorized_client", "unsupported_response_type", "invalid_scope", "server_error",
+        "temporarily_unavailable",
+    ]
 
     package let staff: ConsoleStaff
     private let configuration: Configuration
@@ -102,15 +123,19 @@ package struct StaffSignIn: Sendable {
             ], to: configuration.authorizeURL)
     }
 
-    /// Whom an answer of Google's proves.
+    /// Whom an answer of Google's proves, which belongs to the flow.
     func person(
         by answer: Answer, of flow: StaffFlow, redirectURI: String, at now: Timestamp
     ) async throws -> Found {
-        guard let state = answer.state, constantTimeEquals(state, try flow.derived(.state)) else { throw Refusal.flow }
+        guard !answer.isAmbiguous else { throw Refusal.flow }
         if let issuer = answer.issuer, !configuration.issuers.contains(where: { $0.utf8.elementsEqual(issuer.utf8) }) {
             throw Refusal.flow
         }
-        guard answer.error == nil else { throw Refusal.cancelled }
+        if let error = answer.error {
+            guard error != "access_denied" else { throw Refusal.cancelled }
+            let code = Self.authorizationErrors.contains(error) ? error : "unknown"
+            throw Refusal.unavailable(detail: "authorization_error \(code)")
+        }
         guard let code = answer.code, 1...4096 ~= code.utf8.count else { throw Refusal.flow }
         let (nonce, verifier) = (try flow.derived(.nonce), try flow.derived(.verifier))
         let identity: VerifiedIdentity

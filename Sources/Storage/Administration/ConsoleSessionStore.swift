@@ -1,8 +1,8 @@
 package import Accounts
 package import Postgres
 
-/// `console_sessions`: the cookies of administrators at the console. Those of staff are ``ConsoleStaffStore``'s. Times are the database's, so that a session ends
-/// at the same moment for every process.
+/// `console_sessions`: the cookies of administrators at the console. Those of staff are ``ConsoleStaffStore``'s. Times are
+/// the database's, so that a session ends at the same moment for every process.
 package struct ConsoleSessionStore: Sendable {
     private let database: Database
 

@@ -37,7 +37,9 @@ extension ConsoleAPI {
         } catch {
             guard error == .unknownKey else { throw error }
             var page = signInPage(to: destination)
-            page.notice = .error("This is no admin key, or one that was revoked.")
+            page.notice = .error(
+                sessions.entrance.acceptsKeys
+                    ? "This is no admin key, or one that was revoked." : "Admin keys open nothing here.")
             var response = showAlone(page, .unauthorized)
             response.problem = Problem(.invalidCredentials)
             return response
@@ -53,7 +55,9 @@ extension ConsoleAPI {
         let isOwn = Self.isOwnPage(destination)
         var page = ConsolePage("Sign in")
         if entrance.staff != nil {
-            let path = consolePath(Self.staffPath, [("to", isOwn && destination != Self.root ? destination : nil)])
+            // Without the query, which may be an address that was searched for: the way to Google is kept in a row.
+            let wanted = String(destination.prefix { $0 != "?" })
+            let path = consolePath(Self.staffPath, [("to", isOwn && wanted != Self.root ? wanted : nil)])
             page.blocks.append(.paragraph(.link("Sign in with Google", to: path)))
         }
         guard entrance.acceptsKeys else { return page }
@@ -67,9 +71,11 @@ extension ConsoleAPI {
         return page
     }
 
+    private static let notPages = [signInPath, "/console/callback/", "/console/assets/"]
+
     /// Whether it is a page of the console, to which the sign-in may lead.
     static func isOwnPage(_ target: String) -> Bool {
         target.hasPrefix(root) && target.utf8.count <= 2048 && target.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-            && !target.hasPrefix(signInPath)
+            && !notPages.contains { target.hasPrefix($0) }
     }
 }

@@ -19,46 +19,68 @@ extension ConsoleAPI {
 
     private func begin(_ request: Request) async throws -> Response {
         if request.isHead { return showAlone(signInPage(to: Self.root)) }
-        let asked = try request.parameterValue("to") ?? ""
-        let (flow, url) = try await sessions.begin(
-            to: Self.isOwnPage(asked) ? asked : Self.root, redirectURI: redirectURI(of: request),
-            by: administration.calls.begin(by: request.caller()))
-        var response = redirect(to: url)
-        response.setCookie(cookie(flow.text, for: request))
-        return response
+        let asked = String((try request.parameterValue("to") ?? "").prefix { $0 != "?" })
+        do throws(AdministrationFailure) {
+            let (flow, url) = try await sessions.begin(
+                to: Self.isOwnPage(asked) ? asked : Self.root, redirectURI: redirectURI(of: request),
+                by: administration.calls.begin(by: request.caller()))
+            var response = redirect(to: url)
+            response.setCookie(cookie(flow.text, for: request))
+            return response
+        } catch {
+            return try limited(by: error)
+        }
     }
 
     private func finish(_ request: Request) async throws -> Response {
         if request.isHead { return showAlone(signInPage(to: Self.root)) }
-        var answer = StaffSignIn.Answer()
-        answer.state = (try? request.parameterValue("state")) ?? nil
-        answer.code = (try? request.parameterValue("code")) ?? nil
-        answer.error = (try? request.parameterValue("error")) ?? nil
-        answer.issuer = (try? request.parameterValue("iss")) ?? nil
-        var response: Response
+        let outcome: ConsoleSessions.Return
         do throws(AdministrationFailure) {
-            let outcome = try await sessions.finish(
-                answer, flow: request.cookie(Self.flowCookieName).flatMap(StaffFlow.init(presented:)),
+            outcome = try await sessions.finish(
+                Self.answer(in: request), flow: request.cookie(Self.flowCookieName).flatMap(StaffFlow.init(presented:)),
                 redirectURI: redirectURI(of: request), by: administration.calls.begin(by: request.caller()))
-            switch outcome {
-            case .opened(let secret, let destination):
-                // No redirect: a cookie that is `Strict` is not sent after one that began at Google.
-                var page = ConsolePage("Signed in", [.paragraph(.link("Go on to the console", to: destination))])
-                (page.refreshPath, page.refreshSeconds) = (destination, 0)
-                response = showAlone(page)
-                response.setCookie(cookie(secret, for: request))
-            case .refused(let refusal):
-                response = refused(Self.sentence(on: refusal), Self.problem(of: refusal))
-            }
         } catch {
-            guard case .rateLimited = error else { throw error }
-            response = refused("There were too many sign-ins from this network. Try again later.", error.problem)
+            var response = try limited(by: error)
+            response.setCookie(cookie("", for: request))
+            return response
+        }
+        var response: Response
+        switch outcome {
+        case .opened(let secret, let destination):
+            // No redirect: a cookie that is `Strict` is not sent after one that began at Google.
+            var page = ConsolePage("Signed in", [.paragraph(.link("Go on to the console", to: destination))])
+            (page.refreshPath, page.refreshSeconds) = (destination, 0)
+            response = showAlone(page)
+            response.setCookie(cookie(secret, for: request))
+        case .refused(let refusal):
+            response = refused(Self.sentence(on: refusal), Self.problem(of: refusal))
+        case .stray:
+            // The cookie stays: the flow that it binds is not over.
+            return refused(Self.sentence(on: .flow), Self.problem(of: .flow))
         }
         response.setCookie(cookie("", for: request))
         return response
     }
 
-    /// The form of the sign-in, with why it is there again.
+    private static func answer(in request: Request) -> StaffSignIn.Answer {
+        var answer = StaffSignIn.Answer()
+        guard let values = try? request.queryValues(plusIsSpace: true) else { return answer }
+        answer.state = values.only("state")
+        answer.code = values.only("code")
+        answer.error = values.only("error")
+        answer.issuer = values.only("iss")
+        answer.isAmbiguous = ["state", "code", "error", "iss"].contains { values.all($0).count > 1 }
+        return answer
+    }
+
+    /// The sign-in form, where the network has used its allowance up.
+    private func limited(by failure: AdministrationFailure) throws(AdministrationFailure) -> Response {
+        guard case .rateLimited(let seconds) = failure else { throw failure }
+        let sentence = "Too many sign-ins from this network. Try again in \((seconds + 59) / 60) minutes."
+        return refused(sentence, failure.problem)
+    }
+
+    /// The sign-in form, with the reason.
     private func refused(_ sentence: String, _ problem: Problem) -> Response {
         var page = signInPage(to: Self.root)
         page.notice = .error(sentence)

@@ -88,7 +88,7 @@ struct UseCases: Sendable {
             store: resources.database.revocations, endpoints: endpoints, clock: clock, logger: logger)
         grantChecks = GrantCheckWorker(
             store: resources.database.grants, endpoints: endpoints, clock: clock, logger: logger)
-        entrance = ConsoleEntrance(configuration.console, guesses: signIn.secretGuesses, resources)
+        entrance = ConsoleEntrance(configuration.console, guesses: signIn.secretGuesses.ofConsole, resources)
         sessionsPerAccount = configuration.limits.sessionsPerAccount
         appleConfiguration = configuration.apple
         appleEndpoint = endpoints.apple

@@ -141,15 +141,48 @@ import Testing
         #expect(host.status == 403)
     }
 
-    @Test func `a network that is refused too often is slowed, on the form`() async throws {
+    @Test func `an answer of another flow leaves the one under way, and only a person cancels`() async throws {
         let world = try World.shared
-        var status = 0
-        for _ in 0..<120 where status != 429 {
-            let page = try await ConsoleVisit(world).open("/console/callback/google?state=a&code=b")
-            #expect(page.isSignIn && page.notice != nil)
-            status = page.status
+        try await person("google-ann", #"{"email":"ann@lamp.example","hostedDomain":"lamp.example"}"#)
+        let visit = ConsoleVisit(world)
+        func begin() async throws -> (url: String, state: String) {
+            let begun = try await visit.browser.open(
+                visit.origin + "/console/sign-in/google?to=%2Fconsole%2Faccounts%3Fq%3Dada%40example.com",
+                following: false)
+            let url = try #require(begun.answer["Location"])
+            return (url, try #require(FormEncoding.parameters(of: url).first { $0.name == "state" }).value)
         }
-        #expect(status == 429)
+        let url = try await begin().url
+        #expect(try await world.count("SELECT count(*) FROM console_flows WHERE destination = '/console/accounts'") > 0)
+        #expect(try await world.count("SELECT count(*) FROM console_flows WHERE strpos(destination, '?') > 0") == 0)
+        let stray = try await visit.open("/console/callback/google?state=other&error=access_denied")
+        #expect(stray.status == 400 && stray.isSignIn)
+        let answer = try await world.sandbox.authorize(at: url, person: "google-ann")
+        let target = try #require(answer.target) + "?" + FormEncoding.encode(answer.parameters)
+        let back = try await visit.browser.open(target)
+        #expect(back.status == 200 && back.html.refresh == "/console/accounts")
+
+        for (query, status) in [
+            ("error=access_denied", 400), ("error=server_error", 503), ("error=canary", 503),
+            ("error=access_denied&error=server_error", 400), ("code=a&code=b", 400),
+        ] {
+            let page = try await visit.open("/console/callback/google?state=\(try await begin().state)&\(query)")
+            #expect(page.status == status && page.notice != nil, "\(query)")
+        }
+        #expect(!world.service.log.contains("canary"))
+    }
+
+    @Test func `a network that has begun too often sees the form, and when to come again`() async throws {
+        let settings = try StaffWorld.settings(secretFile: "console-secret-limited")
+        let limit = ["limits.webFlowsPerNetwork": "1/d"]
+        try await World.run(settings.merging(limit) { $1 }, StaffWorld.addresses) { world in
+            let visit = ConsoleVisit(world)
+            let path = visit.origin + "/console/sign-in/google"
+            #expect(try await visit.browser.open(path, following: false).answer["Location"] != nil)
+            let limited = try await visit.browser.open(path, following: false)
+            #expect(limited.status == 429 && limited.isSignIn && limited.notice != nil)
+            #expect(limited.answer["Retry-After"] != nil)
+        }
     }
 
     @Test func `who is taken off the list is out at the reload, and keys where they open nothing`() async throws {
@@ -183,7 +216,7 @@ import Testing
             let key = try await world.adminKey("read", name: "api")
             #expect(try await world.service.administer("GET", "/admin/v1/outbox", bearer: key).status == 200)
             let typed = try await keyed.browser.send([("key", key)], to: "/console/sign-in", on: form)
-            #expect(typed.status == 401)
+            #expect(typed.status == 401 && typed.notice == "Admin keys open nothing here.")
         }
     }
 }
@@ -195,18 +228,21 @@ struct StaffWorld: SuiteTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        let settings: Countersign.Settings = [
-            "console.google.clientId": Self.client, "console.google.hostedDomain": "lamp.example",
-            "console.google.clientSecretPath": try World.privateFile("console-secret", "console-web-secret\n"),
+        try await World.run(try Self.settings(secretFile: "console-secret"), Self.addresses) { world in
+            try await Self.register(at: world)
+            try await World.$current.withValue(world) { try await function() }
+        }
+    }
+
+    static func settings(secretFile: String) throws -> Countersign.Settings {
+        [
+            "console.google.clientId": client, "console.google.hostedDomain": "lamp.example",
+            "console.google.clientSecretPath": try World.privateFile(secretFile, "console-web-secret\n"),
             "console.staff": "kim,ann,bo", "console.person.kim.email": "kim@lamp.example",
             "console.person.kim.scopes": "read,manage", "console.person.ann.email": "ann@lamp.example",
             "console.person.ann.scopes": "read", "console.person.bo.email": "bo@lamp.example",
             "console.person.bo.scopes": "read",
         ]
-        try await World.run(settings, Self.addresses) { world in
-            try await Self.register(at: world)
-            try await World.$current.withValue(world) { try await function() }
-        }
     }
 
     static func addresses(_ sandbox: Sandbox) -> Countersign.Settings {

@@ -35,6 +35,17 @@ import Testing
         }
     }
 
+    @Test func `a name of the console's staff is no key's`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            let refused = try await CountersignProcess.run(
+                ["admin-key", "create", "--name", "kim", "--scopes", "read"],
+                environment: ["COUNTERSIGN_POSTGRES_URL": scratch.url, "COUNTERSIGN_CONSOLE_STAFF": "kim"])
+            #expect(refused.code == 1)
+            #expect(refused.errors.contains("kim is a name of console.staff"))
+            #expect(try await run(["list"], scratch).lines.isEmpty)
+        }
+    }
+
     @Test func `what makes no key is refused in one sentence`() async throws {
         try await ScratchDatabase.withMigrated { scratch in
             for arguments in [

@@ -193,7 +193,7 @@ import Testing
             (["APPLE_TEAM_ID": "T"], "apple.keyId", "is required beside"),
             (["APPLE_TEAM_ID": "T"], "apple.privateKeyPath", "is required beside"),
             (["APPLE_PRIVATE_KEY_PATH": "/nowhere.p8"], "apple.privateKeyPath", "names no file"),
-            (["GOOGLE_KEYS_URL": "https://a.example/"], "google.clientIds", "is required"),
+            (["GOOGLE_SERVER_CLIENT_ID": "a"], "google.clientIds", "is required"),
             (["GOOGLE_CLIENT_IDS": ""], "google.clientIds", "at least 1"),
             (["GOOGLE_CLIENT_IDS": "a", "GOOGLE_SERVER_CLIENT_ID": "a"], "google.serverClientSecret", "is required"),
             (["GOOGLE_CLIENT_IDS": "a", "GOOGLE_SERVER_CLIENT_SECRET": "s"], "google.serverClientId", "is required"),

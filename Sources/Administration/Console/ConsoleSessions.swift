@@ -208,9 +208,9 @@ extension Administration {
         guard isForgotten else { throw .notFound }
     }
 
-    /// The names of the staff that admin keys have too. The trail knows either by the name alone.
+    /// The names of the staff that live admin keys have too. The trail knows either by the name alone.
     package func keyNames(among staff: ConsoleStaff) async throws(AdministrationFailure) -> [String] {
-        let names = Set(try await adminKeys().map(\.name))
+        let names = Set(try await adminKeys().filter { $0.revokedAt == nil }.map(\.name))
         return staff.people.map(\.name).filter(names.contains)
     }
 }

@@ -69,12 +69,12 @@ package struct ConsoleStaffStore: Sendable {
                 """
                 INSERT INTO console_staff (name, subject)
                 SELECT \(name), \(subject.text)
-                WHERE NOT EXISTS (SELECT FROM admin_keys WHERE name = \(name))
+                WHERE NOT EXISTS (SELECT FROM admin_keys WHERE name = \(name) AND revoked_at IS NULL)
                 ON CONFLICT (name) DO NOTHING
                 """)
             let subjects = try await change.query(
                 """
-                SELECT s.subject, EXISTS (SELECT FROM admin_keys k WHERE k.name = s.name)
+                SELECT s.subject, EXISTS (SELECT FROM admin_keys k WHERE k.name = s.name AND k.revoked_at IS NULL)
                 FROM console_staff s
                 WHERE s.name = \(name)
                 FOR SHARE OF s
@@ -105,7 +105,7 @@ package struct ConsoleStaffStore: Sendable {
         }.first
     }
 
-    /// Ends all sessions of a name.
+    /// Ends all live sessions of a name. Where there is none, nothing is recorded.
     ///
     /// - Returns: their number; `nil` when nobody has signed in under the name.
     package func endSessions(of name: String, by call: Call) async throws -> Int? {
@@ -113,9 +113,11 @@ package struct ConsoleStaffStore: Sendable {
             guard try await change.execute("SELECT FROM console_staff WHERE name = \(name) FOR UPDATE") == 1 else {
                 return nil
             }
-            let ended = try await change.execute("DELETE FROM console_sessions WHERE staff_name = \(name)")
+            let ended = try await change.execute(
+                "DELETE FROM console_sessions WHERE staff_name = \(name) AND \(ConsoleSessionStore.isLive)")
+            guard ended > 0 else { return 0 }
             var event = AuditEvent(.consoleEnded, from: call.origin, reason: name)
-            event.occurrences = Int32(clamping: max(1, ended))
+            event.occurrences = Int32(clamping: ended)
             try await change.record(event)
             return ended
         }

@@ -43,6 +43,9 @@ struct AdminKeyCommand: AsyncParsableCommand {
 
         func run() async throws {
             let scopes = try parsedScopes
+            guard try !options.sources().staffNames.contains(name) else {
+                throw CommandFailure("\(name) is a name of console.staff: in the trail the two would be one.")
+            }
             let secret = try await withAdministration(options, asOwner: true) { administration, administrator in
                 try await administration.createKey(named: name, scopes: scopes, by: administrator)
             }

@@ -73,7 +73,9 @@ struct ReloadedConfiguration: Sendable {
             apps: Set(all.flatMap(\.appNames)).sorted(), staff: Set(all.flatMap(\.staffNames)).sorted())
         // Providers that were switched on or off, and the web sign-in. Some of their parts are made only at the start, as
         // the cache of a provider's keys, and the routes.
-        var switched = ["apple", "google"].filter { start.sources.isAnySet(in: $0) != newer.isAnySet(in: $0) }
+        var switched: [String] = []
+        if start.sources.isAnySet(in: "apple") != newer.isAnySet(in: "apple") { switched.append("apple") }
+        if start.sources.isGoogleOn != newer.isGoogleOn { switched.append("google") }
         if start.sources.appNames.isEmpty != newer.appNames.isEmpty { switched.append("web") }
         func isFixed(_ row: any SettingRow) -> Bool {
             !row.reloads || switched.contains { row.name.hasPrefix($0 + ".") }

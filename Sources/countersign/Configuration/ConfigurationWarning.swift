@@ -68,7 +68,7 @@ extension ServiceConfiguration {
         guard let address = WebAddress(server.publicURL, schemes: ["https"]), !address.isLoopback else { return [] }
         let urls = [
             (Provider.apple, reloadable.apple?.keysURL, Settings.Apple.keysURL.defaultText),
-            (.google, reloadable.google?.keysURL, Settings.Google.keysURL.defaultText),
+            (.google, reloadable.googleKeysURL, Settings.Google.keysURL.defaultText),
         ]
         return urls.compactMap { provider, url, own in
             url.flatMap { $0 == own ? nil : (provider, $0) }

@@ -11,13 +11,14 @@ struct ConsoleConfiguration: Sendable {
         let staff: ConsoleStaff
         let authorizeURL: String
         let tokenURL: String
-        let keysURL: String
         let issuers: [String]
     }
 
     /// Nil where staff don't sign in with Google.
     let google: Google?
     let acceptsKeys: Bool
+    /// Google's keys, whether or not staff sign in with it: a reload may let them.
+    let keysURL: String
 
     init(from reader: inout ConfigurationReader, beside provider: GoogleConfiguration?) {
         acceptsKeys = reader.value(Settings.Console.keySignIn)
@@ -26,12 +27,17 @@ struct ConsoleConfiguration: Sendable {
             Self.secret(in: path, &reader)
         }
         let domain = reader.optional(Settings.Console.hostedDomain)
-        let people = Self.people(from: &reader)
+        let names = reader.value(Settings.Console.staff)
+        let people = Self.people(names, from: &reader)
+        let authorizeURL = provider?.authorizeURL ?? reader.value(Settings.Google.authorizeURL)
+        let tokenURL = provider?.tokenURL ?? reader.value(Settings.Google.tokenURL)
+        let issuers = provider?.issuers ?? reader.value(Settings.Google.issuers)
+        keysURL = provider?.keysURL ?? reader.value(Settings.Google.keysURL)
         let settings: [(name: String, isSet: Bool)] = [
             (Settings.Console.clientID.name, clientID != nil),
             (Settings.Console.clientSecretPath.name, secret != nil),
             (Settings.Console.hostedDomain.name, domain != nil),
-            (Settings.Console.staff.name, !people.isEmpty),
+            (Settings.Console.staff.name, !names.isEmpty),
         ]
         if let present = settings.first(where: \.isSet) {
             for missing in settings where !missing.isSet {
@@ -41,10 +47,10 @@ struct ConsoleConfiguration: Sendable {
             reader.refuse(
                 Settings.Console.keySignIn.name, "is false, and nobody else could sign in: list console.staff")
         }
-        if let clientID, provider?.clientIDs.contains(where: { $0.utf8.elementsEqual(clientID.utf8) }) == true {
+        if let clientID, provider?.allClients.contains(where: { $0.utf8.elementsEqual(clientID.utf8) }) == true {
             reader.refuse(
                 Settings.Console.clientID.name,
-                "is in google.clientIds: a token of the app's would be one of the console's")
+                "is a client of the apps (google.*): a token of theirs would be one of the console's")
         }
         guard let clientID, let secret, let domain, !people.isEmpty else {
             google = nil
@@ -52,18 +58,17 @@ struct ConsoleConfiguration: Sendable {
         }
         google = Google(
             clientID: clientID, clientSecret: secret, hostedDomain: domain.lowercased(), staff: ConsoleStaff(people),
-            authorizeURL: provider?.authorizeURL ?? reader.value(Settings.Google.authorizeURL),
-            tokenURL: provider?.tokenURL ?? reader.value(Settings.Google.tokenURL),
-            keysURL: provider?.keysURL ?? reader.value(Settings.Google.keysURL),
-            issuers: provider?.issuers ?? reader.value(Settings.Google.issuers))
+            authorizeURL: authorizeURL, tokenURL: tokenURL, issuers: issuers)
     }
 
     /// The name is a part of variables.
     static func isName(_ name: String) -> Bool { name.wholeMatch(of: /[a-z][a-z0-9]{0,31}/) != nil }
 
-    private static func people(from reader: inout ConfigurationReader) -> [ConsoleStaff.Person] {
+    private static func people(
+        _ names: [String], from reader: inout ConfigurationReader
+    ) -> [ConsoleStaff.Person] {
         var people: [ConsoleStaff.Person] = []
-        for name in reader.value(Settings.Console.staff) {
+        for name in names {
             // A search of the trail would take it for all who are of the kind.
             if AuditEvent.Actor(rawValue: name) != nil {
                 reader.refuse(Settings.Console.staff.name, "has \(name), which the trail calls others")
@@ -89,5 +94,12 @@ struct ConsoleConfiguration: Sendable {
             reader.refuse(setting, path, "names a file with more than a secret in it")
         }
         return text
+    }
+}
+
+extension GoogleConfiguration {
+    /// The clients that tokens of the apps may be for, or come from.
+    fileprivate var allClients: [String] {
+        clientIDs + projects.compactMap { $0.serverClient?.id } + authorizedParties
     }
 }

@@ -26,9 +26,17 @@ struct GoogleConfiguration: Sendable {
     let authorizeURL: String
     let nonceForm: NonceForm
 
-    /// Nil when no `google.*` key is set: the provider is off.
+    /// Nil when no client of people's is named: the provider is off.
     init?(from reader: inout ConfigurationReader) {
-        guard reader.isAnySet(in: "google"), !reader.isGoogleForStaffAlone else { return nil }
+        guard reader.sources.isGoogleOn else {
+            // The faults of what is set show all the same. The console reads the others.
+            _ = reader.value(Settings.Google.authorizedParties)
+            _ = reader.value(Settings.Google.hostedDomains)
+            _ = reader.value(Settings.Google.revokeURL)
+            _ = reader.value(Settings.Google.riscConfigurationURL)
+            _ = reader.value(Settings.Google.nonceForm)
+            return nil
+        }
         projects = reader.googleProjects().map { Project(name: $0, from: &reader) }
         authorizedParties = reader.value(Settings.Google.authorizedParties)
         hostedDomains = reader.value(Settings.Google.hostedDomains)
@@ -88,18 +96,18 @@ extension GoogleConfiguration.Project {
     }
 }
 
-extension ConfigurationReader {
-    /// Whether nothing is set of Google but where it is, for the console: people don't sign in with it.
-    fileprivate var isGoogleForStaffAlone: Bool {
-        let places: [any SettingRow] = [
-            Settings.Google.issuers, Settings.Google.keysURL, Settings.Google.tokenURL, Settings.Google.authorizeURL,
-        ]
-        return isSet(Settings.Console.clientID.name)
-            && !Settings.Google.rows(projects: []).contains { row in
-                isSet(row.name) && !places.contains { $0.name == row.name }
-            }
+extension ConfigurationSources {
+    /// Whether people sign in with Google: a client, a project or a service account is named. The other keys say where
+    /// Google is, which may be for the console's staff, and switch nothing on.
+    var isGoogleOn: Bool {
+        let names =
+            [Settings.Google.projects.name, Settings.Google.serviceAccountPath.name]
+            + Settings.Google.project("main").rows.map(\.name)
+        return names.contains { value(of: $0) != nil }
     }
+}
 
+extension ConfigurationReader {
     /// The names of the projects. `main` is one of them where it is listed, where one of its keys is set, and where no
     /// other project is listed.
     mutating func googleProjects() -> [String] {

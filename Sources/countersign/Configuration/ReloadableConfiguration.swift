@@ -32,4 +32,7 @@ struct ReloadableConfiguration: Sendable {
             reader.refuse(Settings.Apple.team("main").clientIDs.name, "is required unless google.clientIds is set")
         }
     }
+
+    /// Where Google's keys are; nil where neither people nor the console's staff sign in with it.
+    var googleKeysURL: String? { google?.keysURL ?? console.google.map { _ in console.keysURL } }
 }

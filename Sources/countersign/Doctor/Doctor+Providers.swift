@@ -42,8 +42,8 @@ extension Doctor {
     }
 
     @Sendable func googleKeys() async -> [Finding] {
-        guard let google = configuration.reloadable.google else { return [] }
-        return foreignKeys(.googleKeys, of: .google) + [await keys(.googleKeys, at: google.keysURL)]
+        guard let url = configuration.reloadable.googleKeysURL else { return [] }
+        return foreignKeys(.googleKeys, of: .google) + [await keys(.googleKeys, at: url)]
     }
 
     private func foreignKeys(_ check: CheckName, of provider: Provider) -> [Finding] {

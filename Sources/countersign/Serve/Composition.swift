@@ -66,7 +66,12 @@ enum Composition {
                     foreign: configuration.passwords.foreign, memoryLimit: configuration.passwords.memoryLimit),
                 refusals: RefusalAggregator(trail: storage.audit, clock: clock),
                 strayGrants: StrayGrants(store: storage.revocations, clock: clock, logger: logger),
-                oauthClients: OAuthClients(store: storage.oauthClients), keySets: keySets, clock: clock, logger: logger)
+                oauthClients: OAuthClients(store: storage.oauthClients), keySets: keySets,
+                staffKeys: keySets.first { $0.provider == .google }
+                    ?? KeySetCache(
+                        provider: .google, url: configuration.reloadable.console.keysURL, fetcher: fetcher,
+                        clock: clock, logger: logger),
+                clock: clock, logger: logger)
             let useCases = Reloadable(UseCases(configuration.reloadable, resources))
             let publicRoutes = Reloadable(useCases.value.publicRoutes(configuration))
             var reload = reload
@@ -114,6 +119,7 @@ enum Composition {
                             """)
                 }
             }
+            reload.takenNames = { staff in try await administration.keyNames(among: staff) }
             let console = ConsoleAPI(
                 administration: administration, inspection: ServiceInspection(database: storage, clock: clock),
                 sessions: ConsoleSessions(
@@ -214,11 +220,11 @@ private struct Listeners {
 }
 
 extension KeySetCache {
-    /// One cache for each provider that is on.
+    /// One cache for each provider that people, or the console's staff, sign in with.
     fileprivate static func all(
         _ configuration: ReloadableConfiguration, fetcher: any Fetcher, clock: any WallClock, logger: Logger
     ) -> [KeySetCache] {
-        [(Provider.apple, configuration.apple?.keysURL), (.google, configuration.google?.keysURL)].compactMap {
+        [(Provider.apple, configuration.apple?.keysURL), (.google, configuration.googleKeysURL)].compactMap {
             (provider, url) in
             url.map { KeySetCache(provider: provider, url: $0, fetcher: fetcher, clock: clock, logger: logger) }
         }

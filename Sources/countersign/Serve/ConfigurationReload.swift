@@ -1,3 +1,4 @@
+import Accounts
 import HTTPAPI
 import HTTPServer
 import Logging
@@ -21,6 +22,8 @@ struct ConfigurationReload: Service, CustomStringConvertible {
     let logLevel: Reloadable<Logger.Level>
     /// Applies another configuration to the running service.
     var adopt: @Sendable (ReloadableConfiguration) -> Void = { _ in }
+    /// The names of the staff that admin keys have.
+    var takenNames: @Sendable (ConsoleStaff) async throws -> [String] = { _ in [] }
 
     /// Its name in the log. The default description would show what it holds.
     var description: String { "configuration reload" }
@@ -36,15 +39,25 @@ struct ConfigurationReload: Service, CustomStringConvertible {
         lastSuccess.record(1)
         var running = start.reloadable
         for await _ in hangups.cancelOnGracefulShutdown() {
-            let outcome = reload(&running)
+            let outcome = await reload(&running)
             counters.first { $0.0 == outcome }?.1.increment()
             lastSuccess.record(outcome == .adopted ? 1 : 0)
         }
     }
 
-    private func reload(_ running: inout ConfigurationReading<ReloadableConfiguration>) -> Outcome {
+    private func reload(_ running: inout ConfigurationReading<ReloadableConfiguration>) async -> Outcome {
         do {
             let reloaded = try ReloadedConfiguration(try read(), start: start, running: running)
+            let taken = await newTakenNames(in: reloaded.running.section.console, since: running.section.console)
+            guard taken.isEmpty else {
+                logger.error(
+                    "configuration not reloaded",
+                    metadata: [
+                        "key": "\(Settings.Console.staff.name)",
+                        "fault": "has names that admin keys have: \(taken.joined(separator: ", "))",
+                    ])
+                return .refused
+            }
             running = reloaded.running
             adopt(running.section)
             // Logged at the more verbose one of the old and the new level.
@@ -63,6 +76,17 @@ struct ConfigurationReload: Service, CustomStringConvertible {
             logger.error("configuration not reloaded", metadata: ["fault": "\(error)"])
         }
         return .refused
+    }
+
+    /// Of those who are new on the list. While the database can't be asked nobody is: a list has to be shortened at any
+    /// time, and each sign-in looks at the keys again.
+    private func newTakenNames(
+        in newer: ConsoleConfiguration, since older: ConsoleConfiguration
+    ) async -> [String] {
+        let people = newer.google?.staff.people ?? []
+        let added = people.filter { older.google?.staff.person(named: $0.name) == nil }
+        guard !added.isEmpty else { return [] }
+        return (try? await takenNames(ConsoleStaff(added))) ?? []
     }
 
     private func logChanges(of reloaded: ReloadedConfiguration) {

@@ -25,8 +25,11 @@ struct ServiceResources: Sendable {
     let oauthMetrics = OAuthMetrics()
     let oauthClients: OAuthClients
     let eventBackoff = EventBackoff()
-    /// One for each provider that was on at the start.
+    /// One for each provider that was on at the start, if only for the console's staff.
     let keySets: [KeySetCache]
+    /// Google's: one of ``keySets``, or else, for staff who are let in by a reload, one that is filled when the first
+    /// comes.
+    let staffKeys: KeySetCache
     let clock: any WallClock
     let logger: Logger
 
@@ -125,13 +128,7 @@ extension ConsoleEntrance {
                     clientID: google.clientID, hostedDomain: google.hostedDomain, authorizeURL: google.authorizeURL,
                     issuers: google.issuers),
                 secret: google.clientSecret, staff: google.staff, tokenURL: google.tokenURL,
-                // Where people don't sign in with Google, its keys are fetched when the first of the staff comes.
-                keys: resources.keys(of: .google)
-                    ?? .cache(
-                        KeySetCache(
-                            provider: .google, url: google.keysURL, fetcher: resources.fetcher, clock: resources.clock,
-                            logger: resources.logger)),
-                fetcher: resources.fetcher, logger: resources.logger)
+                keys: .cache(resources.staffKeys), fetcher: resources.fetcher, logger: resources.logger)
         }
         self.init(staff: staff, acceptsKeys: configuration.acceptsKeys, guesses: guesses)
     }

@@ -1,0 +1,85 @@
+import Accounts
+import Foundation
+import Testing
+
+@testable import countersign
+
+/// The keys of the console's staff, beside Google's of people or without them.
+@Suite struct ConsoleConfigurationTests {
+    private static func setup() throws -> ConfigurationSetup {
+        let setup = try ConfigurationSetup()
+        let variables = [
+            "GOOGLE_CLIENT_ID": "console", "GOOGLE_CLIENT_SECRET_PATH": try setup.file("secret", "s3cret\n"),
+            "GOOGLE_HOSTED_DOMAIN": "lamp.example", "STAFF": "kim", "PERSON_KIM_EMAIL": "kim@lamp.example",
+            "PERSON_KIM_SCOPES": "read",
+        ]
+        for (name, value) in variables { setup.environment["COUNTERSIGN_CONSOLE_\(name)"] = value }
+        return setup
+    }
+
+    @Test(
+        arguments: [
+            ("TOKEN_URL", "https://a.example/"), ("REVOKE_URL", "https://a.example/"),
+            ("HOSTED_DOMAINS", "lamp.example"), ("RISC_CONFIGURATION_URL", "https://a.example/"),
+            ("NONCE_FORM", "raw"),
+        ] as [(String, String)])
+    func `what is no client of people's switches nothing on`(name: String, value: String) throws {
+        for setup in [try Self.setup(), try ConfigurationSetup()] {
+            setup.environment["COUNTERSIGN_GOOGLE_\(name)"] = value
+            #expect(try setup.load().reloadable.google == nil)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ["CLIENT_IDS": "console"], ["CLIENT_IDS": "a", "SERVER_CLIENT_ID": "console", "SERVER_CLIENT_SECRET": "s"],
+            ["CLIENT_IDS": "a", "AUTHORIZED_PARTIES": "console"],
+        ] as [[String: String]])
+    func `a client of the apps is none of the console's`(variables: [String: String]) throws {
+        let setup = try Self.setup()
+        for (name, value) in variables { setup.environment["COUNTERSIGN_GOOGLE_\(name)"] = value }
+        #expect(setup.faults().contains { $0.hasPrefix("console.google.clientId ") })
+    }
+
+    @Test func `an address that can't be read is one fault`() throws {
+        let setup = try Self.setup()
+        setup.environment["COUNTERSIGN_CONSOLE_PERSON_KIM_EMAIL"] = "nobody"
+        #expect(setup.faults().count == 1)
+    }
+
+    @Test func `foreign keys are warned of where staff alone sign in by them`() throws {
+        let setup = try Self.setup()
+        setup.environment["COUNTERSIGN_GOOGLE_KEYS_URL"] = "https://keys.example/certs"
+        setup.environment["COUNTERSIGN_SERVER_PUBLIC_URL"] = "https://auth.example.com"
+        #expect(try setup.load().warnings == [.foreignKeys(.google, url: "https://keys.example/certs")])
+    }
+
+    /// - Returns: the reload from the staff with `before` to no staff with `after`, or with it.
+    private static func reload(_ before: String, _ after: String, staff: Bool) throws -> ReloadedConfiguration {
+        let setup = try setup()
+        func sources(_ name: String, _ yaml: String) throws -> ConfigurationSources {
+            try ConfigurationSources(path: setup.file(name, yaml), environment: setup.environment)
+        }
+        let start = try ConfigurationReading(of: sources("before", before), ServiceConfiguration.init)
+        if !staff {
+            setup.environment = setup.environment.filter { !$0.key.hasPrefix("COUNTERSIGN_CONSOLE_") }
+        }
+        return try ReloadedConfiguration(
+            try sources("after", after), start: start, running: start.map(\.reloadable))
+    }
+
+    @Test func `staff go with Google's places at a reload`() throws {
+        let gone = try Self.reload(
+            "google: {tokenUrl: https://a.example/, keysUrl: https://a.example/keys}\n", "log.level: info\n",
+            staff: false)
+        #expect(gone.running.section.console.google == nil)
+        #expect(gone.running.section.google == nil)
+        #expect(gone.pending == ["google.keysUrl"])
+    }
+
+    @Test func `people's clients wait for the next start, staff or not`() throws {
+        let added = try Self.reload("google.tokenUrl: https://a.example/\n", "google.clientIds: [app]\n", staff: true)
+        #expect(added.running.section.google == nil)
+        #expect(added.pending.contains("google.clientIds") && !added.changed.contains("google.clientIds"))
+    }
+}

@@ -46,6 +46,20 @@ import Testing
         }
     }
 
+    // MARK: The console
+
+    @Test func `what staff use up at the console is taken from nobody else`() async throws {
+        try await Self.run([.webFlowsPerNetwork: .limit(count: 1, seconds: 3600)]) { (_, service) async throws in
+            let client = Caller(requestID: "test", address: nil, network: "192.0.2.0/24", device: nil)
+            let call = service.calls.begin(by: client)
+            try await service.secretGuesses.ofConsole.noteBeginning(by: call)
+            await #expect(throws: SignInFailure.self) {
+                try await service.secretGuesses.ofConsole.noteBeginning(by: call)
+            }
+            try await service.secretGuesses.noteBeginning(by: call)
+        }
+    }
+
     // MARK: Passwords
 
     @Test func `after ten wrong passwords the right one has to wait as well, as long as the answer says`() async throws

@@ -7,6 +7,8 @@ export interface SessionDocument {
   /** Seconds since 1970. */
   accessExpiresAt: number;
   refreshToken: string;
+  /** An API has refused the access token. */
+  needsRefresh?: boolean;
 }
 
 /** Where the session is kept. `load` is asked again before each use, because another tab or process may have refreshed. */
@@ -26,7 +28,7 @@ export class MemoryStore implements SessionStore {
  * - `reauthenticate`: the session is over and no longer stored; `noSession`: nobody is signed in. Show the sign-in.
  * - `transient`: nothing is lost, try again later, after `retryAfter` seconds where there are some.
  * - `refused`: the service said no with `code`, or the client did (`status` 0) and sent nothing. Repeating won't help.
- * - `cancelled`: the person, or the caller's signal. `insecureRequest`: http. `storage`: the store failed.
+ * - `cancelled`: the person, or the caller's signal; or another person has signed in since the call began. `insecureRequest`: http. `storage`: the store failed.
  */
 export type ErrorKind =
   | "reauthenticate" | "noSession" | "transient" | "refused" | "cancelled" | "insecureRequest" | "storage";
@@ -43,6 +45,8 @@ export class CountersignError extends Error {
   readonly retryAfter?: number;
   /** What support finds the request by. */
   readonly requestId?: string;
+  /** Of `storage`: the name of the store's error, which may itself quote what it was to keep. */
+  readonly cause?: unknown;
 }
 
 /** Keep it for the callback, where tokens are kept: `verifier` is a secret. It is plain JSON. */

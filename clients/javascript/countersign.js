@@ -22,9 +22,10 @@ const SPARE = 60; // seconds that a token must be good for
 
 export class CountersignClient {
   #base; #issuer; #store; #origins; #device; #send; #now;
+  // The refresh under way: of which token, and its promise.
   #refreshing = null;
-  // Counts sign-ins and sign-outs: what was asked for under an earlier one changes nothing any more.
-  #generation = 0;
+  // The last change of the store: each begins when the one before it is done.
+  #changed = Promise.resolve();
   #spent = new Set();
 
   constructor({ baseURL, store = new MemoryStore(), resourceOrigins = [], device, issuer,
@@ -43,7 +44,7 @@ export class CountersignClient {
 
   /** An attempt on the service's pages: open `url`, keep `attempt`, which is a secret, for the callback. */
   async startWebSignIn({ app, redirectURI, provider, languages = [], loginHint }) {
-    const attempt = { redirectURI: String(redirectURI), state: random(), verifier: random() };
+    const attempt = secret({ redirectURI: String(redirectURI), state: random(), verifier: random() });
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(attempt.verifier));
     const query = new URLSearchParams({
       app, redirect_uri: attempt.redirectURI, code_challenge: base64url(new Uint8Array(digest)),
@@ -110,14 +111,15 @@ export class CountersignClient {
   async isSignedIn() { return (await this.#load()) !== null; }
 
   /** The account, from the service. */
-  async account() { 
+  async account() {
     const signal = AbortSignal.timeout(TIMEOUT);
-    return body(await this.fetch(`${this.#base}/v1/account`, { signal, cache: "no-store" }), 200);
+    return shown(await body(await this.fetch(`${this.#base}/v1/account`, { signal, cache: "no-store" }), 200));
   }
 
   /**
    * `fetch` with the access token, to the service and to the named origins only. Before the token ends, and after a 401 of
-   * the session, it is refreshed, once for however many callers; then the request is sent once more. Redirects fail.
+   * the session, it is refreshed, once for however many callers; then the request is sent once more. Redirects fail. When
+   * another person has signed in meanwhile, it is not sent as them: `cancelled`.
    */
   async fetch(input, init = {}) {
     const request = new Request(input, { ...init, redirect: init.redirect === "manual" ? "manual" : "error" });
@@ -129,7 +131,7 @@ export class CountersignClient {
     const isService = origin === new URL(this.#base).origin;
     const first = await this.#authorized(request, session);
     if (first.status !== 401 || !again || (isService && (await code(first)) !== "invalid_session")) return first;
-    const next = await until(this.#fresh(session.accessToken), request.signal);
+    const next = await until(this.#fresh(session), request.signal);
     const second = await this.#authorized(again, next);
     // Only the service itself says that a session is over.
     if (isService && second.status === 401 && (await code(second)) === "invalid_session") {
@@ -140,16 +142,13 @@ export class CountersignClient {
 
   /** Has the token refreshed before it is used again: an API of the app's has refused it. */
   async setNeedsRefresh() {
-    const session = await this.#signedIn();
-    await this.#save({ ...session, accessExpiresAt: 0 });
+    const { accessToken } = await this.#signedIn();
+    await this.#change((known) => known?.accessToken === accessToken ? { ...known, needsRefresh: true } : undefined);
   }
 
   /** Forgets the session whatever the service says; throws when the service could not be reached. */
   async signOut() {
-    const session = await this.#load();
-    this.#generation += 1;
-    this.#refreshing = null;
-    await this.#remove();
+    const session = await this.#change(() => null);
     if (!session) return;
     const revoke = (token) => this.#post("/v1/sessions/revoke", { scope: "current" }, token);
     if (session.accessExpiresAt > this.#seconds()) {
@@ -168,16 +167,12 @@ export class CountersignClient {
 
   /** Makes the session of an answer the client's; its lifetime began after it was asked for. */
   async #outcome(answer, sentAt) {
-    if (answer.status === "linkRequired") {
-      const { linkTicket: value, expiresAt, identity, choices, holder } = answer;
-      return { status: "linkRequired", ticket: secret({ value, expiresAt, identity, choices, holder }) };
-    }
+    if (answer.status === "linkRequired") return { status: "linkRequired", ticket: ticketOf(answer) };
     if (answer.status !== "signedIn") throw new CountersignError("transient");
-    const session = stored(answer.session, answer.account.accountId, sentAt);
-    this.#generation += 1;
-    this.#refreshing = null;
-    await this.#save(session);
-    return { status: "signedIn", account: answer.account };
+    const account = shown(answer.account);
+    const session = stored(answer.session, account.accountId, sentAt);
+    await this.#change(() => session, { replacing: true });
+    return { status: "signedIn", account };
   }
 
   async #signedIn() {
@@ -186,60 +181,62 @@ export class CountersignClient {
     return session;
   }
 
-  /** The session with a token that is good for another minute and is not the refused one. */
+  /**
+   * The session with a token that is good for another minute and is not that of the refused one. It is of the account that
+   * the call began with: what was asked for as one person is not done as another.
+   */
   async #fresh(refused) {
+    let owner = refused?.accountId;
     for (;;) {
       const session = await this.#signedIn();
-      if (session.accessToken !== refused && session.accessExpiresAt - this.#seconds() > SPARE) return session;
+      owner ??= session.accountId;
+      if (session.accountId !== owner) throw new CountersignError("cancelled");
+      const left = session.accessToken === refused?.accessToken ? 0 : session.accessExpiresAt - this.#seconds();
+      if (left > SPARE && !session.needsRefresh) return session;
       try {
-        this.#refreshing ??= this.#refresh(session, this.#generation);
-        const refreshed = await this.#refreshing;
-        if (refreshed) return refreshed;
+        const refreshed = await this.#refresh(session);
+        if (refreshed?.accountId === owner) return refreshed;
       } catch (error) {
-        const usable = session.accessToken !== refused && session.accessExpiresAt > this.#seconds();
-        if (error.kind === "transient" && usable) return session;
+        if (error.kind !== "transient") throw error;
+        // Signed out or in, or refreshed by another tab meanwhile: look again.
+        if (!isSame(await this.#load(), session)) continue;
+        if (left > 0) return session;
         throw error;
       }
     }
   }
 
-  /** One at a time, also among tabs with one store. null: the session is another one meanwhile; look again. */
-  async #refresh(stale, generation) {
-    const locks = globalThis.navigator?.locks;
-    const refresh = () => this.#refreshNow(stale, generation);
-    try {
-      return await (locks ? locks.request(`countersign-${stale.sessionId}`, refresh) : refresh());
-    } finally {
-      if (generation === this.#generation) this.#refreshing = null;
-    }
+  /** Once for all who need it, and one after the other among the clients of one session. */
+  #refresh(session) {
+    if (this.#refreshing?.token === session.refreshToken) return this.#refreshing.promise;
+    const promise = inTurn(`countersign-refresh-${session.sessionId}`, () => this.#refreshNow(session));
+    const refreshing = this.#refreshing = { token: session.refreshToken, promise };
+    const done = () => { if (this.#refreshing === refreshing) this.#refreshing = null; };
+    promise.then(done, done);
+    return promise;
   }
 
-  async #refreshNow(stale, generation) {
-    // Another tab or process may have refreshed it.
+  /** null: the session is another one meanwhile; look again. */
+  async #refreshNow(stale) {
     const session = await this.#load();
-    if (!session || generation !== this.#generation) return null;
-    if (session.accessToken !== stale.accessToken) return null;
+    if (session?.accessToken !== stale.accessToken) return null;
     const sentAt = this.#seconds();
     const response = await this.#post("/v1/sessions/refresh", { refreshToken: session.refreshToken });
-    if (generation !== this.#generation) return null;
     const reason = response.status === 401 && (await code(response));
     if (reason === "invalid_refresh_token" || reason === "refresh_token_reused") {
       throw await this.#end(session, reason, response);
     }
     const refreshed = stored(await body(response, 200), session.accountId, sentAt);
-    if (generation !== this.#generation) return null;
     // Stored before it is used: the service takes a used token that comes back for stolen.
-    await this.#save(refreshed);
-    return refreshed;
+    const known = await this.#change((known) => isSame(known, session) ? refreshed : undefined);
+    return isSame(known, session) ? refreshed : null;
   }
 
-  /** Forgets a session that the service has ended. */
+  /** Forgets a session that the service has ended. What the call that found out has to throw. */
   async #end(session, code, response) {
-    const known = await this.#load();
-    if (known && known.refreshToken !== session.refreshToken) return new CountersignError("transient");
-    this.#generation += 1;
-    this.#refreshing = null;
-    await this.#remove();
+    const known = await this.#change((known) => isSame(known, session) ? null : undefined);
+    if (!known) return new CountersignError("noSession");
+    if (!isSame(known, session)) return new CountersignError("transient");
     return new CountersignError("reauthenticate", { code, status: response.status, requestId: requestId(response) });
   }
 
@@ -267,9 +264,48 @@ export class CountersignClient {
     return document;
   }
 
-  #save(document) { return storing(() => this.#store.save(secret(document))); }
-  #remove() { return storing(() => this.#store.remove()); }
+  /**
+   * Loads, decides and stores as one step, after this client's other changes and in turn with those of its session's other
+   * clients. `decide` gives what is to be stored, null for nothing, undefined to leave what there is; it gets what this
+   * answers, the document before. With `replacing`, what can't be loaded or read is given up.
+   */
+  #change(decide, { replacing = false } = {}) {
+    const load = () => replacing ? this.#load().catch(() => null) : this.#load();
+    const step = async (before) => {
+      const known = await load();
+      if (known?.sessionId !== before?.sessionId) return undefined;      // it has another turn
+      const next = decide(known);
+      if (next) await storing(() => this.#store.save(secret(next)));
+      if (next === null) await storing(() => this.#store.remove());
+      return known;
+    };
+    const change = this.#changed.then(async () => {
+      for (;;) {
+        const before = await load();
+        const turn = () => step(before);
+        const known = await (before ? inTurn(`countersign-store-${before.sessionId}`, turn) : turn());
+        if (known !== undefined) return known;
+      }
+    });
+    this.#changed = change.catch(() => {});
+    return change;
+  }
 }
+
+const turns = new Map();
+
+/** One act of a name after the other: in a page by the browser's locks, elsewhere among the clients of the process. */
+function inTurn(name, act) {
+  const locks = globalThis.navigator?.locks;
+  if (locks) return locks.request(name, act);
+  const turn = (turns.get(name) ?? Promise.resolve()).then(act);
+  const end = turn.catch(() => {}).then(() => { if (turns.get(name) === end) turns.delete(name); });
+  turns.set(name, end);
+  return turn;
+}
+
+const isSame = (known, session) =>
+  known?.sessionId === session.sessionId && known.refreshToken === session.refreshToken;
 
 // What a callback says, if it is one of this attempt's.
 function answer(attempt, callback, issuer) {
@@ -291,13 +327,29 @@ function answer(attempt, callback, issuer) {
   return members;
 }
 
+// What an answer holds. One without what it must have was not the service's, or is a later version's.
+
+const isText = (value) => typeof value === "string" && value !== "";
+const check = (condition) => { if (!condition) throw new CountersignError("transient"); };
+
 function stored(session, accountId, sentAt) {
-  const { sessionId, accessToken, refreshToken, expiresIn } = session ?? {};
+  const { sessionId, accessToken, tokenType, refreshToken, expiresIn } = session ?? {};
   const isToken = (text) => typeof text === "string" && /^[\x21-\x7e]+$/.test(text);
-  if (!isToken(accessToken) || !isToken(refreshToken) || !Number.isInteger(expiresIn) || expiresIn < 1) {
-    throw new CountersignError("transient");
-  }
+  check(isText(sessionId) && isToken(accessToken) && isToken(refreshToken));
+  check(isText(tokenType) && tokenType.toLowerCase() === "bearer");
+  check(Number.isInteger(expiresIn) && expiresIn >= 1 && expiresIn <= 315_360_000);
   return { v: 1, sessionId, accountId, accessToken, accessExpiresAt: sentAt + expiresIn, refreshToken };
+}
+
+function shown(account) {
+  check(isText(account?.accountId) && Array.isArray(account.identities));
+  return account;
+}
+
+function ticketOf({ linkTicket: value, expiresAt, identity, choices, holder }) {
+  check(isText(value) && isText(expiresAt) && isText(identity?.provider));
+  check(Array.isArray(choices) && choices.every(isText) && (holder === undefined || Array.isArray(holder?.providers)));
+  return secret({ value, expiresAt, identity, choices, holder });
 }
 
 const bare = (url) => url.replace(/\/$/, "");
@@ -349,7 +401,8 @@ function sendingFailure(error, signal) {
 
 async function storing(act) {
   try { return await act(); } catch (error) {
-    throw error instanceof CountersignError ? error : new CountersignError("storage", { cause: error });
+    // Only its kind: a store's error may quote what it was to keep.
+    throw error instanceof CountersignError ? error : new CountersignError("storage", { cause: error?.name });
   }
 }
 
@@ -357,9 +410,10 @@ async function storing(act) {
 function until(promise, signal) {
   return new Promise((resolve, reject) => {
     const abort = () => reject(sendingFailure(signal.reason, signal));
+    // First of all: a rejection that is not taken ends a Node process.
+    promise.then(resolve, reject).finally(() => signal?.removeEventListener("abort", abort));
     if (signal?.aborted) return abort();
     signal?.addEventListener("abort", abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal?.removeEventListener("abort", abort));
   });
 }
 

@@ -248,20 +248,62 @@ test("an API's own 401 is refreshed for when the app says so", async () => {
   assert.deepEqual(server.requests.map((r) => r.path), ["/v1/sessions/refresh", "/v1/account"]);
 });
 
-test("a store that fails says so, and what a later version has stored is left alone", async () => {
-  const broken = { load() { throw new Error("secret detail"); }, save() {}, remove() {} };
-  const one = await client(() => null, null, { store: broken });
-  await assert.rejects(one.client.account(), (error) => error.kind === "storage" && !error.message.includes("secret"));
-  const later = await client(() => null, { ...document(), v: 2 });
-  await assert.rejects(later.client.account(), { kind: "storage" });
-  assert.equal(later.store.load().v, 2);
+test("while that refresh fails for now, the token that is not expired goes out", async () => {
+  const { client: c, server, store } = await client((request) =>
+    request.path === "/v1/sessions/refresh" ? problem(503, "temporarily_unavailable") : { body: account }, document());
+  await c.setNeedsRefresh();
+  await c.account();
+  assert.deepEqual(server.requests.map((r) => [r.path, r.bearer]), [
+    ["/v1/sessions/refresh", undefined], ["/v1/account", "access-1"]]);
+  assert.equal(store.load().needsRefresh, true);
 });
 
-test("nothing that is printed shows a token", async () => {
+test("an answer without what it must have is transient, and nothing of it is kept", async () => {
+  const without = (members, name) => Object.fromEntries(Object.entries(members).filter(([member]) => member !== name));
+  const wrong = [[], "text", 7, {}, { status: "signedIn" }, { ...signedIn(), account: null }, { ...signedIn(), account: "a" }];
+  for (const name of ["sessionId", "accessToken", "tokenType", "expiresIn", "refreshToken"]) {
+    wrong.push({ ...signedIn(), session: without(session(), name) });
+  }
+  for (const changed of [{ tokenType: "DPoP" }, { sessionId: 7 }, { sessionId: "" }, { accessToken: "a\nb" }, { expiresIn: 1e12 }]) {
+    wrong.push({ ...signedIn(), session: { ...session(), ...changed } });
+  }
+  for (const name of ["accountId", "identities"]) wrong.push({ ...signedIn(), account: without(account, name) });
+  for (const name of ["linkTicket", "expiresAt", "identity", "choices"]) wrong.push(without(linkRequired(), name));
+  wrong.push({ ...linkRequired(), choices: [1] }, { ...linkRequired(), holder: "a" });
+  for (const answer of wrong) {
+    const { client: c, server, store } = await client(() => ({ body: JSON.stringify(answer) }));
+    const { attempt } = await c.startWebSignIn({ app: "lamp", redirectURI: REDIRECT });
+    await assert.rejects(
+      c.finishWebSignIn(attempt, callback(attempt, server)), { name: "CountersignError", kind: "transient" },
+      JSON.stringify(answer));
+    assert.equal(store.load(), null);
+  }
+  const { client: c } = await client(() => ({ body: {} }), document());
+  await assert.rejects(c.account(), { kind: "transient" });
+});
+
+test("a store that fails says so, and what a later version has stored is left alone", async () => {
+  const broken = { load() { throw new TypeError("secret detail"); }, save() {}, remove() {} };
+  const one = await client(() => null, null, { store: broken });
+  await assert.rejects(one.client.account(), (error) =>
+    error.kind === "storage" && error.cause === "TypeError" && !inspect(error, { showHidden: true }).includes("secret detail"));
+  const later = await client(() => null, { ...document(), v: 2 });
+  await assert.rejects(later.client.account(), { kind: "storage" });
+  await assert.rejects(later.client.setNeedsRefresh(), { kind: "storage" });
+  await assert.rejects(later.client.signOut(), { kind: "storage" });
+  assert.equal(later.store.load().v, 2);
+  const replaced = await client(() => ({ body: signedIn() }), { ...document(), v: 2 });
+  const { attempt } = await replaced.client.startWebSignIn({ app: "lamp", redirectURI: REDIRECT });
+  await replaced.client.finishWebSignIn(attempt, callback(attempt, replaced.server));
+  assert.equal(replaced.store.load().v, 1);
+});
+
+test("nothing that is printed shows a token or a verifier", async () => {
   const { client: c, store } = await client(() => ({ body: session(2) }), null);
   const fresh = await client(() => ({ body: signedIn() }));
   const { attempt } = await fresh.client.startWebSignIn({ app: "lamp", redirectURI: REDIRECT });
   await fresh.client.finishWebSignIn(attempt, callback(attempt, fresh.server));
-  const shown = inspect([c, store, fresh.client, fresh.store.load()], { depth: 9, showHidden: true });
-  assert.ok(!shown.includes("refresh-1") && !shown.includes("access-1"), shown);
+  await fresh.client.setNeedsRefresh();
+  const shown = inspect([c, store, fresh.client, fresh.store.load(), attempt], { depth: 9, showHidden: true });
+  assert.ok(!shown.includes("refresh-1") && !shown.includes("access-1") && !shown.includes(attempt.verifier), shown);
 });

@@ -23,13 +23,45 @@ class Block:
     def __str__(self):
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
+    @property
+    def name(self):
+        """Of a file or folder for it: no two pages of the same file name share one."""
+        return f"{page_name(self.page)}_{self.line}"
+
+
+class OddFence(Exception):
+    """What follows it would be read as text, or text as code."""
+
+
+def page_name(page):
+    return re.sub(r"\W", "_", str(page.relative_to(ROOT).with_suffix("")))
+
 
 def blocks(page):
-    text = page.read_text()
-    for match in re.finditer(r"^( *)```(\S*)\n(.*?)^\1```", text, re.S | re.M):
-        # A block in a list is indented as the list.
-        lines = [line.removeprefix(match[1]) for line in match[3].splitlines(keepends=True)]
-        yield Block(page, match[2], text.count("\n", 0, match.start()) + 2, "".join(lines))
+    return list(blocks_in(page, page.read_text()))
+
+
+def blocks_in(page, text):
+    """Each begins with three backticks and at most one word, and ends with the same indent and three backticks alone."""
+    opened = None
+    for number, line in enumerate(text.splitlines(), 1):
+        fence = re.match(r"( *)(`{3,}|~{3,})(.*)", line)
+        if opened is None:
+            if fence is None:
+                continue
+            if fence[2] != "```" or not re.fullmatch(r"\w*", fence[3]):
+                raise OddFence(f"{page.relative_to(ROOT)}:{number}: a block begins with ``` and one word, not with {line.strip()}")
+            opened, indent, lines = Block(page, fence[3], number + 1, ""), fence[1], []
+        elif fence is None:
+            # A block in a list is indented as the list.
+            lines.append(line.removeprefix(indent) + "\n")
+        elif line.rstrip() == f"{indent}```":
+            yield dataclasses.replace(opened, text="".join(lines))
+            opened = None
+        else:
+            raise OddFence(f"{page.relative_to(ROOT)}:{number}: the block of line {opened.line - 1} ends with ``` as it began, not with {line.strip()}")
+    if opened:
+        raise OddFence(f"{opened}: the block has no end")
 
 
 def all_blocks():

@@ -15,7 +15,9 @@ FOLDER = ROOT / ".local/snippets/kotlin"
 
 def check(blocks):
     stubs = sorted(STUBS.glob("*.kt"))
-    digest = hashlib.sha256("".join([*(f"{block}{block.text}" for block in blocks), *(stub.read_text() for stub in stubs)]).encode())
+    # The compiler is of the test environment's requirements.
+    texts = [(ROOT / "Tests/requirements.txt").read_text(), *(f"{block}{block.text}" for block in blocks), *(stub.read_text() for stub in stubs)]
+    digest = hashlib.sha256("\0".join(texts).encode())
     passed = FOLDER / digest.hexdigest()
     if passed.exists():
         return []
@@ -23,7 +25,7 @@ def check(blocks):
     FOLDER.mkdir(parents=True)
     files, lines = [], {}
     for block in blocks:
-        file = FOLDER / f"{block.page.stem.capitalize()}{block.line}.kt"
+        file = FOLDER / f"{block.name}.kt"
         file.write_text(block.text)
         files.append(file)
         lines[file.name] = block

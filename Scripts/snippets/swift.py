@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from .blocks import ROOT
+from .blocks import ROOT, page_name
 
 STUBS = ROOT / ".local/apple-stubs"
 # Of the service's own targets, for the pages for who tests with them. SwiftPM calls a package as its folder.
@@ -29,8 +29,7 @@ def check(blocks):
             pages.setdefault(("page", 0, block.page), []).append(block)
     faults = []
     for (kind, line, page), found in pages.items():
-        name = f"{page.stem}{line or ''}"
-        folder = FOLDER / name
+        folder = FOLDER / f"{page_name(page)}_{line or 'page'}"
         folder.mkdir(parents=True)
         faults += compile_manifest(found[0], folder) if kind == "manifest" else compile_page(found, page.stem, folder)
     return faults

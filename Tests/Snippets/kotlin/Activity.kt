@@ -9,7 +9,7 @@ import androidx.lifecycle.LifecycleOwner
 import androidx.lifecycle.ViewModel
 
 open class ComponentActivity : android.app.Activity(), LifecycleOwner, ActivityResultCaller {
-    protected open fun onCreate(savedInstanceState: Bundle?) {}
+    protected open fun onPostCreate(savedInstanceState: Bundle?) {}
     protected open fun onNewIntent(intent: Intent) {}
 }
 

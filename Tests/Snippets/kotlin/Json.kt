@@ -13,6 +13,8 @@ class JSONObject() {
     fun getJSONArray(name: String): JSONArray = TODO()
 }
 
+class JSONException(message: String?) : Exception(message)
+
 class JSONArray {
     fun length(): Int = TODO()
     fun getString(index: Int): String = TODO()

@@ -27,4 +27,4 @@ let (email, password, code, token): (String, String, String, String) = given()
 @MainActor func show(_ error: SessionError) {}
 @MainActor func confirm(_ ticket: LinkTicket) {}
 @MainActor func askToReplace(_ maskedEmail: String?) {}
-@MainActor func signInAgain() {}
+@MainActor func signInAgain(_ done: @escaping @MainActor (ClientAccount) async -> Void) {}

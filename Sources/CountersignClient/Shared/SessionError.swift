@@ -13,7 +13,8 @@ public enum SessionError: Error, Sendable, Equatable {
     case insecureRequest
     /// Nobody is signed in.
     case noSession
-    /// The caller's task was cancelled, or the session was stopped. A refresh that others wait for goes on.
+    /// The caller's task was cancelled, the session was stopped, or another person has signed in since the call began: it
+    /// is not done as them. A refresh that others wait for goes on.
     case cancelled
     /// The server said no, with one of its codes, or the library did with status 0 and sent nothing. Repeating the call
     /// does not help; the session is as it was.

@@ -10,6 +10,9 @@ struct SessionDocument: Sendable, Equatable {
 
     var isEmpty: Bool { self == SessionDocument() }
 
+    /// Whether nobody but this account is signed in.
+    func isOpen(only accountID: String) -> Bool { session.map { $0.accountID == accountID } ?? true }
+
     init() {}
 
     /// - Parameter data: what the store holds; nothing is an empty document.

@@ -1,7 +1,10 @@
 public import Foundation
 
 /// The account that is signed in. What the server wants fresh, a sign-in of the last ten minutes, throws
-/// `refused("reauthentication_required", 403)`: sign in again, then repeat.
+/// `refused("reauthentication_required", 403)`: sign in again, then repeat, if it was the same account that signed in.
+///
+/// Each call is for the account that is signed in as it begins. When another one has signed in before it is sent, or sent
+/// once more, it throws `cancelled`.
 extension SignInClient {
     /// Makes an account with an address and a password, and signs in to it. The address is claimed until a mailed code has
     /// proven it.
@@ -29,13 +32,15 @@ extension SignInClient {
     /// Deletes the account (fresh). Its authorizations at Apple and Google are revoked. The person is signed out here and
     /// the store is empty; with `storage`, which says that the store did not let go of it, the account is gone too.
     public func deleteAccount() async throws(SessionError) {
-        _ = try signedIn()
+        let owner = try signedIn().accountID
         let generation = generation
         try await send("v1/account", method: "DELETE").require(202)
-        // Somebody else has signed in meanwhile.
+        // Another sign-in has come meanwhile, here or in another process.
         guard generation == self.generation else { return }
         unkeptNames = [:]
-        try close { $0 = SessionDocument() }
+        try close { document in
+            if document.isOpen(only: owner) { document = SessionDocument() }
+        }
     }
 
     /// Everything that is stored about the person, as JSON to be saved as a file (fresh; five an hour).
@@ -76,8 +81,11 @@ extension SignInClient {
     private func link(
         _ provider: String, _ body: [String: JSONValue], isCode: Bool
     ) async throws(SessionError) -> ClientAccount {
+        let owner = try signedIn().accountID
         try await send("v1/account/identities/\(provider)", body, isCode: isCode).require(201)
-        return try await account()
+        let account = try await account()
+        guard account.id == owner else { throw .cancelled }
+        return account
     }
 
     /// Takes a way to sign in from the account, and revokes the authorization at its provider (fresh). The sessions that it
@@ -87,8 +95,9 @@ extension SignInClient {
     public func unlink(identity id: String) async throws(SessionError) {
         let session = try signedIn()
         try await send("v1/account/identities/\(try pathPart(id))", method: "DELETE").require(202)
-        // Also a call that would send nothing is to find out.
-        if session.openedBy == id, keeper.known.session?.sessionID == session.sessionID { try? setNeedsRefresh() }
+        // Also a call that would send nothing is to find out. A session of an earlier version does not say what opened it.
+        let mayBeOver = session.openedBy == nil || session.openedBy == id
+        if mayBeOver, keeper.known.session?.sessionID == session.sessionID { try? setNeedsRefresh() }
     }
 
     // MARK: Linked services

@@ -24,10 +24,12 @@ extension SignInClient {
 
     /// Ends all sessions and all links of services. This one is forgotten here once the server has done it.
     public func signOutEverywhere() async throws(SessionError) {
-        _ = try signedIn()
+        let owner = try signedIn().accountID
         let generation = generation
         try await send("v1/sessions/revoke", ["scope": "all"]).require(204)
         guard generation == self.generation else { return }
-        try close { $0.session = nil }
+        try close { document in
+            if document.isOpen(only: owner) { document.session = nil }
+        }
     }
 }

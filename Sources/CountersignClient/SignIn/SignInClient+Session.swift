@@ -16,7 +16,7 @@ extension SignInClient {
     public func authorize(_ request: URLRequest) async throws(SessionError) -> URLRequest {
         try server.hosts.check(request.url)
         var request = request
-        request.setBearer(try await usableToken())
+        request.setBearer(try await usableSession().accessToken)
         return request
     }
 
@@ -27,15 +27,15 @@ extension SignInClient {
     public func data(for request: URLRequest) async throws(SessionError) -> (Data, HTTPURLResponse) {
         try server.hosts.check(request.url)
         var request = request
-        let token = try await usableToken()
-        request.setBearer(token)
+        let begun = try await usableSession()
+        request.setBearer(begun.accessToken)
         let first = try await server.transport.exchange(request)
         let reason = HTTPAnswer(first.0, first.1)
         let isServer = request.url.flatMap(SecureHosts.host) == SecureHosts.host(of: server.baseURL)
         // What the server itself refuses for another reason must not be sent twice: it may hold a code.
         let isSession = !isServer || reason.problemCode == nil || reason.refusesSession
         guard reason.status == 401, isSession, request.httpBodyStream == nil else { return first }
-        let session = try await freshSession(replacing: token)
+        let session = try await freshSession(replacing: begun)
         request.setBearer(session.accessToken)
         let second = try await server.transport.exchange(request)
         // Only the server itself can say that the session is over, not another API.
@@ -61,16 +61,17 @@ extension SignInClient {
     }
 
     /// A request to the server with the session. After 401 `invalid_session` the session is refreshed and the request
-    /// sent once more; when that is refused in the same way, the session is over.
+    /// sent once more; when that is refused in the same way, the session is over. Nothing is sent as another person than
+    /// the one who is signed in as it begins.
     ///
     /// - Parameter isCode: the body holds a code, which is sent once: after the refresh the call throws `transient`.
     func send(
         _ path: String, _ body: [String: JSONValue]? = nil, method: String? = nil, isCode: Bool = false
     ) async throws(SessionError) -> HTTPAnswer {
-        let token = try await usableToken()
-        let first = try await server.send(path, body, method: method, bearer: token)
+        let begun = try await usableSession()
+        let first = try await server.send(path, body, method: method, bearer: begun.accessToken)
         guard first.refusesSession else { return first }
-        let session = try await freshSession(replacing: token)
+        let session = try await freshSession(replacing: begun)
         if isCode { throw .transient(retryAfter: nil, requestID: first.requestID) }
         let second = try await server.send(path, body, method: method, bearer: session.accessToken)
         if second.refusesSession { throw end(session, code: "invalid_session", second.requestID) }
@@ -79,31 +80,37 @@ extension SignInClient {
 
     /// A POST of JSON to a path of the server with the session, sent once. Whatever is answered, the session stays.
     func post(_ path: String, _ body: [String: JSONValue]) async throws(SessionError) -> HTTPAnswer {
-        try await server.send(path, body, bearer: try await usableToken())
+        try await server.send(path, body, bearer: try await usableSession().accessToken)
     }
 
-    /// The access token: one that is good for another minute, or the old one when there is no other for now.
-    private func usableToken() async throws(SessionError) -> String {
+    /// The session with a token that is good for another minute, or with the old one when there is no other for now.
+    private func usableSession() async throws(SessionError) -> StoredSession {
+        let owner = try signedIn().accountID
         do {
-            return try await freshSession().accessToken
+            return try await freshSession()
         } catch {
-            guard case .transient = error, let session = keeper.known.session, session.isUnexpired(now()) else {
-                throw error
-            }
-            return session.accessToken
+            guard case .transient = error, let session = keeper.known.session, session.accountID == owner,
+                session.isUnexpired(now())
+            else { throw error }
+            return session
         }
     }
 
-    /// The session with a token that is good for another minute, refreshed if need be.
+    /// The session with a token that is good for another minute, refreshed if need be. It is of the account that the call
+    /// began with: what was asked for as one person is not done as another who has signed in meanwhile.
     ///
-    /// - Parameter refused: the access token that was refused, so that another is wanted.
-    func freshSession(replacing refused: String? = nil) async throws(SessionError) -> StoredSession {
+    /// - Parameter refused: the session whose access token was refused, so that another is wanted.
+    /// - Throws: `cancelled` when it is another person's now.
+    func freshSession(replacing refused: StoredSession? = nil) async throws(SessionError) -> StoredSession {
+        var owner = refused?.accountID
         while true {
             let session = try signedIn()
-            if session.isFresh(now()), session.accessToken != refused { return session }
+            if let owner, session.accountID != owner { throw .cancelled }
+            owner = session.accountID
+            if session.isFresh(now()), session.accessToken != refused?.accessToken { return session }
             // Of an earlier token the refresh has been made already.
             let refresh = refreshing ?? startRefresh(of: session)
-            if let refreshed = try await outcome(of: refresh) { return refreshed }
+            if let refreshed = try await outcome(of: refresh), refreshed.accountID == owner { return refreshed }
         }
     }
 

@@ -68,7 +68,8 @@ import Testing
             .problem(503, "temporarily_unavailable", headers: ["Retry-After": "7"]), .json(200, "<html>hotel</html>"),
         ])
         let server = try ScriptedServer { _ in replies.withLock { $0.removeFirst() } }
-        let store = FaultyStore(Fixture.document())
+        let document = Fixture.document(openedBy: "another")
+        let store = FaultyStore(document)
         let client = server.client(store)
         try await act(client)
         let request = try #require(server.requests.first)
@@ -83,7 +84,7 @@ import Testing
         }
         await #expect(throws: SessionError.transient(retryAfter: 7)) { try await act(client) }
         await #expect(throws: SessionError.transient(retryAfter: nil)) { try await act(client) }
-        #expect(store.content == Fixture.document() && server.requests.count == 4)
+        #expect(store.content == document && server.requests.count == 4)
         await #expect(throws: SessionError.noSession) { try await act(server.client()) }
         #expect(server.requests.count == 4)
     }
@@ -231,6 +232,16 @@ import Testing
             try await client.authorize(request)
         }
         #expect(await states.next() == .ended(code: "invalid_refresh_token"))
+    }
+
+    @Test func `a session that does not say what opened it is asked about after each unlinking`() async throws {
+        let server = try ScriptedServer { request in
+            request.path == "/v1/sessions/refresh" ? .json(200, Fixture.session(2)) : .json(202, "{}")
+        }
+        let client = server.client(FaultyStore(Fixture.document()))
+        try await client.unlink(identity: "id-1")
+        _ = try await client.authorize(URLRequest(url: server.url("/things")))
+        #expect(server.requests.map(\.path) == ["/v1/account/identities/id-1", "/v1/sessions/refresh"])
     }
 
     // MARK: Codes are sent once

@@ -5,6 +5,7 @@ import Foundation
 /// Answers of the server, and clients of a scripted one.
 enum Fixture {
     static let accountID = "01a1fc41-9b43-7f32-8e73-0b16f91ee2fd"
+    static let anotherAccountID = "01a1fc41-9b43-7b06-9d2e-5a3c0e8f7714"
     static let sessionID = "01a1fc41-9b43-7a01-afff-a0f49219c796"
     static let subject = "002339.e31ec7ab53f584e332a472879c93b4fe.0602"
     static let ticket = "79ufB6ZFgI34wPt4FHlSaehaPumDTXqDoj6RTmSPD1M"
@@ -60,14 +61,24 @@ enum Fixture {
     }
 
     /// A stored session whose access token lives until `expiresIn` after the clock's start.
-    static func document(_ number: Int = 1, expiresIn: Int = 900, session id: String = sessionID) -> Data {
+    static func document(
+        _ number: Int = 1, expiresIn: Int = 900, session id: String = sessionID, openedBy: String? = nil
+    ) -> Data {
         Data(
             """
             {"v":1,"later":true,"session":{"sessionID":"\(id)","accountID":"\(accountID)",
+            \(openedBy.map { #""openedBy":"\#($0)","# } ?? "")
             "accessToken":"\(access(number))","accessExpiresAt":\(Timestamp.seconds(TestClock.start) + expiresIn),
             "refreshToken":"\(refresh(number))","refreshExpiresAt":1800417520}}
             """.utf8)
     }
+
+    /// An answer or a document as another account's.
+    static func ofAnother(_ text: String) -> String {
+        text.replacingOccurrences(of: accountID, with: anotherAccountID)
+    }
+
+    static func ofAnother(_ document: Data) -> Data { Data(ofAnother(String(decoding: document, as: UTF8.self)).utf8) }
 
     static func stored(_ data: Data?) throws -> SessionDocument { try SessionDocument(data) }
 }

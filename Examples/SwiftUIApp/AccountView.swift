@@ -9,12 +9,17 @@ struct AccountView: View {
     @State private var devices: [SignedInDevice] = []
     @State private var failure: String?
     @State private var isDeleting = false
-    /// What the service wants a fresh sign-in for; it is done after that.
-    @State private var waiting: Act?
+    /// What the service wants a fresh sign-in for; it is done after that, if the same person has signed in.
+    @State private var waiting: Waiting?
 
     enum Act {
         case unlink(identity: String)
         case delete
+    }
+
+    struct Waiting {
+        let act: Act
+        let accountID: String
     }
 
     var body: some View {
@@ -42,7 +47,7 @@ struct AccountView: View {
             if let failure { Text(failure) }
             if waiting != nil {
                 // Signed in again, the same client has a fresh session.
-                SignInView(client: client, notice: nil) { Task { await resume() } }
+                SignInView(client: client, notice: nil) { account in Task { await resume(as: account) } }
                 Button("Not now") { waiting = nil }
             } else if isDeleting {
                 Text("Your account and all that is in it will be gone.")
@@ -64,6 +69,7 @@ struct AccountView: View {
     }
 
     private func perform(_ act: Act) async {
+        guard let accountID = account?.id else { return await load() }
         do throws(SessionError) {
             switch act {
             case .unlink(let id): try await client.unlink(identity: id)
@@ -71,14 +77,18 @@ struct AccountView: View {
             }
             await load()
         } catch .refused("reauthentication_required", _, _) {
-            waiting = act
+            waiting = Waiting(act: act, accountID: accountID)
         } catch { failure = sentence(for: error) }
     }
 
-    private func resume() async {
-        guard let act = waiting else { return }
-        waiting = nil
-        await perform(act)
+    private func resume(as signedIn: ClientAccount) async {
+        guard let waited = waiting else { return }
+        (waiting, isDeleting, account) = (nil, false, signedIn)
+        guard signedIn.id == waited.accountID else {
+            failure = "You have signed in to another account. Nothing was done."
+            return await load()
+        }
+        await perform(waited.act)
     }
 
     private func signOut(_ device: SignedInDevice) async {

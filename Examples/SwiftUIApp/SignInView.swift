@@ -7,11 +7,16 @@ import UIKit
 struct SignInView: View {
     let client: SignInClient
     let notice: String?
-    /// For who is signed in already, and does it again.
-    var done: @MainActor () -> Void = {}
+    /// For who is signed in already, and does it again; perhaps as another person.
+    var done: @MainActor (ClientAccount) -> Void = { _ in }
+    /// For the next request.
     @State private var nonce: SignInNonce?
+    /// That of the request which was made: another one may be there before Apple's sheet is closed.
+    @State private var sent: SignInNonce?
     @State private var ticket: LinkTicket?
     @State private var failure: String?
+    /// Why there is no nonce.
+    @State private var nonceFailure: String?
     /// Counts how often a nonce was asked for.
     @State private var attempt = 0
 
@@ -19,19 +24,22 @@ struct SignInView: View {
         VStack(spacing: 16) {
             if let notice { Text(notice) }
             if let failure { Text(failure) }
+            if let nonceFailure { Text(nonceFailure) }
             if let ticket {
                 LinkView(client: client, ticket: ticket) { self.ticket = $0 }
             } else {
                 // The button asks for the request at once, so the nonce is there before it works.
                 SignInWithAppleButton(.signIn) { request in
-                    if let nonce { request.prepare(with: nonce) }
+                    guard let nonce else { return }
+                    request.prepare(with: nonce)
+                    sent = nonce
                 } onCompletion: { result in
                     Task { await finish(result) }
                 }
                 .frame(height: 48)
                 .disabled(nonce == nil)
                 // Without a nonce the service can't be reached, so that a sign-in would fail too.
-                if failure != nil { Button("Try again") { attempt += 1 } }
+                if nonceFailure != nil { Button("Try again") { attempt += 1 } }
                 Button("Other ways to sign in") {
                     Task { await signInOnTheWeb() }
                 }
@@ -42,15 +50,16 @@ struct SignInView: View {
 
     /// A nonce lives ten minutes, and the view may be looked at for longer.
     private func keepNonce() async {
+        nonce = nil
         do {
             while !Task.isCancelled {
                 let next = try await client.makeNonce(for: .apple)
-                (nonce, failure) = (next, nil)
+                (nonce, nonceFailure) = (next, nil)
                 try await Task.sleep(
                     nanoseconds: UInt64(max(next.expiresAt.timeIntervalSinceNow - 60, 60)) * 1_000_000_000)
             }
         } catch let error as SessionError {
-            (nonce, failure) = (nil, sentence(for: error))
+            (nonce, nonceFailure) = (nil, sentence(for: error))
         } catch {}
     }
 
@@ -58,7 +67,8 @@ struct SignInView: View {
         guard case .success(let authorization) = result,
             let given = authorization.credential as? ASAuthorizationAppleIDCredential
         else { return }
-        let credential = AppleCredential(given, nonce: nonce?.value)
+        failure = nil
+        let credential = AppleCredential(given, nonce: sent?.value)
         do { show(try await client.signIn(apple: credential)) } catch { failure = sentence(for: error) }
         // It was good once.
         attempt += 1
@@ -69,13 +79,14 @@ struct SignInView: View {
         guard let window = windows.first(where: \.isKeyWindow) else { return }
         let attempt = await client.makeWebSignIn(
             app: "lamp", redirectURI: ExampleApp.redirectURI, languages: Locale.preferredLanguages)
+        failure = nil
         do { show(try await client.signIn(web: attempt, over: window)) } catch { failure = sentence(for: error) }
     }
 
     /// A sign-in shows by the session's state.
     private func show(_ outcome: SignInOutcome) {
         switch outcome {
-        case .signedIn: done()
+        case .signedIn(let account): done(account)
         case .linkRequired(let ticket): self.ticket = ticket
         }
     }

@@ -39,18 +39,23 @@ CREATE INDEX imported_rows_untouched_idx ON imported_rows (account_id) WHERE NOT
 -- Whatever a person, an administrator or a provider does to an account is recorded with its id, by processes of the release
 -- before too; so the mark is made where it is recorded. The kinds that are left out are others' attempts, which touch
 -- nothing. Rows are locked in one order, so that two statements that mark the same ones can't deadlock.
+--
+-- It acts with the owner's rights: whoever may record an event need not be able to change an imported row, and a process of
+-- the release before has no such right yet. What is not qualified is the server's own, or the trigger's table of new rows.
 CREATE FUNCTION mark_imported_rows() RETURNS trigger
 LANGUAGE plpgsql
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
 -- The plan is kept, and may be of a time when the table was empty.
 SET enable_seqscan = off
 AS $$
 BEGIN
-    UPDATE imported_rows r
+    UPDATE home_schema.imported_rows r
     SET is_touched = true
     FROM (
         SELECT i.import_id, i.external_id_digest
         FROM recorded e
-        JOIN imported_rows i ON i.account_id = e.account_id AND NOT i.is_touched
+        JOIN home_schema.imported_rows i ON i.account_id = e.account_id AND NOT i.is_touched
         WHERE e.type NOT IN ('guess_rejected', 'credential_rejected', 'code_requested', 'code_rejected', 'rate_limited',
             'link_required', 'link_cancelled')
         ORDER BY i.account_id
@@ -60,6 +65,16 @@ BEGIN
     RETURN NULL;
 END
 $$;
+
+-- A function can't ask in which schema it is, so the name is written into it.
+DO $$
+BEGIN
+    EXECUTE replace(
+        pg_get_functiondef('mark_imported_rows()'::regprocedure), 'home_schema.', quote_ident(current_schema()) || '.');
+END
+$$;
+
+REVOKE ALL ON FUNCTION mark_imported_rows() FROM PUBLIC;
 
 CREATE TRIGGER audit_events_mark_imported_rows
     AFTER INSERT ON audit_events

@@ -265,8 +265,9 @@ package struct ForeignPasswordHash: Sendable {
     private static func scrypt(
         n: UInt64, r: UInt32, p: UInt32, salt: [UInt8], key: [UInt8], _ kind: Kind, normalises: Bool = false
     ) -> ForeignPasswordHash? {
+        // RFC 7914 §6: N is less than 2^(128·r/8).
         guard (2...(1 << 17)).contains(n), n.nonzeroBitCount == 1, (1...16).contains(r), (1...10).contains(p),
-            (1...128).contains(salt.count), (16...128).contains(key.count)
+            n.trailingZeroBitCount < 16 * Int(r), (1...128).contains(salt.count), (16...128).contains(key.count)
         else { return nil }
         return ForeignPasswordHash(
             kind, .scrypt(Scrypt(n: n, r: r, p: p, salt: salt, key: key, normalises: normalises)),

@@ -96,22 +96,34 @@ package struct PasswordSignIn: Sendable {
             against: credential?.passwordHash, by: call)
         guard isRight, let credential, let passwordHash = credential.passwordHash else { throw .invalidCredentials }
         let isActive = credential.status == .active
-        let replaced =
+        let current =
             isActive && !PasswordHasher.isOwn(passwordHash)
-            ? await replaceImported(passwordHash, of: credential.accountID, password, by: call) : nil
-        return ProvenPassword(
-            accountID: credential.accountID, passwordHash: replaced ?? passwordHash, isActive: isActive)
+            ? await replaceImported(passwordHash, of: credential.accountID, at: address, password, by: call) : passwordHash
+        return ProvenPassword(accountID: credential.accountID, passwordHash: current, isActive: isActive)
     }
 
     /// Puts a hash of ours in the place of one that came with an import, now that the password is known. If that fails the
     /// imported one goes on being good, and the next sign-in tries again.
     ///
-    /// - Returns: the new hash, if it is the account's now.
-    private func replaceImported(_ old: String, of id: AccountID, _ password: String, by call: Call) async -> String? {
-        guard let new = try? await hasher.hash(password, by: call) else { return nil }
-        let isReplaced = try? await accounts.replaceImportedPassword(old, of: id, by: new)
-        return isReplaced == true ? new : nil
+    /// bcrypt reads the first 72 bytes of a password: what is typed beyond them is not known to be right, and must not
+    /// become what is asked for from now on.
+    ///
+    /// - Returns: the hash that is the account's now, of this password.
+    private func replaceImported(
+        _ old: String, of id: AccountID, at address: EmailAddress?, _ password: String, by call: Call
+    ) async -> String {
+        guard !(old.hasPrefix("$2") && password.utf8.count > Self.bcryptBytes), let new = try? await hasher.hash(password, by: call),
+            let isReplaced = try? await accounts.replaceImportedPassword(old, of: id, by: new)
+        else { return old }
+        guard !isReplaced else { return new }
+        // Another device of the person's was first, unless the password was changed.
+        guard let address, let now = try? await accounts.passwordCredential(for: address)?.passwordHash,
+            (try? await hasher.verify(password, against: now, by: call)) == true
+        else { return old }
+        return now
     }
+
+    private static let bcryptBytes = 72
 }
 
 /// An account, and the hash that a presented password matched.

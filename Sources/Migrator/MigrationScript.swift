@@ -28,7 +28,8 @@ package struct MigrationScript: Sendable {
     /// Named by lines `-- mends: 0026 CHECKSUM` of the comment at the head.
     var mended: [Mended] {
         head.compactMap { line in
-            guard let match = line.wholeMatch(of: /-- mends: ([0-9]{4}) ([0-9a-f]{64})/), let version = Int(match.1) else {
+            guard let match = line.wholeMatch(of: /-- mends: ([0-9]{4}) ([0-9a-f]{64})/), let version = Int(match.1)
+            else {
                 return nil
             }
             return Mended(version: version, checksum: String(match.2))

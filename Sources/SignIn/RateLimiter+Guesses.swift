@@ -64,7 +64,8 @@ extension RateLimiter {
     ///     no account.
     func guessingPassword<Proven: Sendable>(
         of account: String, with address: EmailAddress?, in id: AccountID? = nil, guesser: PasswordGuesser?,
-        by call: Call, isKnown: (Proven?) async throws(SignInFailure) -> Bool, _ guess: () async throws(SignInFailure) -> Proven
+        by call: Call, isKnown: (Proven?) async throws(SignInFailure) -> Bool,
+        _ guess: () async throws(SignInFailure) -> Proven
     ) async throws(SignInFailure) -> Proven {
         try await drawNetworks(.guessPerNetwork, by: call)
         let own = guesser.map { Subject.one($0.key, of: account) }

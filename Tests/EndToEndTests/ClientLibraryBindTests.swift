@@ -21,7 +21,8 @@ struct ClientLibraryBindTests {
     private func client() throws -> SignInClient {
         SignInClient(
             baseURL: try #require(URL(string: try World.shared.service.url)), store: InMemorySessionStore(),
-            transport: WaitingTransport(), allowsLoopbackHTTP: true, device: DeviceDescription(name: "Kim’s phone", platform: "iOS"))
+            transport: WaitingTransport(), allowsLoopbackHTTP: true,
+            device: DeviceDescription(name: "Kim’s phone", platform: "iOS"))
     }
 
     /// Waits for an answer as long as the suite may run, and says which request had none, which the client's `transient`

@@ -98,7 +98,8 @@ package struct PasswordSignIn: Sendable {
         let isActive = credential.status == .active
         let current =
             isActive && !PasswordHasher.isOwn(passwordHash)
-            ? await replaceImported(passwordHash, of: credential.accountID, at: address, password, by: call) : passwordHash
+            ? await replaceImported(passwordHash, of: credential.accountID, at: address, password, by: call)
+            : passwordHash
         return ProvenPassword(accountID: credential.accountID, passwordHash: current, isActive: isActive)
     }
 
@@ -112,7 +113,8 @@ package struct PasswordSignIn: Sendable {
     private func replaceImported(
         _ old: String, of id: AccountID, at address: EmailAddress?, _ password: String, by call: Call
     ) async -> String {
-        guard !(old.hasPrefix("$2") && password.utf8.count > Self.bcryptBytes), let new = try? await hasher.hash(password, by: call),
+        guard !(old.hasPrefix("$2") && password.utf8.count > Self.bcryptBytes),
+            let new = try? await hasher.hash(password, by: call),
             let isReplaced = try? await accounts.replaceImportedPassword(old, of: id, by: new)
         else { return old }
         guard !isReplaced else { return new }

@@ -207,8 +207,8 @@ extension ExportedTable {
         id: "event_id"
     ) { id, _ in isOfIdentity(id) }
 
-    /// Where staff and providers called from, and by which request, is theirs. So is where a wrong guess came from: whoever
-    /// guessed at the account need not be its person.
+    /// Where staff and providers called from, and by which request, is theirs. So is where a wrong guess came from, which
+    /// need not be its person's.
     private static let isOwnRequest: SQL = "actor = 'person' AND type NOT IN ('guess_rejected', 'rate_limited')"
 
     private static let auditEvents = ExportedTable(

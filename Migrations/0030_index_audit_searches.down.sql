@@ -16,7 +16,7 @@ BEGIN
         WHERE inhparent = 'audit_events'::regclass ORDER BY relname
     LOOP
         FOREACH columns IN ARRAY ARRAY[
-            'request_id', 'identity_id_created_at', 'network_created_at', 'actor_name_created_at', 'actor_created_at']
+            'request_id_created_at', 'identity_id_created_at', 'network_created_at', 'actor_name_created_at', 'actor_created_at']
         LOOP
             EXECUTE format('DROP INDEX IF EXISTS %I', part || '_' || columns || '_idx');
         END LOOP;

@@ -248,7 +248,7 @@ import Testing
             let made = try Self.lines(try await Self.run(["ndjson", "-"], scratch, input: row).output)
             let id = try #require(made[0].accountId)
             let deleted = try await CountersignProcess.run(
-                ["account", "delete", id], environment: Self.environment(scratch))
+                ["account", "delete", id, "--yes"], environment: Self.environment(scratch))
             #expect(deleted.code == 0, "\(deleted.errors)")
             let again = try Self.lines(try await Self.run(["ndjson", "-"], scratch, input: row).output)
             #expect(again.map(\.words) == ["1 u1 unchanged"] && again[0].accountId == nil)

@@ -59,6 +59,7 @@ extension Settings {
         "tokens.issuer": "https://auth.example.com",
         "tokens.audience": "https://api.example.com",
         "tokens.sessionLifetime": "31536000",
+        "passwords.firebase.signerKeyPath": "firebase-signer-key",
         "keyring.path": "keyring",
         "mail.smtpUrl": "smtps://countersign:password@mail.example.com",
         "mail.from": "no-reply@example.com",

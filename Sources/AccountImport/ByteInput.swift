@@ -38,6 +38,13 @@ package final class FileInput: ByteInput {
         if descriptor > STDIN_FILENO { close(descriptor) }
     }
 
+    /// Whether a descriptor is of the same file.
+    package func isAt(_ other: Int32) -> Bool {
+        var (one, two) = (stat(), stat())
+        return fstat(descriptor, &one) == 0 && fstat(other, &two) == 0 && one.st_mode & S_IFMT == S_IFREG
+            && one.st_dev == two.st_dev && one.st_ino == two.st_ino
+    }
+
     package func read() throws -> [UInt8]? {
         var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while size == nil, poll(&ready, 1, 200) <= 0 {

@@ -11,7 +11,7 @@ struct CSVReader {
         chunk = begun
     }
 
-    /// - Returns: `nil` behind the last record; a record that is `nil` is too long, or not UTF-8.
+    /// - Returns: `nil` behind the last record; a record that is `nil` is too long, not UTF-8, or ends within quotes.
     mutating func next() throws -> [String]?? {
         while let record = try nextRecord() {
             if let record, record == [[]] { continue }
@@ -55,7 +55,7 @@ struct CSVReader {
                 default: if last >= 0 { fields[last].append(byte) }
                 }
             }
-            guard let next = try nextByte() else { return .some(fields.isEmpty ? nil : fields) }
+            guard let next = try nextByte() else { return .some(fields.isEmpty || isQuoted ? nil : fields) }
             byte = next
         }
     }

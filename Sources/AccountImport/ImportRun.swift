@@ -53,19 +53,27 @@ package struct ImportRun: Sendable {
         let ending = try await store.alone(name) {
             let run = try await store.begin(name, source: source, by: clock.call(by: .commandLine))
             let counts = Counted()
-            let ending = try await merge(rows) { results, first in
-                await counts.add(results)
-                try await report(results, first)
-            } _: { batch, call in
-                try await store.merge(batch, of: run, by: call)
+            func finish(_ end: String) async throws {
+                let total = await counts.counts
+                let degree = rules.verified == .proven ? "; verified means proven" : ""
+                try await store.finish(
+                    run, counts: total.all, summary: "\(name): \(total.summary)\(degree)\(end)",
+                    by: clock.call(by: .commandLine))
             }
-            let total = await counts.counts
-            let degree = rules.verified == .proven ? "; verified means proven" : ""
-            let end = ending == .stopped ? "; stopped" : ""
-            try await store.finish(
-                run, counts: total.all, summary: "\(name): \(total.summary)\(degree)\(end)",
-                by: clock.call(by: .commandLine))
-            return ending
+            do {
+                let ending = try await merge(rows) { results, first in
+                    await counts.add(results)
+                    try await report(results, first)
+                } _: { batch, call in
+                    try await store.merge(batch, of: run, by: call)
+                }
+                try await finish(ending == .stopped ? "; stopped" : "")
+                return ending
+            } catch {
+                // Whole batches stay, and so they are recorded, unless it is our own database that is away.
+                try? await finish("; failed")
+                throw error
+            }
         }
         return ending ?? .busy
     }

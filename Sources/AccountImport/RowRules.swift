@@ -36,22 +36,29 @@ package struct RowRules: Sendable {
 
     private func check(_ row: NeutralRow, at now: Timestamp) throws(SourceFault) -> ImportRow {
         guard let externalID = ExternalID(row.externalID) else { return Self.refused(nil, .rowMalformed) }
-        var notes: [ImportNote] = row.skipped.map { .identitySkipped(Self.word($0)) }
+        var notes: [ImportNote] = []
+        func note(_ note: ImportNote) {
+            if notes.count < Self.maximumNotes { notes.append(note) }
+        }
+        for word in row.skipped { note(.identitySkipped(Self.word(word))) }
         let createdAt = min(row.createdAt ?? now, now)
         var identities: [ImportedPerson.Identity] = []
-        for identity in row.identities {
-            switch try self.identity(identity, createdAt: createdAt, at: now) {
-            case .skipped: notes.append(.identitySkipped(Self.word(identity.word)))
+        // What is wrong with the team of one comes before what is wrong with the subject of another.
+        let teams = try row.identities.map { identity throws(SourceFault) in try team(of: identity) }
+        if teams.contains(where: \.isUnknown) { return Self.refused(externalID.text, .teamUnknown, notes) }
+        for (identity, team) in zip(row.identities, teams) {
+            switch self.identity(identity, team, createdAt: createdAt, at: now) {
+            case .skipped: note(.identitySkipped(Self.word(identity.word)))
             case .refused(let code): return Self.refused(externalID.text, code, notes)
             case .linked(let linked, let losesEmail):
                 let isSecond = identities.contains {
                     $0.key.provider == linked.key.provider && $0.key.realm == linked.key.realm
                 }
                 if isSecond {
-                    notes.append(.identitySkipped(Self.word(identity.word)))
+                    note(.identitySkipped(Self.word(identity.word)))
                 } else {
                     identities.append(linked)
-                    if losesEmail, !notes.contains(.emailDropped) { notes.append(.emailDropped) }
+                    if losesEmail, !notes.contains(.emailDropped) { note(.emailDropped) }
                 }
             }
         }
@@ -83,15 +90,22 @@ package struct RowRules: Sendable {
         case refused(ImportCode)
     }
 
-    private func identity(
-        _ identity: NeutralRow.Identity, createdAt: Timestamp, at now: Timestamp
-    ) throws(SourceFault) -> CheckedIdentity {
-        let realm: Realm
+    /// Of how many things in one row the report speaks.
+    private static let maximumNotes = 64
+
+    private enum Team {
+        case known(Realm)
+        case skipped
+        case unknown
+
+        var isUnknown: Bool { if case .unknown = self { true } else { false } }
+    }
+
+    private func team(of identity: NeutralRow.Identity) throws(SourceFault) -> Team {
         switch identity.provider {
         case .google:
             if skipsGoogle { return .skipped }
-            guard identity.realm == nil || identity.realm == Realm.main.text else { return .refused(.teamUnknown) }
-            realm = .main
+            return identity.realm == nil || identity.realm == Realm.main.text ? .known(.main) : .unknown
         case .apple:
             if skipsApple { return .skipped }
             guard let team = identity.realm.map(Realm.init) ?? appleTeam else {
@@ -101,9 +115,14 @@ package struct RowRules: Sendable {
                     which by --apple-team, or leave Apple's out by --skip-apple.
                     """)
             }
-            guard appleTeams.contains(team) else { return .refused(.teamUnknown) }
-            realm = team
+            return appleTeams.contains(team) ? .known(team) : .unknown
         }
+    }
+
+    private func identity(
+        _ identity: NeutralRow.Identity, _ team: Team, createdAt: Timestamp, at now: Timestamp
+    ) -> CheckedIdentity {
+        guard case .known(let realm) = team else { return .skipped }
         guard let subject = ProviderSubject(identity.subject) else { return .refused(.subjectMalformed) }
         let given = identity.email.flatMap { $0.isEmpty ? nil : $0 }
         let email = given.flatMap(EmailAddress.init)

@@ -127,6 +127,10 @@ final class PieceInput: ByteInput {
             ("long id", .rowMalformed, { $0.externalID = String(repeating: "x", count: 256) }),
             ("team", .teamUnknown, { $0.identities = [Self.identity(.apple, realm: "other")] }),
             ("realm of Google", .teamUnknown, { $0.identities = [Self.identity(.google, realm: "other")] }),
+            (
+                "team of one before subject of another", .teamUnknown,
+                { $0.identities = [Self.identity(.google, ""), Self.identity(.apple, realm: "other")] }
+            ),
             ("team before subject", .teamUnknown, { $0.identities = [Self.identity(.apple, "", realm: "other")] }),
             ("subject", .subjectMalformed, { $0.identities = [Self.identity(.google, "a\u{1}")] }),
             (

@@ -91,6 +91,16 @@ import Testing
             ])
     }
 
+    @Test func `a record of CSV that is cut off is malformed, wherever that is`() async throws {
+        let record = Self.record([0: "f1", 1: "kim@example.com", 5: "\"Kim\"", 23: "1600000000123", 28: "001.kim"])
+        try await expect(
+            FirebaseSource(PieceInput(record)), ["f1 kim@example.com unverified Kim 2020-09-13T12:26:40Z apple:001.kim"]
+        )
+        for length in 1..<record.utf8.count - 1 {
+            try await expect(FirebaseSource(PieceInput(String(record.prefix(length)))), ["malformed -"])
+        }
+    }
+
     @Test func `a document that is not whole, or no such document, is no source`() async throws {
         for text in ["{\"users\":[{\"localId\":\"f1\"}", "{\"users\":[", "{}", "{\"people\":[]}"] {
             await #expect(throws: SourceFault.self, "\(text)") {

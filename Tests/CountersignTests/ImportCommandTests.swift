@@ -242,6 +242,35 @@ import Testing
         }
     }
 
+    @Test func `the file to be read is no report, a run under way loses none, and a failed run is recorded`()
+        async throws
+    {
+        try await ScratchDatabase.withMigrated { scratch in
+            let folder = FileManager.default.temporaryDirectory.appending(path: "import-\(UUID())")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let file = folder.appending(path: "people.ndjson").path
+            // The last row ends the run: it says no team.
+            let text =
+                #"{"externalId":"u1","email":"kim@example.com","emailVerified":true}"# + "\n"
+                + #"{"externalId":"u2","identities":[{"provider":"apple","subject":"1"}]}"# + "\n"
+            try Data(text.utf8).write(to: URL(filePath: file))
+            let same = try await Self.run(["ndjson", file, "--report", file], scratch)
+            #expect(same.code == 2 && same.errors.contains("is the file to be read"), "\(same.errors)")
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+            #expect(try await Self.run(["ndjson", file, "--dry-run", "--report", "/dev/null"], scratch).code == 2)
+            #expect(try FileManager.default.attributesOfItem(atPath: "/dev/null")[.posixPermissions] as? Int == 0o666)
+
+            let failed = try await Self.run(["ndjson", file, "--verified-means", "proven"], scratch)
+            #expect(failed.code == 2 && failed.errors.contains("--apple-team"), "\(failed.errors)")
+            #expect(
+                try await Self.rows(
+                    "SELECT reason FROM audit_events WHERE type = 'accounts_imported' ORDER BY created_at", scratch
+                )
+                .last?.hasSuffix("verified means proven; failed") == true)
+        }
+    }
+
     @Test func `an account that its person has deleted stays away, and is known without its id`() async throws {
         try await ScratchDatabase.withMigrated { scratch in
             let row = #"{"externalId":"u1","email":"kim@example.com"}"#

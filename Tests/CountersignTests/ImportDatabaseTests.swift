@@ -144,12 +144,13 @@ import Testing
             "better-auth",
             """
             CREATE TABLE "user" (id text PRIMARY KEY, name text, email text, \(name("emailVerified", "email_verified")) boolean,
-                \(name("createdAt", "created_at")) timestamp, banned boolean);
+                \(name("createdAt", "created_at")) timestamp, banned boolean, \(name("banExpires", "ban_expires")) timestamp);
             CREATE TABLE account (id text PRIMARY KEY, \(name("accountId", "account_id")) text,
                 \(name("providerId", "provider_id")) text, \(name("userId", "user_id")) text, password text,
                 \(name("createdAt", "created_at")) timestamp);
-            INSERT INTO "user" VALUES ('b1', 'Kim', 'kim@example.com', true, '2024-05-06T07:08:09.123', NULL),
-                ('b2', 'Lee', 'lee@example.com', false, '2024-05-06T07:08:10', true);
+            INSERT INTO "user" VALUES
+                ('b1', 'Kim', 'kim@example.com', true, '2024-05-06T07:08:09.123', true, '2024-05-07'),
+                ('b2', 'Lee', 'lee@example.com', false, '2024-05-06T07:08:10', true, NULL);
             INSERT INTO account VALUES ('a1', '001.kim', 'apple', 'b1', NULL, '2024-05-06'),
                 ('a2', 'b1', 'credential', 'b1', '\(hash)', '2024-05-06'), ('a3', '7', 'github', 'b2', NULL, '2024-05-06');
             """,
@@ -169,6 +170,7 @@ import Testing
                 (["supabase", "--from", "postgres://kim:secret@127.0.0.1/x"], "PGPASSFILE"),
                 (["supabase", "--from", "host=127.0.0.1 password=secret"], "PGPASSFILE"),
                 (["supabase", "--from", "postgres://kim@db.example/x"], "sslmode"), (["supabase"], "--from"),
+                (["supabase", "--from", "postgres://kim@127.0.0.1:1/x"], "The source's database can't be read"),
                 (["ndjson", "-", "--from", scratch.url], "--from"), (["supabase", "/nowhere"], "can't be read"),
                 (["keycloak", "-", "--provider-alias", "x=github"], "provider-alias"),
             ] {

@@ -1,4 +1,4 @@
-import Accounts
+package import Accounts
 import JSON
 package import Postgres
 
@@ -6,8 +6,10 @@ package import Postgres
 /// them. A password is an account of the provider `credential`.
 package struct BetterAuthSource: ImportSource {
     private var rows: PostgresRows
+    private let now: Timestamp
 
-    package init(_ connection: LeasedConnection) async throws {
+    package init(_ connection: LeasedConnection, at now: Timestamp) async throws {
+        self.now = now
         guard try await connection.has([#""user""#, "account"]) else {
             throw SourceFault("The database has no tables “user” and “account”: it is none of better-auth.")
         }
@@ -29,10 +31,10 @@ package struct BetterAuthSource: ImportSource {
     }
 
     package mutating func next() async throws -> SourceRow? {
-        try await rows.next().map(Self.row)
+        try await rows.next().map(row)
     }
 
-    private static func row(_ value: JSONValue) -> SourceRow {
+    private func row(_ value: JSONValue) -> SourceRow {
         guard let id = value["id"]?.text else { return .malformed(externalID: nil) }
         if value.named("isAnonymous", "is_anonymous")?.bool == true { return .anonymous(externalID: id) }
         var row = NeutralRow(externalID: id)
@@ -40,7 +42,9 @@ package struct BetterAuthSource: ImportSource {
         row.isEmailVerified = value.named("emailVerified", "email_verified")?.bool ?? false
         row.displayName = value["name"]?.string
         row.createdAt = value.named("createdAt", "created_at")?.time
-        row.isDisabled = value["banned"]?.bool ?? false
+        // A ban that is over is lifted by the next sign-in there, and stands until then.
+        let banEnds = value.named("banExpires", "ban_expires")?.time
+        row.isDisabled = value["banned"]?.bool == true && banEnds.map { $0 > now } != false
         for entry in value["identities"]?.elements ?? [] {
             guard let word = entry.named("providerId", "provider_id")?.string else { continue }
             if word == "credential" {

@@ -61,8 +61,11 @@ package struct FirebaseSource: ImportSource {
         (7, "google.com"), (11, "facebook.com"), (15, "twitter.com"), (19, "github.com"), (28, "apple.com"),
     ]
 
+    /// The exporter writes them all, and a comma behind each: a record with fewer was cut off.
+    private static let columnCount = 52
+
     private static func row(_ fields: [String]?) -> SourceRow {
-        guard let fields, fields.count >= 27, !fields[0].isEmpty else { return .malformed(externalID: nil) }
+        guard let fields, fields.count >= columnCount, !fields[0].isEmpty else { return .malformed(externalID: nil) }
         func field(_ column: Int) -> String? {
             fields.indices.contains(column) && !fields[column].isEmpty ? fields[column] : nil
         }

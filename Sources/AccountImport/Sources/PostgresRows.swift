@@ -17,14 +17,26 @@ struct PostgresRows {
     /// - Returns: `nil` behind the last row.
     mutating func next() async throws -> JSONValue? {
         if rows.isEmpty, !isAtEnd {
-            rows = try await connection.query("FETCH 500 FROM people") { row throws(PostgresError) in
-                Array(try row.decode(String.self).utf8)
-            }.reversed()
+            do {
+                rows = try await connection.query("FETCH 500 FROM people") { row throws(PostgresError) in
+                    Array(try row.decode(String.self).utf8)
+                }.reversed()
+            } catch {
+                throw SourceFault(reading: error)
+            }
             isAtEnd = rows.isEmpty
         }
         guard let row = rows.popLast() else { return nil }
         // A row that is too long is one without an id.
         return try JSONValue(row: row) ?? JSONValue(parsing: Array("{}".utf8), limits: .row)
+    }
+}
+
+extension SourceFault {
+    /// What the source's own database says.
+    package init(reading error: PostgresError) {
+        let reason = error.message.map { " (\($0.prefix { !$0.isNewline }))" } ?? ""
+        self.init("The source's database can't be read\(reason).")
     }
 }
 

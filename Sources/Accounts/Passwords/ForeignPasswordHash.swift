@@ -60,6 +60,14 @@ package struct ForeignPasswordHash: Sendable {
             case sha1
             case sha256
             case sha512
+
+            var byteCount: Int {
+                switch self {
+                case .sha1: 20
+                case .sha256: 32
+                case .sha512: 64
+                }
+            }
         }
         package let digest: Digest
         package let iterations: UInt32
@@ -236,9 +244,12 @@ package struct ForeignPasswordHash: Sendable {
     private static func pbkdf2(
         _ digest: PBKDF2.Digest, _ iterations: Substring, salt: [UInt8]?, key: [UInt8]?, _ kind: Kind
     ) -> ForeignPasswordHash? {
-        guard let iterations = number(iterations), (1...10_000_000).contains(iterations), let salt, let key,
-            (1...128).contains(salt.count), (16...128).contains(key.count)
+        guard let iterations = number(iterations), let salt, let key, (1...128).contains(salt.count),
+            (16...128).contains(key.count)
         else { return nil }
+        // Each block of the key takes them all (RFC 8018 §5.2).
+        let blocks = (key.count + digest.byteCount - 1) / digest.byteCount
+        guard iterations > 0, Int(iterations) * blocks <= 10_000_000 else { return nil }
         return ForeignPasswordHash(
             kind, .pbkdf2(PBKDF2(digest: digest, iterations: iterations, salt: salt, key: key)))
     }

@@ -25,15 +25,14 @@ package final class PasswordHasher: Sendable {
     private let count = Atomic(0)
     private let foreign: ForeignPasswords
     private let memory: WeightedLimit
+    private let measuring: Task<Duration, Never>
     /// How long a refusal takes at least, from the beginning of the check: an imported hash may be quicker to check than one
-    /// of ours, and would show who was imported.
-    package let floor: Duration
+    /// of ours, and would show who was imported. Measured from the start on, beside it.
+    package var floor: Duration { get async { await measuring.value } }
     /// The hash that stands in for an account without a password, so that its check takes as long as any other.
     private let decoy: String
     private let refusals = Counter(label: "countersign_password_hashes_refused_total")
 
-    /// Hashes once, to find out how long that takes on this machine.
-    ///
     /// - Parameter memoryLimit: of the hashes under way together, in bytes.
     package init(
         cost: Scrypt.Cost = PasswordHasher.cost, slots: Int = 2, maximumWaiting: Int = 16,
@@ -45,10 +44,20 @@ package final class PasswordHasher: Sendable {
         self.places = FairLimit(running: slots, waiting: maximumWaiting)
         self.networkShare = max(1, (slots + maximumWaiting) * 2 / 3)
         let salt = try SecureRandom.bytes(16)
-        let begin = ContinuousClock.now
-        _ = try Scrypt.derive(password: [], salt: salt, cost: cost, count: 32)
-        self.floor = (ContinuousClock.now - begin) * 3 / 2
+        self.measuring = Task { await PasswordHasher.measure(cost) * 3 / 2 }
         self.decoy = PasswordHasher.format(cost, salt: salt, hash: SecretBytes(try SecureRandom.bytes(32)))
+    }
+
+    /// How long a hash takes here; a second, where there is no thread to try.
+    private static func measure(_ cost: Scrypt.Cost) async -> Duration {
+        await withCheckedContinuation { continuation in
+            let isStarted = DedicatedThread.start("password floor") {
+                let begin = ContinuousClock.now
+                _ = try? Scrypt.derive(password: [], salt: [], cost: cost, count: 32)
+                continuation.resume(returning: ContinuousClock.now - begin)
+            }
+            if !isStarted { continuation.resume(returning: .seconds(1)) }
+        }
     }
 
     /// `$scrypt$ln=17,r=8,p=1$salt$hash`, salt and hash in base64url.
@@ -72,7 +81,7 @@ package final class PasswordHasher: Sendable {
     package func verify(
         _ password: String, against stored: String?, in account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) -> Bool {
-        let floor = floor
+        let floor = await floor
         let (matches, end) =
             if let stored, !Self.isOwn(stored), let hash = ForeignPasswordHash(stored) {
                 try await run(hash.memoryBytes, in: account, by: call) { [foreign] () throws(OpenSSLError) in
@@ -94,7 +103,7 @@ package final class PasswordHasher: Sendable {
         guard let (cost, salt, expected) = parsed ?? PasswordHasher.parse(decoy) else {
             throw .fault(operation: "read password hash")
         }
-        let floor = floor
+        let floor = await floor
         return try await run(cost.memoryBytes, in: account, by: call) { () throws(OpenSSLError) in
             let end = ContinuousClock.now + floor
             let hash = try Scrypt.derive(

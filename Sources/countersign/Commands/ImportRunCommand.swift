@@ -76,8 +76,7 @@ struct ImportRunCommand: AsyncParsableCommand {
             throw UsageFault(sentence: "apple.teams has no team \(appleTeam)")
         }
         let stop = await StopSignal()
-        let output = ReportedRun(
-            output: try report.map { try StandardOutput(replacing: $0) } ?? StandardOutput(), isRehearsal: dryRun)
+        let output = ReportedRun(report, isRehearsal: dryRun)
         guard let name = name ?? ImportName(source.rawValue) else { throw ValidationError("--id names no import") }
         let aliases = Dictionary(aliases.map { ($0.alias, $0.provider) }) { _, last in last }
         let ending = try await withImports(options) { store in
@@ -90,7 +89,8 @@ struct ImportRunCommand: AsyncParsableCommand {
                     let url = try SourceDatabase.url(from: from, file: file)
                     return try await SourceDatabase.reading(url) { connection in
                         try await run.run {
-                            try await source.open(connection, aliases)
+                            try await output.open()
+                            return try await source.open(connection, aliases)
                         } report: {
                             try await output.write($0, from: $1)
                         }
@@ -99,12 +99,15 @@ struct ImportRunCommand: AsyncParsableCommand {
                 let input = try FileInput(file ?? "-") { stop.isRaised }
                 await output.watch(input)
                 return try await run.run {
-                    try source.open(input, aliases)
+                    try await output.open(besides: input)
+                    return try source.open(input, aliases)
                 } report: {
                     try await output.write($0, from: $1)
                 }
-            } catch let fault as SourceFault {
+            } catch {
+                // Whole batches before it stay, and are in the report.
                 try await output.finish()
+                guard let fault = error as? SourceFault else { throw error }
                 throw UsageFault(sentence: fault.sentence)
             }
         }
@@ -170,7 +173,8 @@ private final class StopSignal: Sendable {
 
 /// The report of a run, its counts, and on a terminal how far it is.
 private actor ReportedRun {
-    private var output: StandardOutput
+    private let path: String?
+    private var output = StandardOutput()
     private var counts = ImportCounts()
     private let isRehearsal: Bool
     private let begin = ContinuousClock.now
@@ -179,9 +183,16 @@ private actor ReportedRun {
     private var isFinished = false
     private var progress: @Sendable () -> (position: Int, size: Int)? = { nil }
 
-    init(output: StandardOutput, isRehearsal: Bool) {
-        self.output = output
+    /// - Parameter path: of the report; standard output, if absent.
+    init(_ path: String?, isRehearsal: Bool) {
+        self.path = path
         self.isRehearsal = isRehearsal
+    }
+
+    /// Replaces the report of a run before: once this one has begun, and not where another of its name is under way.
+    func open(besides source: FileInput? = nil) throws {
+        guard let path else { return }
+        output = try StandardOutput(replacing: path) { source?.isAt($0) == true }
     }
 
     func watch(_ input: FileInput) {

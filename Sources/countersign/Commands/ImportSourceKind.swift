@@ -4,6 +4,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import Postgres
+import Synchronization
 
 /// The systems that people can come from.
 enum ImportSourceKind: String, ExpressibleByArgument, CaseIterable {
@@ -33,12 +34,16 @@ enum ImportSourceKind: String, ExpressibleByArgument, CaseIterable {
     }
 
     func open(_ connection: LeasedConnection, _ aliases: [String: Provider]) async throws -> any ImportSource {
-        switch self {
-        case .supabase: try await SupabaseSource(connection)
-        case .allauth: try await AllauthSource(connection, aliases: aliases)
-        case .betterAuth: try await BetterAuthSource(connection)
-        case .firebase, .auth0, .cognito, .keycloak, .ndjson:
-            throw SourceFault("\(rawValue) is read from a file.")
+        do {
+            switch self {
+            case .supabase: return try await SupabaseSource(connection)
+            case .allauth: return try await AllauthSource(connection, aliases: aliases)
+            case .betterAuth: return try await BetterAuthSource(connection, at: SystemClock().now())
+            case .firebase, .auth0, .cognito, .keycloak, .ndjson:
+                throw SourceFault("\(rawValue) is read from a file.")
+            }
+        } catch let error as PostgresError {
+            throw SourceFault(reading: error)
         }
     }
 }
@@ -93,16 +98,20 @@ enum SourceDatabase {
             configuration: Database.Configuration(
                 url: url, poolSize: 1, acquireTimeout: .seconds(10), statementTimeout: nil,
                 idleInTransactionTimeout: nil, applicationName: "countersign import"), logger: silent)
+        let isOpen = Mutex(false)
         do {
             let result = try await database.withConnection { connection in
                 try await connection.beginReading()
+                isOpen.withLock { $0 = true }
                 return try await body(connection)
             }
             await database.shutdown()
             return result
         } catch {
             await database.shutdown()
-            throw error
+            // Later errors are of either database: those of this one are faults of the source already.
+            guard !isOpen.withLock(\.self), let error = error as? PostgresError else { throw error }
+            throw SourceFault(reading: error)
         }
     }
 }

@@ -21,11 +21,19 @@ struct StandardOutput {
 
     /// A file that the owner alone may read; what was in it goes. It stays open until the command ends.
     ///
+    /// - Parameter isInput: whether a descriptor is of the file that the command reads, which is not to go.
     /// - Throws: `UsageFault` if it can't be written.
-    init(replacing path: String) throws {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    init(replacing path: String, unless isInput: (Int32) -> Bool = { _ in false }) throws {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         name = "The file \(path)"
-        guard descriptor >= 0, fchmod(descriptor, 0o600) == 0 else {
+        guard descriptor < 0 || !isInput(descriptor) else {
+            throw UsageFault(sentence: "\(path) is the file to be read")
+        }
+        var status = stat()
+        // A device or a pipe keeps its mode.
+        guard descriptor >= 0, fstat(descriptor, &status) == 0,
+            status.st_mode & S_IFMT != S_IFREG || (fchmod(descriptor, 0o600) == 0 && ftruncate(descriptor, 0) == 0)
+        else {
             throw UsageFault(sentence: "\(path) can't be written: \(unsafe String(cString: strerror(errno)))")
         }
     }

@@ -26,6 +26,8 @@ import Testing
         ("scrypt$131072$salt$16$1$\(longKey)", "scrypt$262144$salt$16$1$\(longKey)"),
         ("scrypt$131072$salt$16$10$\(longKey)", "scrypt$131072$salt$17$1$\(longKey)"),
         ("scrypt$2$salt$1$10$\(longKey)", "scrypt$2$salt$1$11$\(longKey)"),
+        ("scrypt$32768$salt$1$1$\(longKey)", "scrypt$65536$salt$1$1$\(longKey)"),
+        ("pbkdf2_sha256$5000000$salt$\(longKey)", "pbkdf2_sha256$5000001$salt$\(longKey)"),
         ("scrypt$4$salt$1$1$\(longKey)", "scrypt$3$salt$1$1$\(longKey)"),
         ("keycloak$pbkdf2-sha512$210000$c2FsdA==$\(longKey)", "keycloak$pbkdf2-sha3$210000$c2FsdA==$\(longKey)"),
         ("firebase$42xEC-ixf3L2lw==$\(longKey)", "firebase$$\(longKey)"),

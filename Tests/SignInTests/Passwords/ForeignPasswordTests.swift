@@ -89,10 +89,11 @@ import Testing
 
     @Test func `no refusal is answered before the floor, which a hash of ours stays below`() async throws {
         let hasher = try PasswordHasher(cost: Scrypt.Cost(n: 1 << 14, r: 8, p: 1))
+        let floor = await hasher.floor
         for stored in [nil, Self.vectors[0].hash, Self.vectors[3].hash] {
             let begin = ContinuousClock.now
             #expect(try await !hasher.verify("wrong", against: stored, by: Self.anybody))
-            #expect(ContinuousClock.now - begin >= hasher.floor, "\(stored ?? "none")")
+            #expect(ContinuousClock.now - begin >= floor, "\(stored ?? "none")")
         }
         // A right one waits for nothing: this kind takes a few milliseconds at most.
         var quickest = Duration.seconds(60)
@@ -101,7 +102,7 @@ import Testing
             #expect(try await hasher.verify("secret", against: Self.vectors[3].hash, by: Self.anybody))
             quickest = min(quickest, ContinuousClock.now - begin)
         }
-        #expect(quickest < hasher.floor)
+        #expect(quickest < floor)
     }
 
     @Test func `hashes under way together take no more memory than the limit`() async throws {

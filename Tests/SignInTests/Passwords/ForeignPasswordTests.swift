@@ -69,15 +69,17 @@ import Testing
         }
     }
 
+    private static let long = String(repeating: "a", count: 72)
+    private static let hashOfLong = "$2b$04$abcdefghijklmnopqrstuuBzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe"
+
     @Test func `bcrypt reads 72 bytes, and longer passwords still let their owners in`() async throws {
-        let long = String(repeating: "a", count: 72)
-        let hash = "$2b$04$abcdefghijklmnopqrstuuKcTHi4Tp2Pf5hS1.tmxqyZRdKxIyIZC"
         let hasher = try Self.hasher()
-        // Whatever the hash is of, a tail behind 72 bytes makes no difference.
-        #expect(
-            try await hasher.verify(long + "b", against: hash, by: Self.anybody)
-                == hasher.verify(long + "c", against: hash, by: Self.anybody))
-        #expect(try await !hasher.verify(String(repeating: "a", count: 600), against: hash, by: Self.anybody))
+        for password in [Self.long, Self.long + "b", Self.long + "c"] {
+            #expect(try await hasher.verify(password, against: Self.hashOfLong, by: Self.anybody))
+        }
+        for password in [String(Self.long.dropLast()), String(repeating: "a", count: 600)] {
+            #expect(try await !hasher.verify(password, against: Self.hashOfLong, by: Self.anybody))
+        }
     }
 
     @Test func `a hash of Firebase fits nothing without the project's key`() async throws {
@@ -159,6 +161,37 @@ import Testing
             #expect(own.hasPrefix("$scrypt$ln="))
             _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
             #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == own)
+        }
+    }
+
+    @Test func `of several devices that sign in first at once none is refused`() async throws {
+        try await SignInFixture.run { fixture in
+            let passwords = fixture.service.passwords
+            _ = try await passwords.register(
+                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+            try await Self.give(Self.vectors[0].hash, to: "kim@example.com", in: fixture.database)
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await Self.hash(of: "kim@example.com", in: fixture.database)?.hasPrefix("$scrypt$ln=") == true)
+        }
+    }
+
+    @Test func `what bcrypt has not read of a password is not asked for afterwards`() async throws {
+        try await SignInFixture.run { fixture in
+            let passwords = fixture.service.passwords
+            _ = try await passwords.register(
+                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+            try await Self.give(Self.hashOfLong, to: "kim@example.com", in: fixture.database)
+            for tail in ["wrong", "right"] {
+                _ = try await passwords.signIn(email: "kim@example.com", password: Self.long + tail, by: fixture.call)
+            }
+            #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == Self.hashOfLong)
         }
     }
 

@@ -10,7 +10,7 @@ extension OAuthServer {
         case opened(WebFlow)
         /// The client hears of it.
         case refused(to: String)
-        /// There is nobody to answer but the person.
+        /// The client or its redirect URI is unknown, so the error is a page of ours (RFC 6749 §4.1.2.1).
         case unknownClient
     }
 

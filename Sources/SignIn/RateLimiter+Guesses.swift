@@ -52,9 +52,10 @@ extension RateLimiter {
 
     /// Runs a guess at the password of an account, identified by the address that was tried.
     ///
-    /// What others have used up doesn't keep the owner out of where they usually are: each guesser has as much again, which
-    /// opens the account only if it is one that the account knows. Everybody else is refused after the same work and with
-    /// the same answer, so that neither shows whether the account knows them, or exists.
+    /// An attack from elsewhere does not lock the owner out at home. Each guesser has an allowance beside the
+    /// account's; once the account's is used up, the right password works only for a guesser that the account knows.
+    /// All others are refused after the same work with the same answer, which reveal neither whom the account knows nor
+    /// whether it exists.
     ///
     /// - Parameters:
     ///   - address: that of the account, if it can be one.

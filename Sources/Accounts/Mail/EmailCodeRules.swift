@@ -92,7 +92,7 @@ package enum EmailCodeRules {
         if isSpent || !isOpen(live, guesses, at: now) {
             guard let allowance else { return .needsAllowance }
             if allowance == .full { return .issue(onlyIfKnown: false) }
-            // What may go nowhere takes the place of nothing that lives.
+            // A code that may not be delivered must not replace a live one.
             return isMailDue(share, at: now) ? .mail(onlyIfKnown: true) : .nothing
         }
         if live.mails == 0 {

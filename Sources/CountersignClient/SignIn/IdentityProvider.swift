@@ -1,4 +1,4 @@
-/// Who says who somebody is. Open, because a newer server may name more.
+/// An identity provider. Not an enum: a newer server may have others.
 public struct IdentityProvider: RawRepresentable, Sendable, Hashable, Codable {
     public let rawValue: String
 

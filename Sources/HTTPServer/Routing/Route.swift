@@ -33,7 +33,7 @@ package struct Route: Sendable {
     package let priority: Priority
     package private(set) var handler: Handler
     package private(set) var refusal: Refusal?
-    /// The response to a request for the path that reaches no handler, in place of the problem's own JSON.
+    /// Renders what is rejected before dispatch on the path, in place of `application/problem+json`.
     package private(set) var earlyRefusal: (@Sendable (Problem) -> Response)?
 
     package init(
@@ -79,7 +79,7 @@ package struct Route: Sendable {
         refused { error, problem, _ in (error as? Failure).map(answer) ?? others(problem) }
     }
 
-    /// The same operation, whose path answers what reaches no handler by `refusal`: another method, a body that is too
+    /// A copy whose path renders rejections before dispatch by `refusal`: an unsupported method, a body that is too
     /// large, overload.
     package func refusedEarly(by refusal: @escaping @Sendable (Problem) -> Response) -> Route {
         var route = self

@@ -69,7 +69,7 @@ struct RouteTable: Sendable {
         return index
     }
 
-    /// How a path answers what reaches no handler; nil for the problem's own JSON.
+    /// Renders what is rejected before dispatch on this path (405, 413, 503); `nil`: as `application/problem+json`.
     func earlyRefusal(of path: Substring) -> (@Sendable (Problem) -> Response)? {
         for method in Route.Method.allCases {
             if case .found(let route, _) = resolve(method, path: path), let refusal = route.earlyRefusal {

@@ -67,7 +67,7 @@ class Statement: PoolRequest, @unchecked Sendable {
     /// Whether the server is to plan it for its values. Not what ends a transaction: in a failed one nothing may come
     /// before it.
     var isPlannedEachTime: Bool { context.isPlanningEachTime && (operation == .query || operation == .execute) }
-    /// Whether it is in flight although its task has its answer, which is that nobody knows.
+    /// Whether it is still in flight after its task was given ``PostgresError/Code/outcomeUnknown``.
     var isAbandoned = false
     /// Whether it failed on a stale preparation before, and is now sent unprepared.
     var refusesPreparation = false

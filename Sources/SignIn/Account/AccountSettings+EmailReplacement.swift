@@ -7,8 +7,8 @@ extension AccountSettings {
         try await stored { try await replacements.pending(of: session.accountID) }
     }
 
-    /// Stops the replacement, if there is one. Any live session may, however old its authentication is: who finds out late
-    /// that somebody has deceived an administrator has to be quick.
+    /// Stops the replacement, if there is one. No fresh sign-in is needed: the owner must be able to stop an
+    /// impostor's request at once.
     package func cancelEmailReplacement(of session: Session, by call: Call) async throws(SignInFailure) {
         try await stored { try await replacements.cancel(in: session, by: call) }
     }

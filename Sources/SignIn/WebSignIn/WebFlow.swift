@@ -44,7 +44,7 @@ package enum WebStep: Sendable {
 package enum AuthorizeOutcome: Sendable {
     case opened(WebFlow)
     case refused(AppReturn)
-    /// There is nobody to answer but the person.
+    /// The app or its redirect URI is unknown, so the error is a page of ours (RFC 6749 §4.1.2.1).
     case unknownApp
 }
 

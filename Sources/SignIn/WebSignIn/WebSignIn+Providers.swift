@@ -7,7 +7,8 @@ import Storage
 
 /// The way to a provider and back.
 extension WebSignIn {
-    /// Sends the browser to a provider. A flow that was sent before is sent once more: what it was sent with counts no more.
+    /// Redirects the browser to a provider. Starting again replaces the flow's earlier `state`, nonce and PKCE
+    /// verifier.
     ///
     /// - Returns: the provider's URL.
     package func start(
@@ -155,8 +156,8 @@ extension WebSignIn {
         }
     }
 
-    /// Whether the answer names its issuer, or none where none is required: another one would have the code sent to Google
-    /// that it has given (RFC 9207 §2.4).
+    /// Mix-up defence (RFC 9207 §2.4): `iss` has to be one of Google's. A response without `iss` passes unless
+    /// `requireIssuer` is set.
     private func isIssuedByGoogle(_ answer: GoogleAnswer) -> Bool {
         guard let issuer = answer.issuer else { return configuration.google?.requireIssuer == false }
         return credentials.googleIssuers.contains { $0.utf8.elementsEqual(issuer.utf8) }

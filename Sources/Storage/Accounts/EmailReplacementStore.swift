@@ -11,7 +11,7 @@ package struct EmailReplacementStore: Sendable {
         self.database = database
     }
 
-    /// The reason for which a replacement ended that nobody stopped: the code in the audit trail.
+    /// Why a replacement ended without being stopped; the reason code in the audit trail.
     enum EndReason: String {
         /// When it was due the account was disabled.
         case accountDisabled = "account_disabled"

@@ -21,8 +21,8 @@ package struct KnownNetworks: Sendable {
         try await found("SELECT a.account_id FROM accounts a WHERE a.account_id = \(account)", network, by: call)
     }
 
-    /// The same of the account that has proven the address: who only typed somebody's address could make any network known
-    /// to an account of their own. Takes part of the time if there is no address.
+    /// The same for the account that has proven the address. A claimed address doesn't count: an attacker could
+    /// register the victim's and sign in to it from any network. Without an address the query does part of the work.
     func isKnown(
         _ network: String, toHolderOf email: EmailAddress?, by call: Call
     ) async throws(PostgresError) -> Bool {

@@ -61,9 +61,9 @@ extension EmailCodeStore {
         case notOpen(EmailCodeTryDecision)
     }
 
-    /// A try that counts only if the account that has proven the address is used from the network. Every one of them asks
-    /// about that, the wrong ones of nobody, so that its time doesn't show which digits are right. A code of a session is
-    /// for an address that its account has yet to prove: no network is known to such.
+    /// A try that succeeds only from a network where the account that has proven the address is used. Wrong digits run
+    /// the same query without an address, so the response time doesn't show which digits are right. A code of a session
+    /// is for an address that is not proven yet, so it has no known network.
     private func attemptIfKnown(
         _ attempt: EmailCodeAttempt, at code: EmailCode, by call: Call, isRight: @Sendable (EmailCode) -> Bool
     ) async throws(PostgresError) -> EmailCode? {

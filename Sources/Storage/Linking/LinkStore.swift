@@ -53,7 +53,7 @@ package struct LinkStore: Sendable {
                         \((email?.proof ?? .stated).rawValue), \(email?.source.rawValue),
                         \(name.chosen(over: ticket.displayName)?.text), \(call.now))
                     """)
-                // Where the provider's word alone gave it the address, its reader may have another opinion.
+                // Unless a mailed code proved the address, the owner of the mailbox is notified and can contest it.
                 try await change.mail.notify(
                     [evidence == .mailedCode ? nil : email?.address], of: .accountCreated,
                     provider: identity.key.provider)

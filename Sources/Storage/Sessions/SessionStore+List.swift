@@ -29,8 +29,8 @@ extension SessionStore {
         return Page(sessions, limit: limit, cursor: \.id)
     }
 
-    /// Where a session of the first generation was last used is where it was opened; where one was that a process of the
-    /// release before refreshed last, nobody knows.
+    /// The address of the last use: that of the sign-in in the first generation, `NULL` if the release before did the
+    /// last refresh.
     private static let summaryColumns: SQL = """
         session_id, device_name, device_platform, ip,
             CASE WHEN generation = 1 THEN ip WHEN rotation_parent = parent_generation THEN last_used_ip END,

@@ -14,8 +14,7 @@ extension Act {
     /// Names it in a form's token.
     private var key: String { "\(subject.noun)-\(name)" }
 
-    /// That it was done, for the page to which it leads: good in this session alone, so that no link of somebody else's
-    /// says so.
+    /// The `done` parameter of the page that follows, bound to the session: a forged link can't show the notice.
     func proof(for path: String, _ visitor: ConsoleVisitor) throws -> String {
         let token = try FormToken.text(secret: visitor.secret.text, flow: "console done \(key)", action: path)
         return "\(key).\(token)"

@@ -46,7 +46,7 @@ extension WebAPI {
     }
 
     private func googleAnswer(in values: QueryValues) throws -> GoogleAnswer {
-        // Of two values the provider has meant one, and somebody else the other.
+        // Google sends each parameter once. A repeated one was injected, and which of the two can't be known.
         for name in ["state", "code", "iss", "error"] where values.all(name).count > 1 {
             throw SignInFailure.webAnswerRefused
         }

@@ -149,8 +149,7 @@ struct FlowReference: Sendable {
 }
 
 extension Request {
-    /// Whether nobody asked for the answer, or not yet: it must not open or spend anything. Browsers and link previews
-    /// fetch what a person may never look at.
+    /// Whether it is a HEAD, a prefetch or a link preview, which must not open or spend anything.
     var isSpeculative: Bool {
         if isHead { return true }
         let purposes = [header("Sec-Purpose"), header("Purpose"), header("X-Moz")].compactMap { $0?.lowercased() }

@@ -3,7 +3,7 @@
 enum HelpTexts {
     static let all: [String: String] = [
         "countersign_addresses_under_attack":
-            "Addresses at whose mailed codes somebody guessed within a day, so often that they are long.",
+            "Addresses under attack: wrong mailed codes within 24 hours, and so many that new codes have ten digits.",
         "countersign_admin_key_refusals_total":
             "Keys of administrators that were refused, unknown or revoked ones.",
         "countersign_apple_client_secret_age_seconds":

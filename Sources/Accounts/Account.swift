@@ -65,8 +65,8 @@ package struct Account: Hashable, Sendable {
         return email == nil || email == identity.mailbox
     }
 
-    /// The addresses at which its person can be reached: its own and those of its identities, as far as they are known
-    /// to be somebody's; one of them may come twice.
+    /// The addresses at which its person can be reached: its own and those of its identities, without unverified
+    /// ones; one of them may come twice.
     package var mailboxes: [EmailAddress?] { [mailbox] + identities.map(\.mailbox) }
 
     /// The same account with its address at a higher degree.

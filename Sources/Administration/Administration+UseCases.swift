@@ -110,12 +110,12 @@ extension Administration {
     }
 
     /// Requests another address for the account of a person who has lost their mailbox. It takes effect in a day, unless
-    /// somebody in a session of the account or an administrator stops it.
+    /// a session of the account or an administrator stops it.
     package func replaceEmail(
         of id: AccountID, by email: EmailAddress, reason: String, by administrator: Administrator
     ) async throws(AdministrationFailure) -> EmailReplacement {
         guard administrator.call.origin.mailLanguage != nil else {
-            // Nobody could be notified, and its owner could not enter by a mailed code afterwards.
+            // The owner could not be notified, nor enter by a mailed code afterwards.
             _ = try await account(id)
             throw .mailUnavailable
         }

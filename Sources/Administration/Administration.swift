@@ -20,7 +20,7 @@ package struct Administrator: Sendable {
 
     /// An operator at the machine, who may do everything.
     ///
-    /// - Parameter mailLanguage: in which people are notified; `nil` to notify nobody.
+    /// - Parameter mailLanguage: in which people are notified; `nil` for no notices.
     package static func `operator`(mailLanguage: String? = nil, clock: some WallClock) -> Administrator {
         let origin = ChangeOrigin(actor: .operator, requestID: nil, mailLanguage: mailLanguage)
         return Administrator(name: nil, scopes: Set(AdminKey.Scope.allCases), call: clock.call(by: origin))
@@ -109,7 +109,7 @@ package struct Administration: Sendable {
     private enum RefusedKey: String, CaseIterable {
         /// Never made, or not of the form of a key.
         case unknown
-        /// Somebody still has it, or has found it.
+        /// Still in use somewhere, or leaked.
         case revoked
     }
 
@@ -123,7 +123,7 @@ package struct Administration: Sendable {
         return .unknownKey
     }
 
-    /// Counts somebody whom the console has not let in; nothing of them is recorded but their network.
+    /// Counts a sign-in that the console has refused; of the person only the network is recorded.
     func noteRefusedAtConsole(_ reason: String, by call: Call) {
         var event = AuditEvent(.consoleRefused, by: .person, reason: reason, requestID: call.caller.requestID)
         event.network = call.caller.network
@@ -136,7 +136,7 @@ package struct Administration: Sendable {
 
     /// - Parameter name: as the trail has it.
     func administrator(named name: String, scopes: Set<AdminKey.Scope>, by call: Call) -> Administrator {
-        // In the default language: nobody knows that of the account's owner, and an administrator's says nothing of it.
+        // In the default language: that of the account's owner is unknown, and an administrator's says nothing of it.
         let origin = ChangeOrigin(
             actor: .administrator, actorName: name, requestID: call.caller.requestID, network: call.caller.network,
             mailLanguage: mailLanguages.first)

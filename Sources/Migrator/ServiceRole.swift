@@ -8,7 +8,7 @@ package struct ServiceRole: Sendable {
     ///
     /// The columns of an audit row by which it is sealed are the server's to fill in: otherwise a row could be put into the
     /// past, or into a transaction that never comes. The keys of administrators are the owner's to make. To whom a name
-    /// of the staff belongs isn't changed; PostgreSQL lets nobody lock a row who may update no column of it.
+    /// of the staff belongs isn't changed; PostgreSQL locks a row only for a role with UPDATE on one of its columns.
     private static let guardedTables: [String: [TablePrivilege]] = [
         "schema_migrations": [.init("SELECT")], "audit_seals": [.init("SELECT"), .init("INSERT")],
         "audit_events": [.init("SELECT"), .init("INSERT", except: ["transaction_id", "chain"])],

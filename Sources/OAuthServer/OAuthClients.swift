@@ -72,6 +72,6 @@ package final class OAuthClients: Sendable {
         return client
     }
 
-    /// No SHA-256 that anybody knows an original of.
+    /// A digest without a known preimage.
     private static let noHash = SecretBytes([UInt8](repeating: 0, count: 32))
 }

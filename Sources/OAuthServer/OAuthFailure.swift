@@ -14,7 +14,7 @@ package enum OAuthFailure: Error, Equatable, Sendable {
     case invalidScope
     /// Streamlined linking can't go on; Google falls back to the browser, with this address.
     case linkingError(loginHint: String?)
-    /// Streamlined linking's `check` found nobody.
+    /// Streamlined linking's `check` found no account.
     case accountNotFound
     /// `retryAfter` in seconds.
     case rateLimited(retryAfter: Int64)

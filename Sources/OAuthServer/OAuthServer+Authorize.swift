@@ -85,7 +85,7 @@ extension OAuthServer {
     private func emailStep(_ flow: WebFlow, _ account: Account, _ session: Session, at now: Timestamp) -> ConsentStep {
         guard signIn.web?.configuration.offersEmailCode == true else { return .lackEmail(flow, account) }
         guard !session.isFresh(at: now) else { return .proveEmail(flow, account) }
-        // The next sign-in by the same provider may bring the same old proof: a page says so, and nobody is sent round.
+        // The next sign-in by the same provider may bring the same old proof: a page says so, and ends the loop.
         return session.isNew(at: now) ? .signInOtherwise(flow) : .signIn(flow)
     }
 

@@ -9,7 +9,7 @@ package struct PostgresError: Error, Hashable, Sendable {
         /// The connection ended before the answer came. Whether the statement took effect is unknown, and so it was not
         /// repeated; with `Operation.commit` the whole transaction is either there or not.
         case connectionLost
-        /// The statement was sent, and nobody knows whether it takes effect, or whether that lasts: its task was
+        /// The statement was sent, and whether it takes effect, or whether that lasts, is unknown: its task was
         /// cancelled, its COMMIT was not answered in time, or it was committed without the synchronous standby's
         /// confirmation, so that a failover may take it back. It was not repeated.
         case outcomeUnknown

@@ -18,7 +18,7 @@ package protocol IdentityProvider: Sendable {
     ) async throws(CredentialRefusal) -> VerifiedCredential
 
     /// The person whom a token names that the provider signed for this client, also where another check refuses the token.
-    /// It says whose authorization came with the token, and signs nobody in.
+    /// It says whose authorization came with the token, and is no sign-in.
     ///
     /// - Returns: `nil` where the signature, the issuer or the audience leaves open who it is.
     func owner(of token: [UInt8], issuedTo clientID: String) async -> IdentityKey?

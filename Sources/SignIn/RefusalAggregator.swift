@@ -51,7 +51,7 @@ package final class RefusalAggregator: Sendable {
         private var firstTime: Timestamp
         /// The session of a single occurrence; `nil` in a sum of several.
         var sessionID: SessionID?
-        /// When it last occurred. The row has this time: what somebody did before a change doesn't seem to be after it.
+        /// When it last occurred. The row has this time, so a refusal before a change doesn't appear after it.
         var time: Timestamp
 
         init(of event: AuditEvent, at time: Timestamp) {

@@ -46,7 +46,7 @@ package enum SignInFailure: Error, Equatable, Sendable {
     case webFlowExpired
     /// No web flow waits for this answer of a provider from this browser.
     case webAnswerRefused
-    /// The code of a web flow is unknown, spent or over, or somebody else's.
+    /// The code of a web flow is unknown, spent, expired or another app's.
     case webCodeRejected
     /// A limit is used up; `retryAfter` in seconds.
     case rateLimited(LimitKind, retryAfter: Int64)
@@ -63,7 +63,7 @@ package enum SignInFailure: Error, Equatable, Sendable {
     /// A fault of ours: nothing the caller can change. The operation is for the log.
     case fault(operation: String)
 
-    /// Whether the database failed, so that nobody knows what is stored.
+    /// Whether the database failed, so that it is unknown what is stored.
     var isOfStorage: Bool {
         switch self {
         case .storageUnavailable, .fault: true

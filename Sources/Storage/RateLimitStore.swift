@@ -25,7 +25,7 @@ package struct RateLimitStore: Sendable {
             """
             INSERT INTO rate_limits (limit_key, full_at, created_at)
             SELECT \(key), \(call.now) + \(interval) * interval '1 microsecond', \(call.now)
-            -- Where there is nothing left, nobody waits for the row.
+            -- A draw that is refused does not wait for the row's lock.
             WHERE NOT EXISTS (SELECT FROM rate_limits WHERE limit_key = \(key) AND full_at > \(latest))
             ON CONFLICT (limit_key) DO UPDATE
             SET full_at = GREATEST(rate_limits.full_at, \(call.now)) + \(interval) * interval '1 microsecond'

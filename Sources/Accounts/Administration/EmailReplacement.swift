@@ -1,5 +1,5 @@
 /// A replacement of an account's address that an administrator has requested, for a person who has lost the mailbox. Every
-/// mailbox of the account has been notified, and anybody in a session of it can stop the replacement until it is due.
+/// mailbox of the account has been notified, and any session of it can stop the replacement until it is due.
 package struct EmailReplacement: Hashable, Sendable {
     /// The address that takes the place of the account's.
     package let email: EmailAddress

@@ -97,7 +97,7 @@ package struct AuditEvent: Sendable {
         /// An admin key was created: which, and with which scopes.
         case adminKeyCreated = "admin_key_created"
         case adminKeyRevoked = "admin_key_revoked"
-        /// Somebody came with a key that is none, or with a revoked one: which of both, and the name of the latter.
+        /// An unknown or revoked admin key was presented: which of both, and the name of the latter.
         case adminKeyRejected = "admin_key_rejected"
         /// An administrator signed in to the console: the id of the key, or `google`.
         case consoleOpened = "console_opened"
@@ -105,7 +105,7 @@ package struct AuditEvent: Sendable {
         case consoleEnded = "console_ended"
         /// The name of a member of the staff was released, so that another account at Google may have it: which name.
         case consoleForgotten = "console_forgotten"
-        /// Somebody came to the console from Google and was not let in: why.
+        /// A sign-in to the console by Google was refused: why.
         case consoleRefused = "console_refused"
         /// Rows of the trail were handed out as a file: by which conditions.
         case auditExported = "audit_exported"

@@ -1,6 +1,6 @@
 /// The degree to which an account's address is known to be its owner's (docs/linking.md, "Degrees of an address").
 package enum EmailProof: String, CaseIterable, Comparable, Sendable {
-    /// Nobody but the account's maker has said so.
+    /// Typed by the account's maker, and not verified.
     case claimed
     /// A provider verified it once but does not run the mailbox, which may have changed hands since.
     case stated
@@ -50,7 +50,7 @@ package struct ProvenEmail: Hashable, Sendable {
 package enum AddressEvidence: String, CaseIterable, Sendable {
     /// A token without an address, or with one that the provider has not verified.
     case none
-    /// A relay address of Apple's: it is the person's own, and nobody else's account has it.
+    /// A relay address of Apple's: it is the person's own, and no other account has it.
     case relay
     /// A provider verified the address but does not run the mailbox.
     case stated

@@ -86,7 +86,7 @@ package enum EmailCodeRules {
         guard let live else {
             return allowance.map { .issue(onlyIfKnown: $0 == .onlyIfKnown) } ?? .needsAllowance
         }
-        // A code that nobody can use any more is replaced; so is one that its only asker has mistyped too often. What
+        // A code that can't be used any more is replaced; so is one that its only asker has mistyped too often. What
         // another network has asked for stays, or an attacker would take it away by trying and asking.
         let isSpent = share.tries >= triesPerNetwork && !isAskedForElsewhere
         if isSpent || !isOpen(live, guesses, at: now) {

@@ -16,8 +16,8 @@ package struct RefreshLineage: Hashable, Sendable {
     package let parent: Int32
     /// When the newest was made: by the rotation, or in place of one that was never used.
     package let rotatedAt: Timestamp
-    /// The IPv4 /24 or IPv6 /64 from which the rotation, that is the first use of the parent, was asked for; `nil` when
-    /// nobody noted it.
+    /// The IPv4 /24 or IPv6 /64 from which the rotation, that is the first use of the parent, was asked for; `nil`
+    /// if unrecorded.
     package let network: String?
     package let replacements: Replacements
 

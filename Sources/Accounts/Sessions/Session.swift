@@ -87,7 +87,7 @@ package struct SessionSummary: Hashable, Sendable {
     package let device: Device?
     /// The client's network address as text, when the session was opened.
     package let address: String?
-    /// The same when it was last refreshed, or opened if it never was; `nil` when nobody noted it.
+    /// The same when it was last refreshed, or opened if it never was; `nil` if unrecorded.
     package let lastUsedAddress: String?
     package let createdAt: Timestamp
     /// When it was last refreshed, or opened if it never was.

@@ -28,7 +28,7 @@ package enum WebFlowStatus: String, CaseIterable, Sendable {
     case sent
     /// Apple's answer is held until the browser comes for it.
     case returned
-    /// What the browser brought is being verified; nobody else can continue the flow.
+    /// What the browser brought is being verified; no other request can continue the flow.
     case verifying
     /// The person of a flow that ends here has a link ticket.
     case linking

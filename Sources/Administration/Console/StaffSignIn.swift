@@ -24,7 +24,7 @@ package struct StaffSignIn: Sendable {
         }
     }
 
-    /// Why somebody is not let in.
+    /// Why a sign-in is refused.
     package enum Refusal: Error, Equatable, Sendable {
         /// The way was not begun in this browser, was gone before, or is over.
         case flow

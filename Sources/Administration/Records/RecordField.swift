@@ -35,7 +35,7 @@ package enum RecordValue: Sendable {
     /// An id, a code, an error: read letter by letter.
     case code(String)
     case codes([String])
-    /// A word of a state; `isBad` where somebody should look at it.
+    /// A word of a state; `isBad` where it needs attention.
     case status(String, isBad: Bool)
     case provider(Provider)
     case number(Int)

@@ -6,8 +6,8 @@ import Storage
 extension Administration {
     /// The accounts that a text of support's may mean: the id of an account, an identity or a session, else an address,
     /// else one that a provider states, as a relay address, else `apple:` or `google:` and a subject, else the id in the
-    /// system before, else a whole name, else the beginning of an address. Of these the first under which there is
-    /// somebody; an empty text means everybody.
+    /// system before, else a whole name, else the beginning of an address. The first of these that has a match
+    /// counts; an empty text means all accounts.
     package func people(
         matching text: String, after cursor: AccountCursor?, limit: Int
     ) async throws(AdministrationFailure) -> Page<AccountRecord, AccountCursor> {

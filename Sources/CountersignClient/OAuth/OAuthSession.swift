@@ -177,7 +177,7 @@ extension OAuthSession {
         } catch .reauthenticate(let code, let requestID) {
             return try end(sent, .reauthenticate(code: code, requestID: requestID))
         } catch .cancelled {
-            // The transport gave up by itself: nobody has cancelled this task.
+            // The transport gave up by itself; this task was not cancelled.
             throw .transient(retryAfter: nil)
         }
     }

@@ -7,7 +7,7 @@ struct StoredOAuthSession: Sendable, Equatable, Codable {
     let clientID: String
     let clientSecret: String?
     var tokens: OAuthTokens
-    /// Somebody has refused the access token.
+    /// A server has rejected the access token.
     var needsRefresh: Bool?
 
     /// - Parameter data: what a store holds; nothing is nil.

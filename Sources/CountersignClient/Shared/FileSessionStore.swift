@@ -8,9 +8,10 @@ public import Foundation
     import Musl
 #endif
 
-/// A session in a file that only its owner can read (0600); one that others can read, or somebody else owns, or that is a
-/// link, is refused: who could put it there has a session of their own in it. A new document is written beside it, flushed and renamed
-/// into place, so a crash leaves the old one or the new one. Folders that are missing are made (0700).
+/// A session in a file that only its owner can read (0600); one that others can read, that another user owns, or that
+/// is a link, is refused: an attacker may have put a session of their own there. A new document is written beside it,
+/// flushed and renamed into place, so a crash leaves the old one or the new one. Folders that are missing are made
+/// (0700).
 ///
 /// With a key the document is sealed by ChaCha20-Poly1305; where that key is kept is the app's decision.
 public final class FileSessionStore: SessionStore {
@@ -151,7 +152,7 @@ public final class FileSessionStore: SessionStore {
         close(handle)
     }
 
-    /// By the number of the system's error alone: a path may say who somebody is.
+    /// With `errno` alone: a path may contain the user's name.
     private func failure(_ step: String) -> SessionError { .storage("\(step): error \(errno)") }
 }
 

@@ -11,7 +11,7 @@ public enum SessionError: Error, Sendable, Equatable {
     case transient(retryAfter: Int?, requestID: String? = nil)
     /// The URL is not https. Nothing was sent.
     case insecureRequest
-    /// Nobody is signed in.
+    /// There is no session.
     case noSession
     /// The caller's task was cancelled, the session was stopped, or another person has signed in since the call began: it
     /// is not done as them. A refresh that others wait for goes on.

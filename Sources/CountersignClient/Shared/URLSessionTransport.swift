@@ -160,8 +160,8 @@ private final class Router: NSObject, URLSessionDataDelegate, Sendable {
         completionHandler(nil)
     }
 
-    /// A body is wanted once more: by libcurl, when a connection that was in use has ended without an answer. Nobody
-    /// knows whether the first one arrived, and it may hold a code.
+    /// libcurl wants to send the body again, after a reused connection closed without an answer. Refused: the first
+    /// request may have arrived, and a code in it must not be sent twice.
     func urlSession(
         _ session: URLSession, task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void

@@ -26,7 +26,7 @@ public struct ClientAccount: Sendable, Equatable, Identifiable {
         public static let proven = Self(rawValue: "proven")
         /// A provider that does not run the mailbox verified it once.
         public static let stated = Self(rawValue: "stated")
-        /// Nobody did.
+        /// Not verified.
         public static let claimed = Self(rawValue: "claimed")
     }
 
@@ -74,7 +74,7 @@ public struct ClientAccount: Sendable, Equatable, Identifiable {
     public let email: String?
     public let isEmailVerified: Bool
     public let emailProof: EmailProof?
-    /// When somebody else, who reads the mailbox now, took the address: ask the person for another one.
+    /// When another account took the address, whose person reads the mailbox now: ask for another one.
     public let emailTakenAt: Date?
     /// What support is about to put in the place of the address.
     public let emailReplacement: EmailReplacement?

@@ -10,7 +10,7 @@ struct SessionDocument: Sendable, Equatable {
 
     var isEmpty: Bool { self == SessionDocument() }
 
-    /// Whether nobody but this account is signed in.
+    /// Whether there is no session, or one of this account.
     func isOpen(only accountID: String) -> Bool { session.map { $0.accountID == accountID } ?? true }
 
     init() {}
@@ -30,7 +30,7 @@ struct StoredSession: Sendable, Equatable, Codable {
     var refreshToken: String
     /// Seconds since 1970.
     var refreshExpiresAt: Int
-    /// Somebody has refused the access token.
+    /// A server has rejected the access token.
     var needsRefresh: Bool?
     /// The identity that the person came with; nil after a password or a mailed code.
     var openedBy: String?

@@ -66,7 +66,7 @@ extension SignInClient {
         var body = credential.members
         body["fullName"] = keepName(StoredName(credential.fullName), of: subject)?.json
         let account = try await link("apple", body, isCode: credential.authorizationCode != nil)
-        // What the store does not take now is the name of somebody whom the server knows.
+        // If the write fails, the name stays in the store; the server has it by now.
         if let subject { try? keeper.change { $0.appleNames[subject] = nil } }
         return account
     }

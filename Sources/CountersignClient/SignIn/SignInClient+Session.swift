@@ -129,7 +129,7 @@ extension SignInClient {
         return task
     }
 
-    /// - Returns: the session with new tokens; nil when somebody has signed in or out meanwhile.
+    /// - Returns: the session with new tokens; nil after a sign-in or sign-out meanwhile.
     private func refresh(_ stale: StoredSession, _ generation: Int) async throws(SessionError) -> StoredSession? {
         // An extension of the app may have refreshed, or signed out.
         defer { announce() }
@@ -169,7 +169,7 @@ extension SignInClient {
             // Another call was faster, or the person has signed out.
             return endedCode.map { .reauthenticate(code: $0, requestID: requestID) } ?? .noSession
         }
-        // Another process has got newer tokens, or somebody has signed in.
+        // Another process has refreshed the session, or replaced it by a sign-in.
         guard known.refreshToken == session.refreshToken else {
             return .transient(retryAfter: nil, requestID: requestID)
         }

@@ -35,7 +35,7 @@ extension SignInClient {
         try await signIn("v1/sign-in/email-code", ["email": .string(email), "code": .string(code)])
     }
 
-    /// Has a sign-in code mailed, if there is somebody to sign in: the answer is the same for every address.
+    /// Has a sign-in code mailed if the address has an account; the answer is the same for every address.
     public func requestSignInCode(to email: String) async throws(SessionError) {
         try await requestCode(["email": .string(email), "purpose": "signIn"])
     }

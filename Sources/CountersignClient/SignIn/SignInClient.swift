@@ -9,7 +9,7 @@ public import Foundation
 /// One client per store and process; extensions of an app have a client of their own on the same store. Any number of
 /// tasks may use one at a time: a refresh that several need is made once.
 ///
-/// Tokens go over https to the host of the base URL and to the named resource hosts, and to nobody else.
+/// Tokens go only to the host of the base URL and to the named resource hosts, over https.
 public actor SignInClient {
     nonisolated let server: Server
     nonisolated let issuer: String
@@ -20,7 +20,7 @@ public actor SignInClient {
     var keeper: SessionKeeper
     /// Counts sign-ins, sign-outs and ends: what was asked for under an earlier one changes nothing any more.
     var generation = 0
-    /// Why the last session ended, until somebody signs in or out.
+    /// Why the last session ended, until the next sign-in or sign-out.
     var endedCode: String?
     /// The refresh under way; nil as its success when the session it was for is no longer the client's.
     var refreshing: Task<Result<StoredSession?, SessionError>, Never>?
@@ -56,7 +56,7 @@ public actor SignInClient {
         keeper = SessionKeeper(store)
     }
 
-    /// Whether somebody is signed in, as far as the phone knows. Sends nothing.
+    /// Whether the store has a session. Sends nothing.
     public var canAuthorize: Bool {
         _ = try? loaded()
         return keeper.known.session != nil

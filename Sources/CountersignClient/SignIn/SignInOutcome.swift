@@ -1,11 +1,11 @@
 /// What a sign-in comes to. `linkRequired` leaves a session of before alone.
 public enum SignInOutcome: Sendable, Equatable {
     case signedIn(ClientAccount)
-    /// Nobody has this identity yet: ask the person, then `create` or `bind`.
+    /// The identity is not linked to an account yet: ask the person, then `create` or `bind`.
     case linkRequired(LinkTicket)
 }
 
-/// How somebody shows that the account is theirs; exactly one proof is sent.
+/// A proof that the account is the person's; exactly one is sent.
 public enum BindProof: Sendable {
     /// The session that is signed in; it has to be fresh.
     case session
@@ -37,7 +37,7 @@ public enum BindOutcome: Sendable, Equatable {
     case holder(LinkTicket)
 }
 
-/// Whether somebody is signed in.
+/// Whether there is a session.
 public enum SessionState: Sendable, Equatable {
     case signedOut
     case signedIn(accountID: String)

@@ -16,8 +16,8 @@ extension MobileAPI {
     }
 
     /// The account of the session, with the replacement of its address that an administrator has requested, if any. The
-    /// requested address is masked: the person who has lost the mailbox recognises it, and somebody else who is in the
-    /// account by now doesn't learn it.
+    /// requested address is masked: the person who has lost the mailbox recognises it, and an intruder in the account
+    /// doesn't learn it.
     func response(_ account: Account, of session: Session) async throws -> Response {
         let replacement = try await service.accounts.emailReplacement(of: session)
         return .json { writer in

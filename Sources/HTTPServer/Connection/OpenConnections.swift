@@ -2,7 +2,7 @@ import NIOCore
 import Primitives
 import Synchronization
 
-/// The open connections of a listener: how many each network has, which of them nobody waits for, and which receive a body.
+/// The open connections of a listener: how many each network has, which are idle, and which receive a body.
 ///
 /// A network is an IPv4 /24 or an IPv6 /64, and may have its share of the connections; the /16 or /48 around it, which one
 /// customer can have all of, may have twice as much. When the listener is nearly full all the same, each new connection closes

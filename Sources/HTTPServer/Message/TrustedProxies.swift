@@ -30,7 +30,7 @@ package struct TrustedProxies: Equatable, Sendable {
     }
 
     /// Whether an entry is a network so large that clients are in it with the proxies: `0.0.0.0/0`, or one half of it.
-    /// The largest network that is anybody's own is 10.0.0.0/8.
+    /// The largest private network is 10.0.0.0/8.
     package static func holdsClients(_ text: String) -> Bool {
         let parts = text.split(separator: "/", maxSplits: 1)
         guard parts.count == 2, let length = Int(parts[1]) else { return false }

@@ -77,8 +77,8 @@ extension Request {
         return pairs
     }
 
-    /// What somebody has typed or pasted into a search box: the value of a form-encoded parameter, without the white space
-    /// around it. Empty where there is no such parameter.
+    /// The text of a search box: the value of a form-encoded parameter, without the white space around it. Empty where
+    /// there is no such parameter.
     ///
     /// - Returns: `nil` for what is no text, came more than once, or is longer.
     package func searchText(_ name: String, maximumBytes: Int) -> String? {

@@ -45,7 +45,7 @@ struct Pipeline: ~Copyable {
     private var unsent: [Statement] = []
     private(set) var cancellation: Cancellation?
     private var cancelRequest: CancelRequest?
-    /// The number of statements in flight whose answers nobody waits for, and when the first of them was given up.
+    /// The number of abandoned statements in flight, and when the first of them was abandoned.
     private var abandoned = 0
     private var abandonedSince = ContinuousClock.now
     /// Whether the connection is to be replaced: the server refuses writes, so it became a standby, and a new
@@ -251,7 +251,7 @@ struct Pipeline: ~Copyable {
         return abandoned > 0 ? max(silentSince, abandonedSince) + Self.abandonedLimit : nil
     }
 
-    /// How long a connection whose statements may run without limit is kept for one that nobody waits for.
+    /// How long a connection whose statements may run without limit is kept for an abandoned one.
     private static let abandonedLimit = Duration.seconds(5)
 
     private var commitEnd: ContinuousClock.Instant? {

@@ -2,8 +2,8 @@ import Glibc
 
 /// Who can read and change what passes between this process and the server, as a connection string says.
 ///
-/// libpq's own choice, `prefer`, takes TLS where the server offers it and looks at no certificate: it protects from nobody
-/// who stands in between (PostgreSQL manual, §34.19.1).
+/// libpq's own choice, `prefer`, takes TLS where the server offers it and looks at no certificate: it doesn't protect
+/// from a man in the middle (PostgreSQL manual, §34.19.1).
 package enum TransportSecurity: Equatable, Sendable {
     /// Every host is a socket or a loopback address.
     case local

@@ -7,7 +7,7 @@ struct RequestContext: Sendable {
     var acquireDeadline: ContinuousClock.Instant?
     /// Whether the server is to plan a statement for its values, and not once for all.
     var isPlanningEachTime = false
-    /// Whether nobody waits for the answers, so that the answer timeout doesn't count.
+    /// Whether it is background work, to which the answer timeout doesn't apply.
     var isInBackground = false
 
     fileprivate func run<T: Sendable, Failure: Error>(

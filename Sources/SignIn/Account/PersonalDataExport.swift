@@ -7,8 +7,7 @@ package import Storage
 /// for each other table, the newest row first. Without password hashes, tokens, codes and what these are found by.
 ///
 /// Its making is recorded before the first byte. It has no bound: it is read by pages along a key and written as it is
-/// read, so that no connection to the database is held, and no more than a page in memory, while somebody takes it
-/// slowly.
+/// read, so that a slow reader holds no connection to the database and no more than a page in memory.
 package struct PersonalDataExport: Sendable {
     private static let pageRows = 200
     /// The least that is written at once, but for the end: a list may be empty.

@@ -15,7 +15,7 @@ package struct AssertionLinking: Sendable {
         case linked(AccountID)
         /// The identity may be linked to an account by its address, without another proof.
         case linkable
-        /// There is no account; `isFree` if a verified address came that nobody holds.
+        /// There is no account; `isFree` if the assertion has a verified address that no account has.
         case unknown(isFree: Bool)
         /// There is one, and the assertion opens it as little as a sign-in would.
         case refused
@@ -55,7 +55,7 @@ package struct AssertionLinking: Sendable {
 
     /// Makes an account, as *create* does, and links it to the client that asserts its person, in one transaction.
     ///
-    /// - Returns: `false` when somebody has the identity or the address by now: nothing is made.
+    /// - Returns: `false` when another account has the identity or the address by now: nothing is made.
     package func create(
         _ identity: VerifiedIdentity, linked link: NewOAuthLink, by call: Call
     ) async throws(SignInFailure) -> Bool {

@@ -47,7 +47,7 @@ package struct IdentityLinking: Sendable {
             switch error {
             case .proofNoLongerValid: throw .invalidSession
             // Since the token was verified, an event of the provider has ended what it vouched for; or too many sign-ins of
-            // the same person, whom nobody knew, have pushed the ticket out.
+            // the same unlinked identity have pushed the ticket out.
             case .linkTicketExpired: throw .credentialRejected(.expired, retryAfter: nil)
             default: throw error
             }

@@ -10,8 +10,8 @@ import Synchronization
 ///
 /// Hashes that another system made are checked here too, until their owners have signed in (`ForeignPasswords`). Memory is
 /// `slots` × 256 MiB at most, and no more than the limit. Beyond the slots a bounded number waits; beyond that the answer is
-/// ``SignInFailure/overloaded(retryAfter:)`` at once. Nobody has more than their share of the places, whether their passwords
-/// are right or wrong, and all are served in turn (`FairLimit`).
+/// ``SignInFailure/overloaded(retryAfter:)`` at once. Each party has its share of the slots, whether its passwords are
+/// right or wrong, and parties are served in turn (`FairLimit`).
 package final class PasswordHasher: Sendable {
     package static let cost = Scrypt.Cost(n: 1 << 17, r: 8, p: 1)
     /// The places of one account that is signed in. An address that is only tried has no share: who guesses at it would

@@ -52,8 +52,8 @@ struct CodeExchange: Sendable {
     private let outcomes = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
     private let refusedCredentials = RefusedCredentials()
 
-    /// Exchanges a code beside a verified token, which signs in whatever becomes of the code, unless that is somebody
-    /// else's.
+    /// Exchanges a code beside a verified token, which signs in whatever becomes of the code, unless the code is
+    /// another person's.
     func exchange(
         _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential, by call: Call
     ) async throws(SignInFailure) -> CodeOutcome {
@@ -132,7 +132,7 @@ struct CodeExchange: Sendable {
         }
     }
 
-    /// Ends the authorization of a code whose sign-in is refused: nobody here will use it.
+    /// Revokes the authorization of a code whose sign-in is refused: it has no use here.
     func abandon(_ evidence: CodeEvidence, because reason: TokenRejection, by call: Call) async {
         guard let grant = evidence.grant else { return }
         await end(grant, of: evidence.identity.key, because: reason, by: call)

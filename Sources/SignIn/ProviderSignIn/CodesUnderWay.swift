@@ -9,7 +9,7 @@ package struct CodesUnderWay: Sendable {
     /// gets 160 a second.
     package static let limit = 32
     /// The places of codes beside a verified token. Where there is none the token signs in alone, so they are apart: codes
-    /// on their own, which sign nobody in without a place, can't lose theirs to them.
+    /// without a token, whose sign-in fails without a place, can't lose theirs to them.
     package static let limitBesideToken = 64
     /// The part of the places that one network may have; a wide one may have twice as many.
     private static let networkPart = 4

@@ -27,7 +27,7 @@ package struct ProviderCredential: Sendable {
 }
 
 extension ProviderCredential {
-    /// The one of these clients that the posted token is for by its own account, which nobody has verified.
+    /// The one of these clients that the posted token states as its audience, unverified.
     func statedClient(of clientIDs: [String]) -> String? {
         guard let token else { return nil }
         let stated = UnverifiedToken.statedAudiences(of: Array(token.utf8))

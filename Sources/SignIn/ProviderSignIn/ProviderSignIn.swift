@@ -128,7 +128,7 @@ package struct ProviderSignIn: Sendable {
     }
 
     /// The account that has the address of an unknown identity. A successor at the same provider makes a proven one
-    /// stated: from now on its mailbox opens it to nobody who has not seen who is in there.
+    /// stated: from now on a mailed code shows which identities are in it before it opens.
     private func holder(of identity: VerifiedIdentity, by call: Call) async throws(SignInFailure) -> Account? {
         guard let candidate = identity.email?.candidate else { return nil }
         let holder = try await stored { try await accounts.holder(of: candidate) }

@@ -9,7 +9,7 @@ import Synchronization
 /// A deleted row is gone for all processes, so the clock of one machine doesn't decide: a process whose clock and the
 /// database's differ leaves the work to the others. It can't know which of the two is wrong, and waiting loses nothing.
 /// For the same reason replacements are carried out here: a clock that is a day ahead would leave an owner no time to stop
-/// one, and a late one harms nobody.
+/// one, and a late one does no harm.
 package final class RetentionSweeper: Sendable {
     /// Seconds by which the two clocks may differ. Rows that have ended are kept for longer than that, so none is deleted
     /// before it has ended by both clocks; rows deleted at their end, such as the grant of an unspent ticket, go at most

@@ -108,7 +108,7 @@ extension Change.Accounts {
     /// The reader of the mailbox of a stated address takes the account over, having seen which identities are in it. Those
     /// stay, but none of their earlier tokens counts, and the next sign-in by each of them is mailed. Sessions, the
     /// password, the name and a pending change or replacement of the address, which the person has not seen, go: a name is
-    /// text that somebody may have chosen for who comes next.
+    /// text that an attacker may have left for the next owner.
     ///
     /// - Parameter account: locked, and shown as it is.
     func takeOver(_ account: Account, by source: EmailProof.Source) async throws(PostgresError) {

@@ -192,8 +192,8 @@ extension Change.EmailReplacements {
         return true
     }
 
-    /// Gives the account its new address and leaves nothing else by which it could be entered as before. Who has lost a
-    /// mailbox may have lost it to somebody who is in the account by now: sessions and the password go, and so does a
+    /// Gives the account its new address and leaves nothing else by which it could be entered as before. The mailbox
+    /// may have been lost to an attacker who is in the account by now: sessions and the password go, and so does a
     /// pending change of address. The identities stay, but none of their earlier tokens counts, and the next sign-in by
     /// each of them is mailed to the new address.
     ///

@@ -150,7 +150,7 @@ package struct IdentityStore: Sendable {
                     credential_change_required_at = CASE WHEN i.credential_change_required_at > f.auth_time
                         THEN i.credential_change_required_at END
                 -- Sorted, so that all are found before the first is updated: a row that this statement has updated can't
-                -- be locked any more, and a second attempt of the same person would find nobody.
+                -- be locked any more, and a second attempt of the same person would find no row.
                 FROM (SELECT * FROM found ORDER BY position) f
                 CROSS JOIN LATERAL (
                     SELECT free.identity_id

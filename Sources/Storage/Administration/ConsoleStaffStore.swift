@@ -32,7 +32,7 @@ package struct ConsoleStaffStore: Sendable {
         }.first ?? nil
     }
 
-    /// Deletes the flows that nobody came back from.
+    /// Deletes the flows that expired without an answer.
     ///
     /// - Returns: their number, at most `limit`.
     package func deleteEnded(limit: Int) async throws(PostgresError) -> Int {
@@ -107,7 +107,7 @@ package struct ConsoleStaffStore: Sendable {
 
     /// Ends all live sessions of a name. Where there is none, nothing is recorded.
     ///
-    /// - Returns: their number; `nil` when nobody has signed in under the name.
+    /// - Returns: their number; `nil` for a name that has never signed in.
     package func endSessions(of name: String, by call: Call) async throws -> Int? {
         try await database.change(by: call) { change in
             guard try await change.execute("SELECT FROM console_staff WHERE name = \(name) FOR UPDATE") == 1 else {

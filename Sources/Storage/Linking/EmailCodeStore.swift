@@ -78,7 +78,7 @@ package struct EmailCodeStore: Sendable {
         }
     }
 
-    /// The number of addresses that were under attack within a day, of any account's or nobody's.
+    /// The number of addresses that were under attack within a day, with or without an account.
     package func addressesUnderAttack(by call: Call) async throws(PostgresError) -> Int {
         let rows = try await database.query(
             """

@@ -6,7 +6,7 @@ package import Postgres
 package enum FirstAccess: Sendable {
     /// Its person is signed in.
     case session(NewSession)
-    /// A client of the OAuth server has asked for it, and gets the tokens; nobody is signed in.
+    /// A client of the OAuth server has asked for it and gets the tokens; no session is opened.
     case client(NewOAuthLink)
 }
 

@@ -67,7 +67,7 @@ package struct OAuthClientStore: Sendable {
         ) { row throws(PostgresError) in try row.decode(Bool.self) }.first ?? false
     }
 
-    /// Changes a client, except for its secrets and its status, while nobody else does.
+    /// Changes a client, except for its secrets and its status, under the lock of its row.
     ///
     /// - Parameter edit: what becomes of the client as it is stored.
     /// - Returns: the client as it is now; `nil` when there is none.

@@ -127,8 +127,8 @@ private struct StoredOAuthCode: Sendable {
         scopes = try OAuthScopes(stored: texts)
     }
 
-    /// Nil for a code that is good. Of a code without a challenge a verifier is refused too: the request that it belongs
-    /// to was made without one, by somebody else (RFC 9700 §4.8.2).
+    /// Nil for a code that is good. A verifier for a code without a challenge is refused too: PKCE was stripped from
+    /// the request (downgrade, RFC 9700 §4.8.2).
     func reasonToReject(_ proof: OAuthCodeProof, by call: Call) -> String? {
         if expiresAt <= call.now { return "expired" }
         if accountStatus != .active { return "account_disabled" }

@@ -235,7 +235,7 @@ extension OAuthGrantStore {
         return max(access, codes, old)
     }
 
-    /// A code that nobody has redeemed takes its chain with it, and the grant that has no other.
+    /// Deleting an unredeemed code deletes its chain too, and a grant that is left without one.
     ///
     /// - Returns: the number of deleted codes.
     private func sweepCodes(endedBefore ended: Timestamp, limit: Int, by call: Call) async throws -> Int {

@@ -10,7 +10,7 @@ extension RevocationStore {
     /// - Parameters:
     ///   - key: the person who gave the authorization.
     ///   - isAttachable: for a sign-in that nothing was wrong with: an identity of the person that has no grant of the client
-    ///     gets this one. It is checked right away, since an event may have ended it while it belonged to nobody.
+    ///     gets this one. It is checked right away, since an event may have ended it before it was attached.
     ///   - event: recorded with the revocation.
     /// - Returns: the revocation; `nil` when the grant was erased or attached.
     @discardableResult

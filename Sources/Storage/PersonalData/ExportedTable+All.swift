@@ -39,8 +39,8 @@ extension ExportedTable {
         "(subject, provider, realm) IN (SELECT subject, provider, realm FROM identities WHERE account_id = \(id))"
     }
 
-    /// The account's address, if it is proven. What is sent to an address that is only stated or claimed may be about
-    /// somebody else, who has it by now.
+    /// The account's address, if it is proven. An address that is only stated or claimed may belong to another
+    /// person by now, whom the mail is about.
     private static func provenAddress(of id: AccountID) -> SQL {
         """
         (SELECT email FROM accounts WHERE account_id = \(id) AND email_verified AND email_proof = 'proven')
@@ -151,8 +151,8 @@ extension ExportedTable {
 
     // MARK: What is under way
 
-    /// The address is masked: the export may be read by somebody who is in the account against its owner's will, for
-    /// whom an administrator replaces the address.
+    /// The address is masked: an administrator replaces it for an owner who has lost the mailbox, and an intruder in
+    /// the account may read the export.
     private static let emailReplacements = ExportedTable(
         "email_replacements", as: "emailReplacements",
         columns: [

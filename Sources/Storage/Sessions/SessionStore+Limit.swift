@@ -41,7 +41,7 @@ extension SessionStore {
     /// Ends the account's live sessions but for the `limit` that were used last, and records how many.
     ///
     /// One that another transaction has locked is in use, and stays; so does one that is refreshed meanwhile. Of what was
-    /// ended before, the newest `limit` are kept: somebody who signs in without end would otherwise leave rows without end.
+    /// ended before, the newest `limit` are kept: the table stays bounded however often an account signs in.
     ///
     /// - Parameter batch: how many end at most.
     /// - Returns: how many ended.

@@ -80,7 +80,7 @@ extension WebFlowStore {
 
     // MARK: - Sweeping
 
-    /// Forgets the persons of codes that nobody exchanged, and deletes the flows that were over before `ended`.
+    /// Forgets the persons of codes that expired unused, and deletes the flows that were over before `ended`.
     ///
     /// - Returns: the number of rows dealt with, at most twice `limit`.
     package func sweep(by call: Call, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
@@ -156,7 +156,7 @@ extension WebFlowStore {
 }
 
 extension Change.WebFlows {
-    /// Ends what a spent code has opened, as somebody else has had it too.
+    /// Ends what a spent code has opened: its second use shows that the code has leaked (RFC 6749 §4.1.2).
     fileprivate func endMade(by codeHash: [UInt8]) async throws -> WebCodeOutcome {
         let rows = try await change.query(
             """

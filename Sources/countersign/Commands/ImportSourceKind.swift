@@ -50,7 +50,7 @@ enum ImportSourceKind: String, ExpressibleByArgument, CaseIterable {
 
 /// The database of another system.
 enum SourceDatabase {
-    /// The URL that the command line has, which others can see, or that is in a file, which nobody else may.
+    /// The URL of the command line, which other users can see, or of a file, which only its owner may read.
     ///
     /// - Throws: `UsageFault` for a password on the command line, or a file that others can read.
     static func url(from given: String?, file: String?) throws -> String {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A question before an act that takes something away. Only a person at a terminal is asked: in a script or a pipeline
-/// nobody would answer.
+/// A question before an act that takes something away. It is asked at a terminal only: a script or a pipeline has no
+/// answer.
 struct TerminalQuestion {
     private let text: String
 
@@ -9,7 +9,7 @@ struct TerminalQuestion {
         self.text = text
     }
 
-    /// Whether somebody is there to answer.
+    /// Whether standard input is a terminal.
     static var canBeAsked: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// Anything but `yes` is no, the end of the input too.

@@ -68,8 +68,8 @@ extension ConfigurationReader {
         access(path, F_OK) != 0 && errno == EACCES
     }
 
-    /// Whether a text is a path beyond doubt. One that isn't is not shown: somebody may have written the secret where its
-    /// file's name belongs, such as a line of the key ring.
+    /// Whether a text is a path beyond doubt. One that isn't is not shown: it may be the secret itself in place of
+    /// its file's name, such as a line of the key ring.
     static func isShowable(_ path: String) -> Bool {
         path.split(separator: "/").allSatisfy { part in
             part.utf8.count <= 64 && part.allSatisfy { $0.isLetter || $0.isNumber || "._-@~".contains($0) }

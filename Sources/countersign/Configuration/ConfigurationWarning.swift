@@ -3,8 +3,8 @@ import Postgres
 
 /// What is allowed, and dangerous where it is not meant: `serve` logs it at each start, the doctor reports it.
 enum ConfigurationWarning: Equatable, Sendable {
-    /// The keys of a provider come from another address than the provider's own, and the service is in public: who
-    /// answers at that address signs in as anybody.
+    /// The keys of a provider come from another address than the provider's own, and the service is in public: the
+    /// server at that address can sign in as any person.
     case foreignKeys(Provider, url: String)
     /// The connection string of this key leads across a network, and the server's certificate isn't checked.
     case unverifiedDatabase(key: String, sslmode: String)

@@ -17,7 +17,7 @@ struct WebConfiguration: Sendable {
         for name in names {
             let settings = Settings.Web.app(name)
             relayPackages[name] = reader.optional(settings.appleRelayPackage)
-            // Of an app with a relay alone nobody begins a sign-in here.
+            // An app with a relay alone begins no sign-in here.
             let uris =
                 relayPackages[name] == nil
                 ? reader.value(settings.redirectURIs) : reader.optional(settings.redirectURIs) ?? []

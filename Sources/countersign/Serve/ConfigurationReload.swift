@@ -78,8 +78,8 @@ struct ConfigurationReload: Service, CustomStringConvertible {
         return .refused
     }
 
-    /// Of those who are new on the list. While the database can't be asked nobody is: a list has to be shortened at any
-    /// time, and each sign-in looks at the keys again.
+    /// Of the names that are new on the list. None while the database is unavailable: it must be possible to shorten
+    /// the list at any time, and each sign-in looks at the keys again.
     private func newTakenNames(
         in newer: ConsoleConfiguration, since older: ConsoleConfiguration
     ) async -> [String] {

@@ -86,7 +86,8 @@ struct RefreshSuccessors: Sendable {
     }
 }
 
-/// How a security event names a refresh token: SHA-512 of the SHA-512 of its text (sheet account-linking §9).
+/// How a security event names a refresh token: SHA-512 of the SHA-512 of its text (docs/account-linking.md, "What is
+/// not there").
 package enum TokenFingerprint {
     package static func of(_ token: String) -> [UInt8] { SHA512.hash(SHA512.hash(Array(token.utf8))) }
 }

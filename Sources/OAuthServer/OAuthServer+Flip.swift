@@ -2,7 +2,8 @@ package import Accounts
 import SignIn
 import Storage
 
-/// App Flip: the person's own app asks for a code, and hands it to Google's (sheet account-linking §10).
+/// App Flip: the person's own app asks for a code, and hands it to Google's (docs/account-linking.md, "Three ways to
+/// a link").
 extension OAuthServer {
     package struct FlipRequest: Sendable {
         package let clientID: String

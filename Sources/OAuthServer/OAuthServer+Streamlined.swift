@@ -6,7 +6,8 @@ import Providers
 import SignIn
 import Storage
 
-/// Streamlined linking: Google asks by an assertion, an ID token of the person (sheet account-linking §6).
+/// Streamlined linking: Google asks by an assertion, an ID token of the person (docs/account-linking.md, "Three ways
+/// to a link").
 extension OAuthServer {
     private enum Intent: String {
         case check

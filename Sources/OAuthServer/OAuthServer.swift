@@ -5,7 +5,8 @@ package import Providers
 package import SignIn
 package import Storage
 
-/// The OAuth 2.0 server that clients such as Google link people's accounts to (RFC 6749, RFC 9700; sheet account-linking).
+/// The OAuth 2.0 server that clients such as Google link people's accounts to (RFC 6749, RFC 9700;
+/// docs/account-linking.md).
 ///
 /// A grant is one person's consent to one client. Three ways lead to it: the browser, App Flip, and an assertion of Google's.
 package struct OAuthServer: Sendable {

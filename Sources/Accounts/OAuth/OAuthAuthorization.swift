@@ -66,8 +66,8 @@ package struct OAuthAuthorization: Hashable, Sendable {
         case refuse
     }
 
-    /// The decision on a request, in the order of sheet account-linking §3: first whether anything may be sent to the
-    /// redirect URI, then all else.
+    /// The decision on a request, in the order of RFC 6749 §4.1.2.1: first whether anything may be sent to the redirect
+    /// URI, then all else.
     ///
     /// - Parameters:
     ///   - client: the one of the request's only `client_id`.

@@ -24,7 +24,7 @@ package struct OAuthRedirectURI: ExactString {
     }
 }
 
-/// What Google, as a client, is registered with (sheet account-linking §2, §10).
+/// What Google, as a client, is registered with (docs/account-linking.md, "Setting it up").
 package enum GoogleLinking {
     private static let production = "oauth-redirect.googleusercontent.com"
     private static let sandbox = "oauth-redirect-sandbox.googleusercontent.com"

@@ -2,7 +2,7 @@ package import HTTPServer
 import JSON
 
 /// What the systems of phones fetch to know that an app belongs to this host: Apple's for universal links, Android's for
-/// app links (sheet account-linking §11). JSON by a plain 200, without cookies or redirects.
+/// app links (docs/account-linking.md, "Setting it up"). JSON by a plain 200, without cookies or redirects.
 package struct AssociationFiles: Sendable {
     /// A file; the raw value is its path.
     package enum File: String, CaseIterable, Sendable {

@@ -1,8 +1,8 @@
 package import Accounts
 package import Storage
 
-/// The account of a person whom a client of the OAuth server asserts, by a token of their provider (sheet account-linking
-/// §6). No session comes of it.
+/// The account of a person whom a client of the OAuth server asserts, by a token of their provider
+/// (docs/account-linking.md, "Three ways to a link"). No session comes of it.
 package struct AssertionLinking: Sendable {
     let accounts: AccountStore
     let tickets: LinkTickets

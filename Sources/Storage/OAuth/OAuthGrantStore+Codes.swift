@@ -6,7 +6,7 @@ import Postgres
 package struct NewOAuthTokens: Sendable {
     package struct Refresh: Sendable {
         package let hash: [UInt8]
-        /// SHA-512 of the SHA-512 of the token (sheet account-linking §9).
+        /// SHA-512 of the SHA-512 of the token (docs/account-linking.md, "What is not there").
         package let fingerprint: [UInt8]
 
         package init(hash: [UInt8], fingerprint: [UInt8]) {

@@ -321,7 +321,7 @@ import Testing
                 "SELECT count(*) FROM oauth_refresh_tokens WHERE encode(fingerprint, 'hex') = \(fingerprint)") == 1)
     }
 
-    /// Of the sheet account-linking §9.
+    /// The double SHA-512 of docs/account-linking.md, "What is not there".
     @Test func `the fingerprint of a token is the published one`() {
         let token = Array("example-refresh-token-1".utf8)
         #expect(

@@ -49,8 +49,8 @@ package struct ServiceDatabase: Sendable {
     package var inspection: DatabaseInspection { DatabaseInspection(database: pool) }
     package var personalData: PersonalData { PersonalData(database: pool) }
 
-    /// The clock of the database's machine. No expiry is judged by it but that of the console's sessions; it is compared
-    /// with this machine's clock.
+    /// The clock of the database's machine, to compare this machine's with. Only the console's tables expire by it
+    /// (docs/decisions/0003-one-clock.md).
     package func databaseTime() async throws(PostgresError) -> Timestamp {
         let times = try await pool.query("SELECT clock_timestamp()") { row throws(PostgresError) in
             try row.decode(Timestamp.self)

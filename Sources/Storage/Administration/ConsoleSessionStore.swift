@@ -1,8 +1,10 @@
 package import Accounts
 package import Postgres
 
-/// `console_sessions`: the cookies of administrators at the console. Those of staff are ``ConsoleStaffStore``'s. Times are
-/// the database's, so that a session ends at the same moment for every process.
+/// `console_sessions`: the cookies of administrators at the console. Those of staff are ``ConsoleStaffStore``'s.
+///
+/// Times are the database's: one process notes a use, another judges the idle end minutes later
+/// (docs/decisions/0003-one-clock.md).
 package struct ConsoleSessionStore: Sendable {
     private let database: Database
 

@@ -1,7 +1,8 @@
 package import Accounts
 package import Postgres
 
-/// `console_staff`, `console_flows`, and the sessions of `console_sessions` that stand for a name. Times are the database's.
+/// `console_staff`, `console_flows`, and the sessions of `console_sessions` that stand for a name. Times are the
+/// database's, as in ``ConsoleSessionStore``.
 package struct ConsoleStaffStore: Sendable {
     private let database: Database
 

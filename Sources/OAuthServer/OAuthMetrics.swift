@@ -39,19 +39,38 @@ package struct OAuthMetrics: Sendable {
     func count(_ endpoint: Endpoint, _ outcome: Outcome) { counters[endpoint]?[outcome]?.increment() }
 
     /// Runs a request and counts its outcome.
-    func counting<Value>(
-        _ endpoint: Endpoint, _ body: () async throws(OAuthFailure) -> Value
-    ) async throws(OAuthFailure) -> Value {
-        do throws(OAuthFailure) {
+    func counting<Value, Failure: OAuthRefusal>(
+        _ endpoint: Endpoint, _ body: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        do throws(Failure) {
             let value = try await body()
             count(endpoint, .done)
             return value
         } catch {
-            switch error {
-            case .unavailable, .fault: count(endpoint, .unavailable)
-            default: count(endpoint, .refused)
-            }
+            count(endpoint, error.outcome)
             throw error
         }
     }
+}
+
+/// What an endpoint refuses a request with.
+protocol OAuthRefusal: Error {
+    var outcome: OAuthMetrics.Outcome { get }
+}
+
+extension OAuthFailure: OAuthRefusal {
+    var outcome: OAuthMetrics.Outcome {
+        switch self {
+        case .unavailable, .fault: .unavailable
+        default: .refused
+        }
+    }
+}
+
+extension OAuthServer.FlipRefusal: OAuthRefusal {
+    var outcome: OAuthMetrics.Outcome { if case .failed(let failure) = self { failure.outcome } else { .refused } }
+}
+
+extension OAuthServer.UserInfoRefusal: OAuthRefusal {
+    var outcome: OAuthMetrics.Outcome { if case .failed(let failure) = self { failure.outcome } else { .refused } }
 }

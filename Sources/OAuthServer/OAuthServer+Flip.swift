@@ -41,13 +41,8 @@ extension OAuthServer {
     package func flip(
         _ request: FlipRequest, accessToken: [UInt8]?, by call: Call
     ) async throws(FlipRefusal) -> FlipCode {
-        do throws(FlipRefusal) {
-            let code = try await code(for: request, accessToken, by: call)
-            metrics.count(.flip, .done)
-            return code
-        } catch {
-            if case .failed = error { metrics.count(.flip, .unavailable) } else { metrics.count(.flip, .refused) }
-            throw error
+        try await metrics.counting(.flip) { () throws(FlipRefusal) in
+            try await code(for: request, accessToken, by: call)
         }
     }
 

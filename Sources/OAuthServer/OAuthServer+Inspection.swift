@@ -65,17 +65,8 @@ extension OAuthServer {
     }
 
     package func userInfo(_ token: String, by call: Call) async throws(UserInfoRefusal) -> UserInfo {
-        do throws(UserInfoRefusal) {
-            let info = try await readUserInfo(token, by: call)
-            metrics.count(.userinfo, .done)
-            return info
-        } catch {
-            if case .failed = error {
-                metrics.count(.userinfo, .unavailable)
-            } else {
-                metrics.count(.userinfo, .refused)
-            }
-            throw error
+        try await metrics.counting(.userinfo) { () throws(UserInfoRefusal) in
+            try await readUserInfo(token, by: call)
         }
     }
 

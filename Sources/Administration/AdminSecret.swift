@@ -1,3 +1,4 @@
+package import Accounts
 package import OpenSSL
 import SignIn
 
@@ -7,7 +8,7 @@ package struct AdminSecret: Sendable {
 
     package let text: String
     /// The hash that is stored.
-    package let hash: [UInt8]
+    package let hash: SecretHash
 
     package init() throws(OpenSSLError) {
         let secret = try OpaqueSecret()
@@ -16,7 +17,7 @@ package struct AdminSecret: Sendable {
     }
 
     /// The hash of a presented key; `nil` when it can't be one.
-    package static func hash(ofPresented bytes: [UInt8]) -> [UInt8]? {
+    package static func hash(ofPresented bytes: [UInt8]) -> SecretHash? {
         guard bytes.starts(with: prefix.utf8) else { return nil }
         return OpaqueSecret.hash(ofPresented: String(decoding: bytes.dropFirst(prefix.utf8.count), as: UTF8.self))
     }

@@ -17,7 +17,7 @@ package struct OAuthSecret: Sendable {
     private static let maximumBytes = 512
 
     package let text: String
-    package let hash: [UInt8]
+    package let hash: SecretHash
 
     package init(_ kind: Kind) throws(OAuthFailure) {
         do {
@@ -29,7 +29,7 @@ package struct OAuthSecret: Sendable {
 
     fileprivate init(_ kind: Kind, _ secret: String) {
         text = kind.rawValue + secret
-        hash = SHA256.hash(Array(text.utf8))
+        hash = SecretHash(SHA256.hash(Array(text.utf8)))
     }
 
     /// The kind of a presented token, which its prefix says; nil for what was never issued as one.
@@ -38,8 +38,8 @@ package struct OAuthSecret: Sendable {
     }
 
     /// The hash of a presented secret. Whatever is presented has one.
-    static func hash(ofPresented text: String) -> [UInt8] {
-        SHA256.hash(Array(text.utf8.prefix(maximumBytes + 1)))
+    static func hash(ofPresented text: String) -> SecretHash {
+        SecretHash(SHA256.hash(Array(text.utf8.prefix(maximumBytes + 1))))
     }
 }
 

@@ -26,6 +26,18 @@ extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement 
     }
 }
 
+extension SecretHash: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
+    package static var postgresType: PostgresType { .bytea }
+
+    package func encode(into encoder: inout PostgresEncoder) {
+        encoder.append(bytes: bytes)
+    }
+
+    package init(from value: PostgresValue) throws(PostgresError) {
+        self.init(try [UInt8](from: value))
+    }
+}
+
 // A text that only a newer release knows is a decoding error: read as anything else, it would be acted on wrongly.
 
 extension Provider: PostgresDecodable {}

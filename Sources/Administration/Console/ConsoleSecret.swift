@@ -49,20 +49,22 @@ struct ConsoleSecrets: Sendable {
             bodyOctets: ConsoleSecrets.randomOctets + ConsoleHolder.octets)
     }
 
-    func fresh(for holder: ConsoleHolder) throws(OpenSSLError) -> (secret: ConsoleSecret, hash: [UInt8]) {
+    func fresh(for holder: ConsoleHolder) throws(OpenSSLError) -> (secret: ConsoleSecret, hash: SecretHash) {
         let random = try SecureRandom.bytes(ConsoleSecrets.randomOctets)
         let (version, named): (UInt8, [UInt8]) =
             switch holder {
             case .key(let id): (Self.keyVersion, withUnsafeBytes(of: id.uuid.uuid) { Array($0) })
             case .person(let tag): (Self.staffVersion, tag)
             }
-        return (ConsoleSecret(try codec.encode(header: [version], body: random + named)), SHA256.hash(random))
+        return (
+            ConsoleSecret(try codec.encode(header: [version], body: random + named)), SecretHash(SHA256.hash(random))
+        )
     }
 
     /// What a value of this key ring's stands for; `nil` for anything else.
-    func read(_ secret: ConsoleSecret) -> (hash: [UInt8], holder: ConsoleHolder)? {
+    func read(_ secret: ConsoleSecret) -> (hash: SecretHash, holder: ConsoleHolder)? {
         guard let (header, body) = codec.decode(secret.text) else { return nil }
-        let hash = SHA256.hash(Array(body.prefix(ConsoleSecrets.randomOctets)))
+        let hash = SecretHash(SHA256.hash(Array(body.prefix(ConsoleSecrets.randomOctets))))
         let named = Array(body.dropFirst(ConsoleSecrets.randomOctets))
         switch header {
         case [Self.keyVersion]:

@@ -90,7 +90,7 @@ package struct ConsoleSessions: Sendable {
 
     private func fresh(
         for holder: ConsoleHolder
-    ) throws(AdministrationFailure) -> (secret: ConsoleSecret, hash: [UInt8]) {
+    ) throws(AdministrationFailure) -> (secret: ConsoleSecret, hash: SecretHash) {
         do {
             return try secrets.fresh(for: holder)
         } catch {

@@ -178,7 +178,7 @@ package struct StaffFlow: Sendable {
 
     /// The value of the cookie.
     package let text: String
-    let hash: [UInt8]
+    let hash: SecretHash
 
     init() throws(OpenSSLError) {
         let secret = try OpaqueSecret()

@@ -23,7 +23,7 @@ package struct EmailCodeSignIn: Sendable {
     ) async throws(SignInFailure) {
         guard let language = call.origin.mailLanguage else { throw .mailUnavailable }
         guard let address = EmailAddress(email) else { throw .malformedEmail }
-        var ticketHash: [UInt8]?
+        var ticketHash: SecretHash?
         if let linkTicket { ticketHash = try await tickets.open(linkTicket, by: call).hash }
         try await limits.drawNetworks(.mailPerNetwork, by: call)
         var request = try codes.request(
@@ -102,7 +102,7 @@ package struct EmailCodeSignIn: Sendable {
     ///
     /// - Parameter account: the account that it is for, if that isn't the one that has the address.
     func proveCode(
-        _ typed: String, for purpose: EmailCodePurpose, of address: EmailAddress?, ticketHash: [UInt8]? = nil,
+        _ typed: String, for purpose: EmailCodePurpose, of address: EmailAddress?, ticketHash: SecretHash? = nil,
         account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) -> EmailCode {
         try await limits.guessingCode(of: address, in: account, by: call) { () throws(SignInFailure) in

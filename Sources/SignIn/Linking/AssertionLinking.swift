@@ -81,7 +81,7 @@ package struct AssertionLinking: Sendable {
 
     private func ticket(
         for identity: VerifiedIdentity, displayName: DisplayName?, by call: Call
-    ) async throws(SignInFailure) -> (hash: [UInt8], LinkTicket) {
+    ) async throws(SignInFailure) -> (hash: SecretHash, LinkTicket) {
         let ticket = LinkTicket(
             identity: identity, displayName: displayName, device: nil, shownHolder: nil, createdAt: call.now,
             expiresAt: call.now.advanced(bySeconds: Lifetimes.linkTicketSeconds))

@@ -27,7 +27,7 @@ package struct IdentityLinking: Sendable {
         let ticket = LinkTicket(
             identity: evidence.identity, displayName: credential.fullName, createdAt: call.now,
             expiresAt: call.now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
-        let hash: [UInt8]
+        let hash: SecretHash
         do throws(SignInFailure) {
             // An identity linked under the person's former subject moves to the new one, and so is linked already.
             _ = try await known.adopt(evidence.identity, by: call)

@@ -23,7 +23,7 @@ struct LinkTickets: Sendable {
     }
 
     /// The ticket of a presented secret, if it can be spent.
-    func open(_ secret: String, by call: Call) async throws(SignInFailure) -> (hash: [UInt8], ticket: LinkTicket) {
+    func open(_ secret: String, by call: Call) async throws(SignInFailure) -> (hash: SecretHash, ticket: LinkTicket) {
         guard let hash = OpaqueSecret.hash(ofPresented: secret),
             let ticket = try await stored({ try await store.open(hash, by: call) })
         else { throw .linkTicketExpired }
@@ -45,18 +45,18 @@ struct LinkTickets: Sendable {
     }
 
     /// Keeps that the ticket's person has been shown the account, having typed a code that was mailed to its address.
-    func show(_ account: Account, toReaderWith hash: [UInt8], by call: Call) async throws(SignInFailure) {
+    func show(_ account: Account, toReaderWith hash: SecretHash, by call: Call) async throws(SignInFailure) {
         try await stored { try await store.show(account, toReaderWith: hash, by: call) }
     }
 
     /// Keeps that the ticket's person has been shown the account.
-    func show(_ account: Account, to hash: [UInt8], by call: Call) async throws(SignInFailure) {
+    func show(_ account: Account, to hash: SecretHash, by call: Call) async throws(SignInFailure) {
         try await stored { try await store.show(ShownAccount(account), to: hash, by: call) }
     }
 
     /// Binds the ticket's identity to the account that is proven, and opens a session.
     func openSession(
-        with ticket: LinkTicket, hash: [UInt8], ownership: ProvenOwnership, replacing: Bool = false, by call: Call
+        with ticket: LinkTicket, hash: SecretHash, ownership: ProvenOwnership, replacing: Bool = false, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         let provider = AuthenticationMethod(ticket.identity.key.provider)
         let newSession = try issuer.newSession(
@@ -76,7 +76,7 @@ struct LinkTickets: Sendable {
 
     /// Binds the ticket's identity to an account of a live session, and opens none.
     func link(
-        with hash: [UInt8], to session: Session, by call: Call, identityID: IdentityID
+        with hash: SecretHash, to session: Session, by call: Call, identityID: IdentityID
     ) async throws(SignInFailure) -> (account: Account, identityID: IdentityID) {
         let request = BindRequest(
             proof: .session(session.id, of: session.accountID), isReplacing: false,
@@ -85,13 +85,13 @@ struct LinkTickets: Sendable {
     }
 
     private func spend(
-        _ hash: [UInt8], for request: BindRequest, by call: Call
+        _ hash: SecretHash, for request: BindRequest, by call: Call
     ) async throws(SignInFailure) -> (account: Account, identityID: IdentityID) {
         try await stored { try await store.bind(hash, request, by: call) }
     }
 
     /// Cancels a ticket that the service itself has made; does nothing for any other.
-    func cancel(_ hash: [UInt8], by call: Call) async throws(SignInFailure) {
+    func cancel(_ hash: SecretHash, by call: Call) async throws(SignInFailure) {
         try await stored { _ = try await store.cancel(hash, by: call, recording: nil) }
     }
 }

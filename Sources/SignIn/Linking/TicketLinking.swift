@@ -43,7 +43,7 @@ package struct TicketLinking: Sendable {
     }
 
     private func createAccount(
-        for ticket: LinkTicket, _ hash: [UInt8], name: NewAccountName, by call: Call
+        for ticket: LinkTicket, _ hash: SecretHash, name: NewAccountName, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         let newSession = try issuer.newSession(
             authenticatedAt: ticket.identity.authenticatedAt, atProvider: ticket.identity.authenticatedAt,
@@ -59,7 +59,7 @@ package struct TicketLinking: Sendable {
     }
 
     private func createAccount(
-        for ticket: MailboxTicket, _ hash: [UInt8], name: NewAccountName, password: String?, by call: Call
+        for ticket: MailboxTicket, _ hash: SecretHash, name: NewAccountName, password: String?, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         var passwordHash: String?
         if let password {
@@ -116,7 +116,7 @@ package struct TicketLinking: Sendable {
     }
 
     private func proveAndSpend(
-        _ ticket: LinkTicket, _ hash: [UInt8], by credential: BindCredential, replacing: Bool, by call: Call
+        _ ticket: LinkTicket, _ hash: SecretHash, by credential: BindCredential, replacing: Bool, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         let ownership = try await proveOwnership(by: credential, ticket, ticketHash: hash, by: call)
         do throws(SignInFailure) {
@@ -131,7 +131,7 @@ package struct TicketLinking: Sendable {
     }
 
     private func proveOwnership(
-        by credential: BindCredential, _ ticket: LinkTicket, ticketHash: [UInt8], by call: Call
+        by credential: BindCredential, _ ticket: LinkTicket, ticketHash: SecretHash, by call: Call
     ) async throws(SignInFailure) -> ProvenOwnership {
         switch credential {
         case .ticket:

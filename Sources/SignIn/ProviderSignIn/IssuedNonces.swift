@@ -15,7 +15,7 @@ package struct IssuedNonce: Sendable {
         nonce.utf8.starts(with: prefix.utf8)
     }
 
-    var hash: [UInt8] { SHA256.hash(Array(text.utf8)) }
+    var hash: SecretHash { SecretHash(SHA256.hash(Array(text.utf8))) }
 }
 
 /// The nonces of this service, derived and not stored: an HMAC-SHA-256 under the key ring's `codes` subkey authenticates

@@ -140,7 +140,7 @@ package struct ProviderSignIn: Sendable {
 
     /// - Returns: `nil` when the account is no longer one that the policy binds to: then the person is asked.
     private func bindAutomatically(
-        _ ticket: LinkTicket, hash: [UInt8], by call: Call
+        _ ticket: LinkTicket, hash: SecretHash, by call: Call
     ) async throws(SignInFailure) -> SignedIn? {
         let ownership = ProvenOwnership(
             proof: .verifiedEmail, authenticatedAt: ticket.identity.authenticatedAt, methods: [])

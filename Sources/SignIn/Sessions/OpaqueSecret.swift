@@ -1,3 +1,4 @@
+package import Accounts
 package import OpenSSL
 import Primitives
 
@@ -8,17 +9,17 @@ package struct OpaqueSecret: Sendable {
     /// The secret as its bearer receives it.
     package let text: String
     /// The hash that is stored.
-    package let hash: [UInt8]
+    package let hash: SecretHash
 
     package init() throws(OpenSSLError) {
         let bytes = try SecureRandom.bytes(OpaqueSecret.octets)
         self.text = Base64URL.encode(bytes)
-        self.hash = SHA256.hash(bytes)
+        self.hash = SecretHash(SHA256.hash(bytes))
     }
 
     /// The hash of a presented secret; `nil` when it can't be one.
-    package static func hash(ofPresented text: String) -> [UInt8]? {
+    package static func hash(ofPresented text: String) -> SecretHash? {
         guard text.utf8.count <= 64, let bytes = Base64URL.decode(text), bytes.count == octets else { return nil }
-        return SHA256.hash(bytes)
+        return SecretHash(SHA256.hash(bytes))
     }
 }

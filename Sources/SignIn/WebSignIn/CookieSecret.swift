@@ -1,10 +1,12 @@
+package import Accounts
+
 /// The secret of a cookie: 32 random bytes, base64url at the browser, SHA-256 in the database.
 ///
 /// - Parameter Cookie: which one, so that one is never taken for another.
 package struct CookieSecret<Cookie>: Sendable {
     /// The cookie's value.
     package let text: String
-    package let hash: [UInt8]
+    package let hash: SecretHash
 
     /// A presented value; `nil` when it can't be one of ours.
     package init?(presented text: String) {

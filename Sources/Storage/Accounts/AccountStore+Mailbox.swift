@@ -13,7 +13,7 @@ extension AccountStore {
     /// Opens a session of the account whose mailbox was proven; or keeps the ticket, if its person has to see first who is
     /// in the account.
     package func signIn(
-        by code: EmailCode, newSession: NewSession, else ticket: MailboxTicket, hash: [UInt8], by call: Call
+        by code: EmailCode, newSession: NewSession, else ticket: MailboxTicket, hash: SecretHash, by call: Call
     ) async throws -> MailedSignIn {
         try await database.change(by: call) { change in
             switch try await change.accounts.enter(by: code, for: .mailedSignIn) {

@@ -12,7 +12,7 @@ package struct AdminKeyStore: Sendable {
         self.database = database
     }
 
-    package func insert(_ key: AdminKey, hash: [UInt8], by call: Call) async throws {
+    package func insert(_ key: AdminKey, hash: SecretHash, by call: Call) async throws {
         try await database.change(by: call) { change in
             let scopes = key.scopes.map(\.rawValue).sorted()
             _ = try await change.execute(
@@ -29,7 +29,7 @@ package struct AdminKeyStore: Sendable {
 
     /// The key with this hash, if it has not been revoked. An unknown key and a revoked one are looked up alike, and a
     /// digest of the key is compared: how long it takes reveals nothing of any key.
-    package func key(hash: [UInt8], by call: Call) async throws(PostgresError) -> AdminKey? {
+    package func key(hash: SecretHash, by call: Call) async throws(PostgresError) -> AdminKey? {
         let keys = try await database.query(
             """
             SELECT \(AdminKeyStore.columns(of: "k"))
@@ -50,7 +50,7 @@ package struct AdminKeyStore: Sendable {
     }
 
     /// The name of the key with this hash, if it has been revoked.
-    package func nameOfRevoked(hash: [UInt8]) async throws(PostgresError) -> String? {
+    package func nameOfRevoked(hash: SecretHash) async throws(PostgresError) -> String? {
         try await database.query(
             "SELECT name FROM admin_keys WHERE key_hash = \(hash) AND revoked_at IS NOT NULL"
         ) { row throws(PostgresError) in try row.decode(String.self) }.first

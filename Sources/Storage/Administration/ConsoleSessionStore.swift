@@ -16,7 +16,7 @@ package struct ConsoleSessionStore: Sendable {
     ///   - hash: the SHA-256 of the cookie's random bits.
     ///   - event: written in the same transaction.
     /// - Returns: `false` when the key has been revoked meanwhile.
-    package func open(_ hash: [UInt8], for id: AdminKeyID, recording event: AuditEvent, by call: Call) async throws
+    package func open(_ hash: SecretHash, for id: AdminKeyID, recording event: AuditEvent, by call: Call) async throws
         -> Bool
     {
         try await database.change(by: call) { change in
@@ -40,7 +40,9 @@ package struct ConsoleSessionStore: Sendable {
     ///   - isActivity: whether this use puts off the idle end, and counts as a use of the key. A page that loads itself
     ///     again is none.
     /// - Returns: `nil` when the session has ended or the key was revoked.
-    package func use(_ hash: [UInt8], of keyID: AdminKeyID, isActivity: Bool) async throws(PostgresError) -> AdminKey? {
+    package func use(_ hash: SecretHash, of keyID: AdminKeyID, isActivity: Bool) async throws(PostgresError)
+        -> AdminKey?
+    {
         let isLive: SQL = """
             c.session_hash = \(hash) AND c.key_id = \(keyID) AND k.key_id = c.key_id AND k.revoked_at IS NULL
                 AND c.last_used_at > now() - \(Lifetimes.consoleIdleSeconds) * interval '1 second'
@@ -70,7 +72,7 @@ package struct ConsoleSessionStore: Sendable {
         return keys.first
     }
 
-    package func end(_ hash: [UInt8]) async throws(PostgresError) {
+    package func end(_ hash: SecretHash) async throws(PostgresError) {
         _ = try await database.execute("DELETE FROM console_sessions WHERE session_hash = \(hash)")
     }
 

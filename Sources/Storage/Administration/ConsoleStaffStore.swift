@@ -12,7 +12,7 @@ package struct ConsoleStaffStore: Sendable {
 
     // MARK: The way to Google and back
 
-    package func begin(_ flow: [UInt8], to destination: String) async throws(PostgresError) {
+    package func begin(_ flow: SecretHash, to destination: String) async throws(PostgresError) {
         _ = try await database.execute(
             "INSERT INTO console_flows (flow_hash, destination) VALUES (\(flow), \(destination))")
     }
@@ -20,7 +20,7 @@ package struct ConsoleStaffStore: Sendable {
     /// Takes a flow away.
     ///
     /// - Returns: where it leads; `nil` when it is unknown, used or over.
-    package func take(_ flow: [UInt8]) async throws(PostgresError) -> String? {
+    package func take(_ flow: SecretHash) async throws(PostgresError) -> String? {
         try await database.query(
             """
             DELETE FROM console_flows
@@ -63,7 +63,7 @@ package struct ConsoleStaffStore: Sendable {
     ///
     /// - Parameter event: written in the same transaction.
     package func open(
-        _ hash: [UInt8], for name: String, of subject: ProviderSubject, recording event: AuditEvent, by call: Call
+        _ hash: SecretHash, for name: String, of subject: ProviderSubject, recording event: AuditEvent, by call: Call
     ) async throws -> Opening {
         try await database.change(by: call) { change in
             _ = try await change.execute(
@@ -93,7 +93,7 @@ package struct ConsoleStaffStore: Sendable {
     /// The name for which a live session stands.
     ///
     /// - Parameter isActivity: whether this use puts off the idle end.
-    package func use(_ hash: [UInt8], isActivity: Bool) async throws(PostgresError) -> String? {
+    package func use(_ hash: SecretHash, isActivity: Bool) async throws(PostgresError) -> String? {
         let isLive: SQL = """
             session_hash = \(hash) AND staff_name IS NOT NULL AND \(ConsoleSessionStore.isLive)
             """

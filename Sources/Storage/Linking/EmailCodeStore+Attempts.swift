@@ -5,14 +5,14 @@ import Postgres
 package struct EmailCodeAttempt: Sendable {
     package let email: EmailAddress
     package let purpose: EmailCodePurpose
-    package let ticketHash: [UInt8]?
+    package let ticketHash: SecretHash?
     /// The network that tries; `nil` if it is not known.
     package let network: String?
     /// The account that the code is tried for, if that is not the one that has the address.
     package let account: AccountID?
 
     package init(
-        email: EmailAddress, purpose: EmailCodePurpose, ticketHash: [UInt8]?, network: String?, account: AccountID?
+        email: EmailAddress, purpose: EmailCodePurpose, ticketHash: SecretHash?, network: String?, account: AccountID?
     ) {
         self.email = email
         self.purpose = purpose

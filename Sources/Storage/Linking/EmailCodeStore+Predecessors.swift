@@ -10,7 +10,7 @@ extension EmailCodeStore {
     private static let unknownKeyID = "/"
 
     static func mirror(
-        _ code: EmailCode, _ ticketHash: [UInt8]?, by call: Call, in session: some PostgresSession
+        _ code: EmailCode, _ ticketHash: SecretHash?, by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) {
         // It would derive six digits of a code of ten.
         let keyID = code.length == .six ? code.keyID : unknownKeyID

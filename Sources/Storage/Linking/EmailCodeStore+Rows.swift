@@ -5,7 +5,7 @@ import Postgres
 struct EmailCodeSlot: Sendable {
     let email: EmailAddress
     let purpose: EmailCodePurpose
-    let ticketHash: [UInt8]?
+    let ticketHash: SecretHash?
 
     /// The `WHERE` condition for the rows of `mailed_codes`, named `c`.
     var condition: SQL {

@@ -6,7 +6,7 @@ package struct EmailCodeRequest: Sendable {
     /// The code to be made if a new one is called for; its length is decided then.
     package let code: EmailCode
     /// The hash of the link ticket that a code for *bind* belongs to.
-    package let ticketHash: [UInt8]?
+    package let ticketHash: SecretHash?
     /// The keyed digests of the address, that of the key ring's first line first.
     package let addressKeys: [[UInt8]]
     /// The network that asks; `nil` if it is not known.
@@ -15,7 +15,7 @@ package struct EmailCodeRequest: Sendable {
     /// Whether there are so many wrong guesses at all accounts together that each address is taken for attacked.
     package var isServiceGuessedAt = false
 
-    package init(code: EmailCode, ticketHash: [UInt8]?, addressKeys: [[UInt8]], network: String?, language: String) {
+    package init(code: EmailCode, ticketHash: SecretHash?, addressKeys: [[UInt8]], network: String?, language: String) {
         self.code = code
         self.ticketHash = ticketHash
         self.addressKeys = addressKeys

@@ -41,7 +41,7 @@ package struct BindRequest: Sendable {
 
 extension LinkStore {
     /// Links the ticket's identity to the account that the proof names, as ``Linking`` decides.
-    package func bind(_ hash: [UInt8], _ request: BindRequest, by call: Call) async throws -> (
+    package func bind(_ hash: SecretHash, _ request: BindRequest, by call: Call) async throws -> (
         account: Account, identityID: IdentityID
     ) {
         do {
@@ -193,7 +193,7 @@ extension Change.Links {
 
     /// Moves the identity out of an identity-only account, and deletes that account.
     fileprivate func move(
-        _ identityID: IdentityID, of identity: VerifiedIdentity, _ hash: [UInt8], from merged: AccountID,
+        _ identityID: IdentityID, of identity: VerifiedIdentity, _ hash: SecretHash, from merged: AccountID,
         to accountID: AccountID, _ request: BindRequest
     ) async throws {
         try await change.accounts.endSessions(of: merged, because: .accountMerged)

@@ -10,7 +10,8 @@ extension LinkStore {
     ///     False for a ticket that its own request spends.
     ///   - event: recorded with the ticket.
     package func insert(
-        _ ticket: LinkTicket, hash: [UInt8], grant: NewGrant?, isHeld: Bool = false, recording event: AuditEvent? = nil,
+        _ ticket: LinkTicket, hash: SecretHash, grant: NewGrant?, isHeld: Bool = false,
+        recording event: AuditEvent? = nil,
         by call: Call
     ) async throws {
         guard grant != nil || isHeld else {
@@ -75,7 +76,7 @@ extension LinkStore {
 
     /// - Parameter ending: clauses of a `WITH` that precede it.
     private static func insertion(
-        of ticket: LinkTicket, _ hash: [UInt8], after ending: SQL?, recording event: AuditEvent?, by call: Call
+        of ticket: LinkTicket, _ hash: SecretHash, after ending: SQL?, recording event: AuditEvent?, by call: Call
     ) -> SQL {
         let identity = ticket.identity
         let email = identity.email
@@ -101,7 +102,7 @@ extension LinkStore {
     }
 
     /// The ticket, if it can still be spent. It is only read: a proof is checked before the transaction that spends it.
-    package func open(_ hash: [UInt8], by call: Call) async throws(PostgresError) -> LinkTicket? {
+    package func open(_ hash: SecretHash, by call: Call) async throws(PostgresError) -> LinkTicket? {
         let rows = try await database.query(
             """
             SELECT \(LinkStore.columns)
@@ -115,7 +116,7 @@ extension LinkStore {
 
     /// Keeps that the ticket's person has typed a code that was mailed to the account's address, and has been shown the
     /// account. The mailbox ticket under the same hash says so, for as long as this one is open.
-    package func show(_ account: Account, toReaderWith hash: [UInt8], by call: Call) async throws(PostgresError) {
+    package func show(_ account: Account, toReaderWith hash: SecretHash, by call: Call) async throws(PostgresError) {
         let shown = ShownAccount(account)
         _ = try await database.execute(
             """
@@ -136,7 +137,7 @@ extension LinkStore {
     }
 
     /// Keeps which account the ticket's person has been shown, and with which identities.
-    package func show(_ account: ShownAccount, to hash: [UInt8], by call: Call) async throws(PostgresError) {
+    package func show(_ account: ShownAccount, to hash: SecretHash, by call: Call) async throws(PostgresError) {
         _ = try await database.execute(
             """
             UPDATE link_tickets
@@ -149,7 +150,7 @@ extension LinkStore {
     ///
     /// - Parameter event: recorded with the cancellation.
     /// - Returns: whether there was a ticket to cancel.
-    package func cancel(_ hash: [UInt8], by call: Call, recording event: AuditEvent?) async throws -> Bool {
+    package func cancel(_ hash: SecretHash, by call: Call, recording event: AuditEvent?) async throws -> Bool {
         try await database.change(by: call) { change in
             guard try await change.links.cancel(hash) != nil else { return false }
             if let event { try await change.record(event) }
@@ -162,7 +163,7 @@ extension LinkStore {
     /// - Returns: the number of tickets processed, at most twice `limit`.
     package func sweep(by call: Call, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
         var released = 0
-        var unreadable: [[UInt8]] = []
+        var unreadable: [SecretHash] = []
         var failure: PostgresError?
         releasing: while released < limit {
             switch try await releaseExpired(by: call, except: unreadable) {
@@ -192,14 +193,14 @@ extension LinkStore {
         case none
         case released
         /// Its grant is kept for a release that can read the ticket.
-        case unreadable([UInt8], PostgresError)
+        case unreadable(SecretHash, PostgresError)
     }
 
     /// Releases the grant of one ticket that ended unspent. One transaction per ticket: it holds the lock on a person's
     /// tickets and must not wait for another person's meanwhile.
     ///
     /// - Parameter hashes: of tickets that can't be read.
-    private func releaseExpired(by call: Call, except hashes: [[UInt8]]) async throws -> Release {
+    private func releaseExpired(by call: Call, except hashes: [SecretHash]) async throws -> Release {
         try await database.change(by: call) { change in
             let tickets = try await change.query(
                 """
@@ -210,10 +211,10 @@ extension LinkStore {
                 LIMIT 1
                 """
             ) { row throws(PostgresError) in
-                let hash = try [UInt8](from: row[0])
+                let hash = try SecretHash(from: row[0])
                 let key = Result { () throws(PostgresError) in
                     let (_, provider, realm, subject) = try row.decode(
-                        [UInt8].self, Provider.self, Realm.self, ProviderSubject.self)
+                        SecretHash.self, Provider.self, Realm.self, ProviderSubject.self)
                     return IdentityKey(provider: provider, realm: realm, subject: subject)
                 }
                 return (hash, key)
@@ -231,7 +232,7 @@ extension LinkStore {
         }
     }
 
-    fileprivate static func isOtherLiveTicket(than hash: [UInt8], of key: IdentityKey, by call: Call) -> SQL {
+    fileprivate static func isOtherLiveTicket(than hash: SecretHash, of key: IdentityKey, by call: Call) -> SQL {
         """
         t.subject = \(key.subject.text) AND t.provider = \(key.provider.rawValue) AND t.realm = \(key.realm.text)
             AND t.ticket_hash <> \(hash) AND t.consumed_at IS NULL AND t.expires_at > \(call.now)
@@ -277,7 +278,7 @@ extension Change.Links {
     /// The same in a transaction.
     ///
     /// - Returns: the provider of the ticket's person; `nil` when there was no ticket to cancel.
-    func cancel(_ hash: [UInt8]) async throws -> Provider? {
+    func cancel(_ hash: SecretHash) async throws -> Provider? {
         guard let ticket = try await consumeIfOpen(hash) else { return nil }
         try await release(hash, of: ticket.identity.key)
         return ticket.identity.key.provider
@@ -288,7 +289,7 @@ extension Change.Links {
     /// has no grant of the client, the grant moves to it; otherwise the grant is deleted.
     ///
     /// - Parameter key: the person, whose tickets are locked.
-    func release(_ hash: [UInt8], of key: IdentityKey) async throws {
+    func release(_ hash: SecretHash, of key: IdentityKey) async throws {
         // `GrantStore.keep` locks the same row, so that the identity gets no second grant of the client.
         _ = try await change.execute("SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
         let toIdentity = try await change.execute(
@@ -359,12 +360,12 @@ extension Change.Links {
     }
 
     /// Locks the tickets of the person that this one is for, and consumes it.
-    func consume(_ hash: [UInt8]) async throws -> LinkTicket {
+    func consume(_ hash: SecretHash) async throws -> LinkTicket {
         guard let ticket = try await consumeIfOpen(hash) else { throw Refusal.ticketExpired }
         return ticket
     }
 
-    private func consumeIfOpen(_ hash: [UInt8]) async throws(PostgresError) -> LinkTicket? {
+    private func consumeIfOpen(_ hash: SecretHash) async throws(PostgresError) -> LinkTicket? {
         try await lockTickets(of: "link_tickets WHERE ticket_hash = \(hash)")
         let rows = try await change.query(
             """

@@ -31,7 +31,7 @@ package struct LinkStore: Sendable {
 
     /// Creates an account for the ticket's identity, with what it is made for.
     package func create(
-        _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, name: NewAccountName, for access: FirstAccess,
+        _ hash: SecretHash, accountID: AccountID, identityID: IdentityID, name: NewAccountName, for access: FirstAccess,
         by call: Call
     ) async throws -> Account {
         do {
@@ -110,7 +110,8 @@ extension Change.Links {
     }
 
     /// Inserts the identity, and moves the person's grants to it.
-    func link(_ ticket: LinkTicket, _ hash: [UInt8], as identityID: IdentityID, to accountID: AccountID) async throws {
+    func link(_ ticket: LinkTicket, _ hash: SecretHash, as identityID: IdentityID, to accountID: AccountID) async throws
+    {
         let identity = ticket.identity
         let email = identity.email
         _ = try await change.execute(

@@ -11,7 +11,7 @@ package struct MailboxTicketStore: Sendable {
     }
 
     /// The ticket, if it can still be spent.
-    package func open(_ hash: [UInt8], by call: Call) async throws(PostgresError) -> MailboxTicket? {
+    package func open(_ hash: SecretHash, by call: Call) async throws(PostgresError) -> MailboxTicket? {
         let rows = try await database.query(
             """
             SELECT \(MailboxTicketStore.columns)
@@ -24,7 +24,8 @@ package struct MailboxTicketStore: Sendable {
 
     /// Makes an account of the ticket's person, who takes the address from the account that has not proven it.
     package func create(
-        _ hash: [UInt8], accountID: AccountID, passwordHash: String?, displayName: DisplayName?, newSession: NewSession,
+        _ hash: SecretHash, accountID: AccountID, passwordHash: String?, displayName: DisplayName?,
+        newSession: NewSession,
         by call: Call
     ) async throws -> Account {
         try await spend(hash, by: call) { ticket, _, change in
@@ -52,7 +53,7 @@ package struct MailboxTicketStore: Sendable {
     }
 
     /// Takes over the account that the ticket's person has been shown.
-    package func bind(_ hash: [UInt8], newSession: NewSession, by call: Call) async throws -> Account {
+    package func bind(_ hash: SecretHash, newSession: NewSession, by call: Call) async throws -> Account {
         try await spend(hash, by: call) { ticket, shown, change in
             guard let account = try await change.accounts.lock(shown.id), account.email == ticket.email,
                 try await change.identities.isCurrent(ticket.authenticatedAt, for: shown.id)
@@ -78,7 +79,7 @@ package struct MailboxTicketStore: Sendable {
     ///
     /// - Returns: whether there was one.
     package func cancel(
-        _ hash: [UInt8], by call: Call, recording event: AuditEvent
+        _ hash: SecretHash, by call: Call, recording event: AuditEvent
     ) async throws(PostgresError) -> Bool {
         try await database.execute(
             """
@@ -108,7 +109,7 @@ package struct MailboxTicketStore: Sendable {
 
     /// Consumes the ticket first; what refuses later leaves it as it was.
     private func spend(
-        _ hash: [UInt8], by call: Call,
+        _ hash: SecretHash, by call: Call,
         _ body: @Sendable (MailboxTicket, ShownAccount, Change) async throws -> Account
     ) async throws -> Account {
         try await database.changeTakingAddress(by: call) { change in
@@ -152,7 +153,7 @@ extension Change {
 
 extension Change.MailboxTickets {
     func insert(
-        _ ticket: MailboxTicket, showing shown: ShownAccount, hash: [UInt8], recording event: AuditEvent
+        _ ticket: MailboxTicket, showing shown: ShownAccount, hash: SecretHash, recording event: AuditEvent
     ) async throws(PostgresError) {
         _ = try await change.execute(
             """

@@ -12,7 +12,7 @@ package struct NonceStore: Sendable {
 
     /// - Parameter hash: the nonce's SHA-256.
     /// - Returns: whether it was unspent. A concurrent call with the same nonce waits for the outcome of this one.
-    package func spend(_ hash: [UInt8], expiresAt: Timestamp, by call: Call) async throws(PostgresError) -> Bool {
+    package func spend(_ hash: SecretHash, expiresAt: Timestamp, by call: Call) async throws(PostgresError) -> Bool {
         try await database.execute(
             """
             INSERT INTO nonces (nonce_hash, expires_at, created_at)
@@ -21,7 +21,7 @@ package struct NonceStore: Sendable {
             """) == 1
     }
 
-    package func isSpent(_ hash: [UInt8]) async throws(PostgresError) -> Bool {
+    package func isSpent(_ hash: SecretHash) async throws(PostgresError) -> Bool {
         let rows = try await database.query("SELECT EXISTS (SELECT FROM nonces WHERE nonce_hash = \(hash))") {
             row throws(PostgresError) in try row.decode(Bool.self)
         }

@@ -19,7 +19,7 @@ package struct OAuthClientStore: Sendable {
         self.database = database
     }
 
-    package func create(_ client: OAuthClient, secretHash: [UInt8], by call: Call) async throws {
+    package func create(_ client: OAuthClient, secretHash: SecretHash, by call: Call) async throws {
         try await database.change(by: call) { change in
             _ = try await change.execute(
                 """
@@ -100,7 +100,7 @@ package struct OAuthClientStore: Sendable {
     /// - Parameter keptUntil: until when the secret before counts beside the new one; nil for not at all.
     /// - Returns: whether there is such a client.
     package func rotateSecret(
-        of id: OAuthClientID, to hash: [UInt8], keepingOldUntil keptUntil: Timestamp?, by call: Call
+        of id: OAuthClientID, to hash: SecretHash, keepingOldUntil keptUntil: Timestamp?, by call: Call
     ) async throws -> Bool {
         try await database.change(by: call) { change in
             try await change.oauthClients.update(

@@ -5,21 +5,21 @@ import Postgres
 /// The tokens that a chain gets.
 package struct NewOAuthTokens: Sendable {
     package struct Refresh: Sendable {
-        package let hash: [UInt8]
+        package let hash: SecretHash
         /// SHA-512 of the SHA-512 of the token (docs/account-linking.md, "What is not there").
         package let fingerprint: [UInt8]
 
-        package init(hash: [UInt8], fingerprint: [UInt8]) {
+        package init(hash: SecretHash, fingerprint: [UInt8]) {
             self.hash = hash
             self.fingerprint = fingerprint
         }
     }
 
-    package let accessHash: [UInt8]
+    package let accessHash: SecretHash
     package let accessExpiresAt: Timestamp
     package let refresh: Refresh
 
-    package init(accessHash: [UInt8], accessExpiresAt: Timestamp, refresh: Refresh) {
+    package init(accessHash: SecretHash, accessExpiresAt: Timestamp, refresh: Refresh) {
         self.accessHash = accessHash
         self.accessExpiresAt = accessExpiresAt
         self.refresh = refresh
@@ -57,7 +57,7 @@ extension OAuthGrantStore {
     /// Spends a code and issues tokens for it, in one transaction. Of several tries at once one gets them; the others end
     /// them.
     package func redeem(
-        _ hash: [UInt8], by proof: OAuthCodeProof, for tokens: NewOAuthTokens, by call: Call
+        _ hash: SecretHash, by proof: OAuthCodeProof, for tokens: NewOAuthTokens, by call: Call
     ) async throws -> OAuthRedemption {
         try await database.change(by: call) { change in
             guard let code = try await change.oauthGrants.lockCode(hash) else {
@@ -80,7 +80,7 @@ extension OAuthGrantStore {
     }
 
     static func insertion(
-        ofAccess hash: [UInt8], expiringAt expiresAt: Timestamp, _ scopes: OAuthScopes, into chain: OAuthChainID,
+        ofAccess hash: SecretHash, expiringAt expiresAt: Timestamp, _ scopes: OAuthScopes, into chain: OAuthChainID,
         by call: Call
     ) -> SQL {
         """
@@ -151,7 +151,7 @@ private struct StoredOAuthCode: Sendable {
 extension Change.OAuthGrants {
     /// The code with its grant locked, before which nothing that hangs on it is: whatever ends a grant takes them in this
     /// order too.
-    fileprivate func lockCode(_ hash: [UInt8]) async throws(PostgresError) -> StoredOAuthCode? {
+    fileprivate func lockCode(_ hash: SecretHash) async throws(PostgresError) -> StoredOAuthCode? {
         _ = try await change.execute(
             """
             SELECT FROM oauth_grants g

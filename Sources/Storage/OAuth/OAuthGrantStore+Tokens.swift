@@ -46,8 +46,8 @@ extension OAuthGrantStore {
     ///   - scopes: fewer than were granted; nil for all.
     ///   - allowed: what may be granted to the client now.
     package func refresh(
-        _ hash: [UInt8], of clientID: OAuthClientID, scopes: OAuthScopes?, within allowed: OAuthScopes,
-        accessHash: [UInt8], accessExpiresAt: Timestamp, by call: Call
+        _ hash: SecretHash, of clientID: OAuthClientID, scopes: OAuthScopes?, within allowed: OAuthScopes,
+        accessHash: SecretHash, accessExpiresAt: Timestamp, by call: Call
     ) async throws(PostgresError) -> OAuthRefresh {
         let noted = call.now.advanced(bySeconds: -OAuthGrantStore.noteInterval)
         let rows: [(granted: [String], isAllowed: Bool)]
@@ -97,8 +97,8 @@ extension OAuthGrantStore {
     /// - Parameter successors: what takes the token's place if it is issued at a time: that of each line of the key ring,
     ///   first of the line that writes.
     package func rotate(
-        _ hash: [UInt8], of clientID: OAuthClientID, scopes: OAuthScopes?, within allowed: OAuthScopes,
-        accessHash: [UInt8], accessExpiresAt: Timestamp, by call: Call,
+        _ hash: SecretHash, of clientID: OAuthClientID, scopes: OAuthScopes?, within allowed: OAuthScopes,
+        accessHash: SecretHash, accessExpiresAt: Timestamp, by call: Call,
         successors: @Sendable (_ time: Timestamp) throws -> [OAuthSuccessor]
     ) async throws -> OAuthRefresh {
         try await database.change(by: call) { change in
@@ -133,7 +133,7 @@ extension OAuthGrantStore {
     }
 
     /// An access token of any client, if it opens something now: the account and the client are active.
-    package func accessToken(_ hash: [UInt8], by call: Call) async throws(PostgresError) -> LiveOAuthToken? {
+    package func accessToken(_ hash: SecretHash, by call: Call) async throws(PostgresError) -> LiveOAuthToken? {
         try await token(
             """
             SELECT g.client_id, g.account_id, t.scopes, t.created_at, t.expires_at
@@ -147,7 +147,7 @@ extension OAuthGrantStore {
     }
 
     /// A refresh token likewise.
-    package func refreshToken(_ hash: [UInt8]) async throws(PostgresError) -> LiveOAuthToken? {
+    package func refreshToken(_ hash: SecretHash) async throws(PostgresError) -> LiveOAuthToken? {
         try await token(
             """
             SELECT g.client_id, g.account_id, h.scopes, r.created_at, NULL::timestamptz
@@ -173,7 +173,7 @@ extension OAuthGrantStore {
 
     /// Revokes a token of a client (RFC 7009): a refresh token with all that belongs to it, an access token by itself.
     /// When nothing of the grant is left, it ends. The token of another client stays, which is recorded.
-    package func revoke(_ hash: [UInt8], of clientID: OAuthClientID, by call: Call) async throws {
+    package func revoke(_ hash: SecretHash, of clientID: OAuthClientID, by call: Call) async throws {
         try await database.change(by: call) { change in
             let rows = try await change.query(
                 """
@@ -287,14 +287,14 @@ private struct RotatingToken: Sendable {
     let scopes: OAuthScopes
     let grantID: OAuthGrantID
     /// The hash of the token that it was issued for.
-    let predecessor: [UInt8]?
+    let predecessor: SecretHash?
     let lineage: OAuthTokenLineage
     /// The hash of the unused token that was issued for it.
-    private let successor: [UInt8]?
+    private let successor: SecretHash?
 
     init(_ row: PostgresRow) throws(PostgresError) {
         let (chain, texts, grant, predecessor, isSuperseded, successor, issuedAt) = try row.decode(
-            OAuthChainID.self, [String].self, OAuthGrantID.self, [UInt8]?.self, Bool.self, [UInt8]?.self,
+            OAuthChainID.self, [String].self, OAuthGrantID.self, SecretHash?.self, Bool.self, SecretHash?.self,
             Timestamp?.self)
         chainID = chain
         scopes = try OAuthScopes(stored: texts)
@@ -306,14 +306,14 @@ private struct RotatingToken: Sendable {
 
     /// The one of those that is its successor.
     func successor(among candidates: [OAuthSuccessor]) -> OAuthSuccessor? {
-        successor.flatMap { hash in candidates.first { constantTimeEquals($0.stored.hash, hash) } }
+        successor.flatMap { hash in candidates.first { constantTimeEquals($0.stored.hash.bytes, hash.bytes) } }
     }
 }
 
 extension Change.OAuthGrants {
     /// The refresh token of a client, with its grant locked.
     fileprivate func lockToken(
-        _ hash: [UInt8], of clientID: OAuthClientID
+        _ hash: SecretHash, of clientID: OAuthClientID
     ) async throws(PostgresError) -> RotatingToken? {
         _ = try await change.execute(
             """
@@ -342,7 +342,7 @@ extension Change.OAuthGrants {
 
     /// Supersedes what the token has replaced, whose holder has the token then, and an unused successor of it.
     fileprivate func replace(
-        _ token: RotatingToken, _ hash: [UInt8], by successor: OAuthSuccessor
+        _ token: RotatingToken, _ hash: SecretHash, by successor: OAuthSuccessor
     ) async throws(PostgresError) {
         _ = try await change.execute(
             """

@@ -3,7 +3,7 @@ package import Postgres
 
 /// A code about to be handed to a client.
 package struct NewOAuthCode: Sendable {
-    package let hash: [UInt8]
+    package let hash: SecretHash
     package let clientID: OAuthClientID
     package let clientName: String
     package let redirectURI: String
@@ -13,7 +13,7 @@ package struct NewOAuthCode: Sendable {
     package let expiresAt: Timestamp
 
     package init(
-        hash: [UInt8], clientID: OAuthClientID, clientName: String, redirectURI: String, scopes: OAuthScopes,
+        hash: SecretHash, clientID: OAuthClientID, clientName: String, redirectURI: String, scopes: OAuthScopes,
         challenge: String?, origin: OAuthOrigin, expiresAt: Timestamp
     ) {
         self.hash = hash

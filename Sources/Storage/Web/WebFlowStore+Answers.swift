@@ -19,9 +19,9 @@ extension WebFlowStore {
     /// What a browser presents.
     package enum Claim: Sendable {
         /// The SHA-256 of the handle of an answer that is held.
-        case handle([UInt8])
+        case handle(SecretHash)
         /// The SHA-256 of the state.
-        case state([UInt8])
+        case state(SecretHash)
 
         fileprivate var condition: SQL {
             switch self {
@@ -35,7 +35,7 @@ extension WebFlowStore {
     ///
     /// - Returns: `false` when no flow that was sent to Apple has this state, or its answer has come before.
     package func hold(
-        _ answer: HeldAnswer, ofState stateHash: [UInt8], handleHash: [UInt8], by call: Call
+        _ answer: HeldAnswer, ofState stateHash: SecretHash, handleHash: SecretHash, by call: Call
     ) async throws -> Bool {
         let waiting: SQL = """
             f.state_hash = \(stateHash) AND f.status = 'sent' AND f.provider = \(Provider.apple.rawValue)
@@ -60,7 +60,7 @@ extension WebFlowStore {
     /// - Parameter browser: the SHA-256 of the browser's cookie; `nil` if it has none.
     /// - Returns: `nil` when there is none at this provider that waits for it.
     package func take(
-        _ claim: Claim, from provider: Provider, by browser: [UInt8]?, by call: Call
+        _ claim: Claim, from provider: Provider, by browser: SecretHash?, by call: Call
     ) async throws -> WebAnswer? {
         let rows = try await database.query(
             """

@@ -16,7 +16,7 @@ package enum WebCodeOutcome: Sendable {
 package enum MadeByWebCode: Sendable {
     case session(SessionID, of: AccountID)
     /// The SHA-256 of a link ticket's secret.
-    case ticket([UInt8])
+    case ticket(SecretHash)
 }
 
 /// The codes that apps exchange, and what becomes of those that they don't.
@@ -28,7 +28,7 @@ extension WebFlowStore {
     ///     request.
     ///   - origin: of the request, for the record.
     package func spend(
-        _ codeHash: [UInt8], by call: Call,
+        _ codeHash: SecretHash, by call: Call,
         if isRight: @escaping @Sendable (_ challenge: String, _ redirectURI: String) -> Bool
     ) async throws -> WebCodeOutcome {
         try await database.change(by: call) { change in
@@ -57,7 +57,7 @@ extension WebFlowStore {
     package func note(_ made: MadeByWebCode, of id: WebFlowID, by call: Call) async throws {
         var session: SessionID?
         var account: AccountID?
-        var ticket: [UInt8]?
+        var ticket: SecretHash?
         switch made {
         case .session(let id, let accountID): (session, account) = (id, accountID)
         case .ticket(let hash): ticket = hash
@@ -157,7 +157,7 @@ extension WebFlowStore {
 
 extension Change.WebFlows {
     /// Ends what a spent code has opened: its second use shows that the code has leaked (RFC 6749 §4.1.2).
-    fileprivate func endMade(by codeHash: [UInt8]) async throws -> WebCodeOutcome {
+    fileprivate func endMade(by codeHash: SecretHash) async throws -> WebCodeOutcome {
         let rows = try await change.query(
             """
             UPDATE web_flows f
@@ -165,7 +165,7 @@ extension Change.WebFlows {
             WHERE f.code_hash = \(codeHash) AND f.status = 'spent'
             RETURNING f.made_session_id, f.made_account_id, f.made_ticket_hash
             """
-        ) { row throws(PostgresError) in try row.decode(SessionID?.self, AccountID?.self, [UInt8]?.self) }
+        ) { row throws(PostgresError) in try row.decode(SessionID?.self, AccountID?.self, SecretHash?.self) }
         guard let (session, account, ticket) = rows.first else { return .unknown }
         if let session, let account {
             try await end(.session(session, of: account))

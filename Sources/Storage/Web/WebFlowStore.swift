@@ -7,7 +7,7 @@ package struct NewWebFlow: Sendable {
     package let id: WebFlowID
     package let kind: WebFlowKind
     /// SHA-256 of the cookie of the browser that alone may continue it.
-    package let browserHash: [UInt8]
+    package let browserHash: SecretHash
     /// The app's request, for a flow that ends at an app.
     package let app: AppAuthorization?
     /// The request at `/oauth/authorize`, for one that ends at its consent.
@@ -18,7 +18,7 @@ package struct NewWebFlow: Sendable {
     package let expiresAt: Timestamp
 
     package init(
-        id: WebFlowID, kind: WebFlowKind, browserHash: [UInt8], app: AppAuthorization? = nil,
+        id: WebFlowID, kind: WebFlowKind, browserHash: SecretHash, app: AppAuthorization? = nil,
         oauthRequest: String? = nil, languages: [String], loginHint: String? = nil, network: String?,
         expiresAt: Timestamp
     ) {
@@ -58,11 +58,11 @@ package struct WebProviderRequest: Sendable {
     package let realm: Realm
     package let clientID: String
     package let redirectURI: String
-    package let stateHash: [UInt8]
+    package let stateHash: SecretHash
     package let secrets: WebFlowSecrets
 
     package init(
-        provider: Provider, realm: Realm, clientID: String, redirectURI: String, stateHash: [UInt8],
+        provider: Provider, realm: Realm, clientID: String, redirectURI: String, stateHash: SecretHash,
         secrets: WebFlowSecrets
     ) {
         self.provider = provider
@@ -112,7 +112,7 @@ package struct WebFlowStore: Sendable {
     }
 
     /// A flow in which its browser can still do something.
-    package func read(_ id: WebFlowID, of browser: [UInt8], by call: Call) async throws -> StoredWebFlow? {
+    package func read(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws -> StoredWebFlow? {
         let rows = try await database.query(
             """
             SELECT \(WebFlowStore.columns)
@@ -126,7 +126,7 @@ package struct WebFlowStore: Sendable {
 
     /// Sends the browser to a provider. What it was sent with before counts no more.
     package func send(
-        _ id: WebFlowID, of browser: [UInt8], to request: WebProviderRequest, by call: Call
+        _ id: WebFlowID, of browser: SecretHash, to request: WebProviderRequest, by call: Call
     ) async throws -> Bool {
         let secrets = try seal.seal(request.secrets, .secrets, of: id)
         return try await database.execute(
@@ -141,7 +141,7 @@ package struct WebFlowStore: Sendable {
     }
 
     /// Takes a flow whose person was proven on our own page.
-    package func take(_ id: WebFlowID, of browser: [UInt8], by call: Call) async throws -> StoredWebFlow? {
+    package func take(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws -> StoredWebFlow? {
         let rows = try await database.query(
             """
             UPDATE web_flows f
@@ -155,7 +155,7 @@ package struct WebFlowStore: Sendable {
 
     /// Keeps the person who was proven, for the code's exchange.
     package func keep(
-        _ person: ProvenPerson, of id: WebFlowID, codeHash: [UInt8], until codeExpiresAt: Timestamp, by call: Call
+        _ person: ProvenPerson, of id: WebFlowID, codeHash: SecretHash, until codeExpiresAt: Timestamp, by call: Call
     ) async throws -> Bool {
         let sealed = try seal.seal(person, .person, of: id)
         return try await database.execute(
@@ -180,7 +180,7 @@ package struct WebFlowStore: Sendable {
     }
 
     /// Lets the person of a flow that ends here choose once more how to sign in.
-    package func reopen(_ id: WebFlowID, of browser: [UInt8], by call: Call) async throws -> StoredWebFlow? {
+    package func reopen(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws -> StoredWebFlow? {
         let rows = try await database.query(
             """
             UPDATE web_flows f
@@ -205,7 +205,7 @@ package struct WebFlowStore: Sendable {
     }
 
     /// Ends a flow whose person has decided on its request. Of several decisions one counts.
-    package func decide(_ id: WebFlowID, of browser: [UInt8], by call: Call) async throws(PostgresError) -> Bool {
+    package func decide(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws(PostgresError) -> Bool {
         try await database.execute(
             """
             UPDATE web_flows f
@@ -218,7 +218,7 @@ package struct WebFlowStore: Sendable {
     /// Ends a flow that its person gives up.
     ///
     /// - Returns: whether it was under way.
-    package func cancel(_ id: WebFlowID, of browser: [UInt8], by call: Call) async throws(PostgresError) -> Bool {
+    package func cancel(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws(PostgresError) -> Bool {
         try await database.execute(
             """
             UPDATE web_flows f

@@ -14,7 +14,7 @@ package struct WebSessionStore: Sendable {
     ///
     /// - Parameter hash: the SHA-256 of the cookie.
     /// - Returns: `false` when it has ended meanwhile.
-    package func open(_ hash: [UInt8], for id: SessionID, by call: Call) async throws(PostgresError) -> Bool {
+    package func open(_ hash: SecretHash, for id: SessionID, by call: Call) async throws(PostgresError) -> Bool {
         try await database.execute(
             """
             WITH idle AS (
@@ -31,7 +31,7 @@ package struct WebSessionStore: Sendable {
 
     /// The live session of a cookie, which is used by this.
     package func use(
-        _ hash: [UInt8], by call: Call, lifetimes: SessionLifetimes
+        _ hash: SecretHash, by call: Call, lifetimes: SessionLifetimes
     ) async throws(PostgresError) -> LiveSession? {
         let idleEnd = call.now.advanced(bySeconds: Lifetimes.webSessionIdleSeconds)
         let end: SQL =

@@ -99,7 +99,7 @@ import Testing
             #expect(!row.contains(secret.text.dropFirst("csa_".count)))
             #expect(
                 try await Self.text("SELECT encode(key_hash, 'hex') FROM admin_keys", in: fixture)
-                    == secret.hash.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+                    == secret.hash.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
         }
     }
 

@@ -92,7 +92,8 @@ import Testing
                         authenticatedAt: now, issuedAt: now),
                     displayName: nil, createdAt: now, expiresAt: now.advanced(bySeconds: 600))
                 try await fixture.storage.links.insert(
-                    ticket, hash: [UInt8](repeating: octet, count: 32), grant: fixture.grant("token-\(octet)", .apple),
+                    ticket, hash: SecretHash([UInt8](repeating: octet, count: 32)),
+                    grant: fixture.grant("token-\(octet)", .apple),
                     by: .at(fixture.people.clock.now()))
             }
             try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))

@@ -113,7 +113,7 @@ import Testing
 
     @Test func `the token of somebody who has not chosen yet goes too`() async throws {
         try await ProviderEventFixture.run { fixture in
-            let hash = [UInt8](repeating: 1, count: 32)
+            let hash = SecretHash([UInt8](repeating: 1, count: 32))
             let ticket = LinkTicket(
                 identity: VerifiedIdentity(
                     key: try fixture.key(.google), email: nil, clientID: SignInFixture.googleClient,

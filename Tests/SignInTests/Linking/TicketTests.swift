@@ -185,7 +185,7 @@ import Testing
                 let now = fixture.clock.now()
                 let ticket = LinkTicket(
                     identity: identity, displayName: nil, createdAt: now, expiresAt: now.advanced(bySeconds: 600))
-                let hash = [UInt8](repeating: UInt8(number), count: 32)
+                let hash = SecretHash([UInt8](repeating: UInt8(number), count: 32))
                 try await fixture.storage.links.insert(ticket, hash: hash, grant: nil, by: .at(fixture.clock.now()))
             }
             #expect(try await fixture.count(Self.open) == 9)

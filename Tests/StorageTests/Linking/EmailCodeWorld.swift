@@ -34,7 +34,8 @@ struct EmailCodeWorld: Sendable {
             id: EmailCodeID(now: now), keyID: "k1", email: try #require(EmailAddress(Self.address)), purpose: purpose,
             expiresAt: now.advanced(bySeconds: Lifetimes.emailCodeSeconds))
         var request = EmailCodeRequest(
-            code: code, ticketHash: ticket.map(Self.key), addressKeys: keys, network: network, language: "en")
+            code: code, ticketHash: ticket.map { SecretHash(Self.key($0)) }, addressKeys: keys, network: network,
+            language: "en")
         request.isServiceGuessedAt = isServiceGuessedAt
         return request
     }
@@ -56,7 +57,8 @@ struct EmailCodeWorld: Sendable {
         account: AccountID? = nil, isRight: Bool = false, at seconds: Int64 = 0
     ) async throws -> EmailCode? {
         let attempt = EmailCodeAttempt(
-            email: try #require(EmailAddress(Self.address)), purpose: purpose, ticketHash: ticket.map(Self.key),
+            email: try #require(EmailAddress(Self.address)), purpose: purpose,
+            ticketHash: ticket.map { SecretHash(Self.key($0)) },
             network: network, account: account)
         return try await store.attempt(attempt, by: .at(Self.time(seconds))) { _ in isRight }
     }

@@ -35,7 +35,7 @@ import Testing
             }
         }
 
-        static func hash(_ octet: UInt8) -> [UInt8] { [UInt8](repeating: octet, count: 32) }
+        static func hash(_ octet: UInt8) -> SecretHash { SecretHash([UInt8](repeating: octet, count: 32)) }
 
         /// A chain with a code that is good for ten minutes.
         func link(_ octet: UInt8, at seconds: Int64, in session: some PostgresSession) async throws {

@@ -9,7 +9,7 @@ import Testing
 /// The store of web flows over a database of its own, and a clock that a test moves.
 private struct WebFlowWorld: Sendable {
     static let start = Timestamp(seconds: 1_767_225_600)
-    static let browser = [UInt8](repeating: 1, count: 32)
+    static let browser = SecretHash([UInt8](repeating: 1, count: 32))
 
     let database: Database
     let storage: ServiceDatabase
@@ -27,7 +27,7 @@ private struct WebFlowWorld: Sendable {
         return ServiceDatabase(database, keyRing: try KeyRing(parsing: "\(line) \(key)\n"))
     }
 
-    static func hash(_ octet: UInt8) -> [UInt8] { [UInt8](repeating: octet, count: 32) }
+    static func hash(_ octet: UInt8) -> SecretHash { SecretHash([UInt8](repeating: octet, count: 32)) }
 
     static func time(_ seconds: Int64) -> Timestamp { start.advanced(bySeconds: seconds) }
 

@@ -4,15 +4,15 @@ package struct Caller: Sendable {
     /// The network address as text.
     package let address: String?
     /// The IPv4 /24 or IPv6 /64 of the address: what one party usually has to itself.
-    package let network: String?
+    package let network: Network?
     /// The IPv4 /16 or IPv6 /48 of the address: what one party can have all of.
-    package let wideNetwork: String?
+    package let wideNetwork: Network?
     package let device: Device?
     /// The languages that the client asks for, preferred ones first: tags in lower case (RFC 5646).
     package let languages: [String]
 
     package init(
-        requestID: String, address: String?, network: String? = nil, wideNetwork: String? = nil, device: Device?,
+        requestID: String, address: String?, network: Network? = nil, wideNetwork: Network? = nil, device: Device?,
         languages: [String] = []
     ) {
         self.requestID = requestID

@@ -14,14 +14,14 @@ package protocol IdentityProvider: Sendable {
     ///   - expectedClientID: the client ID that came beside the token; it must then be the token's.
     ///   - now: read once, for every claim.
     func credential(
-        _ token: [UInt8], nonce: NonceExpectation, expectedClientID: String?, at now: Timestamp
+        _ token: [UInt8], nonce: NonceExpectation, expectedClientID: ProviderClientID?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedCredential
 
     /// The person whom a token names that the provider signed for this client, also where another check refuses the token.
     /// It says whose authorization came with the token, and is no sign-in.
     ///
     /// - Returns: `nil` where the signature, the issuer or the audience leaves open who it is.
-    func owner(of token: [UInt8], issuedTo clientID: String) async -> IdentityKey?
+    func owner(of token: [UInt8], issuedTo clientID: ProviderClientID) async -> IdentityKey?
 }
 
 /// The value that a token's nonce is compared with.
@@ -41,14 +41,14 @@ package struct VerifiedCredential: Sendable {
 
 extension IdentityProvider {
     package func credential(
-        _ token: [UInt8], postedNonce: String?, expectedClientID: String?, at now: Timestamp
+        _ token: [UInt8], postedNonce: String?, expectedClientID: ProviderClientID?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedCredential {
         try await credential(token, nonce: .posted(postedNonce), expectedClientID: expectedClientID, at: now)
     }
 
     /// Like `credential`, but returns only the identity.
     package func verify(
-        _ token: [UInt8], postedNonce: String?, expectedClientID: String?, at now: Timestamp
+        _ token: [UInt8], postedNonce: String?, expectedClientID: ProviderClientID?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedIdentity {
         try await credential(
             token, postedNonce: postedNonce, expectedClientID: expectedClientID, at: now
@@ -90,10 +90,10 @@ extension JSONValue {
     }
 
     /// A client ID that came beside the token must be the token's, or one of its own when it has several.
-    func checkClient(expected: String) throws(TokenRejection) {
+    func checkClient(expected: ProviderClientID) throws(TokenRejection) {
         guard let audience = self["aud"] else { throw .claimMissing }
         let audiences = audience.elements ?? [audience]
-        guard audiences.contains(where: { $0.isString(equalTo: expected) }) else { throw .clientRejected }
+        guard audiences.contains(where: { $0.isString(equalTo: expected.text) }) else { throw .clientRejected }
     }
 
     /// The time of the person's last authentication: `auth_time`, which a provider need not send, else the time of issue.

@@ -4,8 +4,8 @@ import Primitives
 /// Whom a place is given to where places are scarce: what counts for one of these counts for the others, since one person can
 /// have many addresses of a network, and many networks of a wide one.
 package enum Party: Hashable, Sendable {
-    case wideNetwork(String)
-    case network(String)
+    case wideNetwork(Network)
+    case network(Network)
     /// An account or identity that the caller has proven.
     case subject(String)
 }

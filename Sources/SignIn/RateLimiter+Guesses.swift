@@ -11,13 +11,13 @@ enum GuessKind: String, CaseIterable {
 /// What tries a password, and keeps an allowance of its own when others have used up the account's.
 enum PasswordGuesser: Sendable {
     /// A network, if the account is used from there.
-    case network(String)
+    case network(Network)
     /// A session of the account.
     case session(SessionID)
 
     fileprivate var key: String {
         switch self {
-        case .network(let network): network
+        case .network(let network): network.text
         case .session(let id): "session/\(id)"
         }
     }
@@ -147,7 +147,7 @@ extension RateLimiter {
     /// others have used up is only refused where nothing is known of the network.
     func drawCode(for address: EmailAddress, by call: Call) async throws(SignInFailure) -> EmailCodeAllowance {
         if let network = call.caller.network,
-            let wait = try await wait(.mailPerAddress, of: .one(network, of: address.text))
+            let wait = try await wait(.mailPerAddress, of: .one(network.text, of: address.text))
         {
             throw refusal(.mailPerAddress, wait, by: call)
         }

@@ -26,7 +26,7 @@ package final class RefusalAggregator: Sendable {
         var accountID: AccountID?
         let identityID: IdentityID?
         let reason: String?
-        var network: String?
+        var network: Network?
         /// The address whose account a guess was at. Whose it is, is looked up when the sums are written, so that no answer
         /// and no time depends on it; then it is forgotten.
         var address: EmailAddress?
@@ -84,7 +84,7 @@ package final class RefusalAggregator: Sendable {
     ///
     /// - Parameter reason: one of our codes, never a client's text.
     package func note(
-        _ kind: AuditEvent.Kind, provider: Provider? = nil, reason: String, network: String?, requestID: String
+        _ kind: AuditEvent.Kind, provider: Provider? = nil, reason: String, network: Network?, requestID: String
     ) {
         var event = AuditEvent(kind, by: .person, provider: provider, reason: reason, requestID: requestID)
         event.network = network

@@ -26,6 +26,20 @@ extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement 
     }
 }
 
+extension ProviderClientID: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
+    package init(from value: PostgresValue) throws(PostgresError) { self.init(try String(from: value)) }
+}
+
+extension Network: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
+    package init(from value: PostgresValue) throws(PostgresError) { self.init(try String(from: value)) }
+}
+
+extension ExactString where Self: PostgresEncodable {
+    package static var postgresType: PostgresType { String.postgresType }
+
+    package func encode(into encoder: inout PostgresEncoder) { text.encode(into: &encoder) }
+}
+
 extension SecretHash: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     package static var postgresType: PostgresType { .bytea }
 

@@ -17,14 +17,15 @@ struct AppleSecretVerifier {
     init() throws { key = try TokenMint.shared.p256.publicKey }
 
     /// - Parameter time: by Apple's clock.
-    func accepts(_ secret: String, clientID: String, at time: Int64) throws -> Bool {
+    func accepts(_ secret: String, clientID: ProviderClientID, at time: Int64) throws -> Bool {
         let token = try UnverifiedToken(Array(secret.utf8), allowedAlgorithms: [.es256])
         guard String(decoding: token.keyID, as: UTF8.self) == keyID, let token = try? token.verified(by: key) else {
             return false
         }
         let claims = token.claims
         guard let issuedAt = claims["iat"]?.integer, let expiresAt = claims["exp"]?.integer else { return false }
-        return claims["iss"]?.isString(equalTo: teamID) == true && claims["sub"]?.isString(equalTo: clientID) == true
+        return claims["iss"]?.isString(equalTo: teamID) == true
+            && claims["sub"]?.isString(equalTo: clientID.text) == true
             && claims["aud"]?.isString(equalTo: "https://appleid.apple.com") == true && issuedAt < expiresAt
             && time < expiresAt && expiresAt <= time + 15_777_000
     }
@@ -42,13 +43,13 @@ struct AppleClientSecretTests {
 
     private func team(
         _ teamID: String = EndpointFixture.teamID, keyID: String = EndpointFixture.keyID, key: P256PrivateKey? = nil,
-        clientIDs: [String] = [AppleFixture.clientID, "com.example.lamp.web"]
+        clientIDs: [ProviderClientID] = [AppleFixture.clientID, "com.example.lamp.web"]
     ) throws -> AppleTokenEndpoint.Configuration.Team {
         .init(teamID: teamID, keyID: keyID, privateKey: try key ?? TokenMint.shared.p256, clientIDs: clientIDs)
     }
 
     private func secret(
-        _ endpoint: AppleTokenEndpoint, at time: Int64, for clientID: String = AppleFixture.clientID
+        _ endpoint: AppleTokenEndpoint, at time: Int64, for clientID: ProviderClientID = AppleFixture.clientID
     ) throws -> String {
         try endpoint.clientSecret(for: clientID, at: Timestamp(seconds: time))
     }
@@ -62,7 +63,7 @@ struct AppleClientSecretTests {
         #expect(token.header["kid"]?.string == EndpointFixture.keyID)
         #expect(token.claims.members?.map(\.name).sorted() == ["aud", "exp", "iat", "iss", "sub"])
         #expect(token.claims["iss"]?.string == EndpointFixture.teamID)
-        #expect(token.claims["sub"]?.string == AppleFixture.clientID)
+        #expect(token.claims["sub"]?.string == AppleFixture.clientID.text)
         #expect(token.claims["aud"]?.string == "https://appleid.apple.com")
         #expect(token.claims["iat"]?.integer == referenceTime - 60)
         #expect(token.claims["exp"]?.integer == referenceTime - 60 + 3_600)

@@ -9,7 +9,7 @@ import Testing
 struct AppleEventTests {
     /// The claims as they come on the wire: `events` is a string.
     static let claims: TokenMint.Members = [
-        "iss": "https://appleid.apple.com", "aud": .string(AppleFixture.clientID), "iat": .integer(referenceTime),
+        "iss": "https://appleid.apple.com", "aud": .string(AppleFixture.clientID.text), "iat": .integer(referenceTime),
         "exp": .integer(referenceTime + 86_400), "jti": "9sXk2QvPq0aLw1eR",
         "events": .string(event("consent-revoked").text),
     ]

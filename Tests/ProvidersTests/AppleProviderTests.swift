@@ -97,10 +97,10 @@ struct AppleProviderTests {
         .init(clientIDs: ["com.example.lamp"]), .init(realm: Realm("beta"), clientIDs: ["com.example.lamp.beta"]),
     ]
 
-    @Test(arguments: [("com.example.lamp", "main"), ("com.example.lamp.beta", "beta")])
-    func `the team of the client decides the realm`(clientID: String, realm: String) async throws {
+    @Test(arguments: [("com.example.lamp", "main"), ("com.example.lamp.beta", "beta")] as [(ProviderClientID, String)])
+    func `the team of the client decides the realm`(clientID: ProviderClientID, realm: String) async throws {
         let provider = try AppleFixture.provider(teams: Self.teams)
-        let identity = try await provider.judge(claims.with("aud", .string(clientID)), nonce: nonce)
+        let identity = try await provider.judge(claims.with("aud", .string(clientID.text)), nonce: nonce)
         #expect(identity.key.realm == Realm(realm))
         #expect(identity.clientID == clientID)
     }
@@ -115,8 +115,8 @@ struct AppleProviderTests {
 
     // MARK: What comes beside the token
 
-    @Test(arguments: ["com.example.lamp.web", "com.example.other", "COM.EXAMPLE.LAMP", ""])
-    func `a client ID beside the token must be the token's`(clientID: String) async throws {
+    @Test(arguments: ["com.example.lamp.web", "com.example.other", "COM.EXAMPLE.LAMP", ""] as [ProviderClientID])
+    func `a client ID beside the token must be the token's`(clientID: ProviderClientID) async throws {
         let provider = try AppleFixture.provider()
         await #expect(throws: CredentialRefusal(.clientRejected)) {
             try await provider.judge(claims, nonce: nonce, clientID: clientID)

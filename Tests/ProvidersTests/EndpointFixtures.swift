@@ -19,15 +19,15 @@ enum EndpointFixture {
         clientIDs: [GoogleFixture.clientID, GoogleFixture.party], serverClientID: GoogleFixture.clientID,
         serverClientSecret: googleSecret)
     static let accessToken = "a11ce0ffee.0.mqrs.canary-access-token"
-    static let refreshToken = "1//0gCanary.Refresh+Token&="
+    static let refreshToken: ProviderRefreshToken = "1//0gCanary.Refresh+Token&="
 
-    static func clientID(_ provider: Provider) -> String {
+    static func clientID(_ provider: Provider) -> ProviderClientID {
         provider == .apple ? AppleFixture.clientID : GoogleFixture.clientID
     }
 
     /// The key that identifies a refused client in our log.
     static func keyID(_ provider: Provider) -> String {
-        provider == .apple ? keyID : GoogleFixture.clientID
+        provider == .apple ? keyID : GoogleFixture.clientID.text
     }
 
     static func code(_ provider: Provider) -> AuthorizationCode {
@@ -41,7 +41,7 @@ enum EndpointFixture {
     static func claims(_ provider: Provider) -> TokenMint.Members {
         let claims =
             provider == .apple
-            ? AppleFixture.claims : GoogleFixture.claims.with("azp", .string(GoogleFixture.clientID))
+            ? AppleFixture.claims : GoogleFixture.claims.with("azp", .string(GoogleFixture.clientID.text))
         return claims.with("at_hash", .string(hash(of: accessToken)))
     }
 
@@ -70,7 +70,7 @@ enum EndpointFixture {
         let token = try TokenMint.shared.token(claims ?? self.claims(provider))
         return [
             "access_token": .string(accessToken), "token_type": "Bearer", "expires_in": 3600,
-            "refresh_token": .string(refreshToken), "id_token": .string(String(decoding: token, as: UTF8.self)),
+            "refresh_token": .string(refreshToken.text), "id_token": .string(String(decoding: token, as: UTF8.self)),
         ]
     }
 }
@@ -101,7 +101,7 @@ struct EndpointServer {
         return Logger(label: "test") { _ in LogRecorder(record: record) }
     }
 
-    func apple(_ rules: AppleProvider? = nil, clientIDs: [String] = [AppleFixture.clientID]) throws
+    func apple(_ rules: AppleProvider? = nil, clientIDs: [ProviderClientID] = [AppleFixture.clientID]) throws
         -> AppleTokenEndpoint
     {
         AppleTokenEndpoint(
@@ -171,7 +171,7 @@ struct EndpointServer {
         if let refusal { texts += ["\(refusal)", String(reflecting: refusal)] }
         let secret = try apple().clientSecret(for: AppleFixture.clientID, at: Timestamp(seconds: referenceTime))
         let secrets = [
-            EndpointFixture.code(provider).text, EndpointFixture.refreshToken, EndpointFixture.accessToken,
+            EndpointFixture.code(provider).text, EndpointFixture.refreshToken.text, EndpointFixture.accessToken,
             EndpointFixture.googleSecret, "canary", String(secret.prefix(40)),
         ]
         for text in texts {

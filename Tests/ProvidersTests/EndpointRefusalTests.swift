@@ -29,7 +29,7 @@ struct EndpointRefusalTests {
         refusal: EndpointRefusal, details: String
     ) {
         if case .credentialRejected(_, let stray?) = refusal {
-            #expect(!"\(stray) \(String(reflecting: stray))".contains(EndpointFixture.refreshToken))
+            #expect(!"\(stray) \(String(reflecting: stray))".contains(EndpointFixture.refreshToken.text))
         }
         #expect("\(refusal)" == "The provider's endpoint did not do what was asked.")
         #expect(String(reflecting: refusal) == details)

@@ -9,14 +9,14 @@ import TestSupport
 let referenceTime: Int64 = 1_767_225_600
 
 enum AppleFixture {
-    static let clientID = "com.example.lamp"
+    static let clientID: ProviderClientID = "com.example.lamp"
     static let subject = "001234.5d0c0ffee0ddf00d0ba5eba110ca7e55.0719"
     static let rawNonce = "k3Vq9Zt1wR7mX2bN8cLp"
     static let hashedNonce = "6f5880be8e60c352ddb5c27533ee2d58784e6f446d5bb0016cfa8aa7208af1ea"
 
     /// The claims of a token as iOS apps bring it: a day's lifetime, a relay address.
     static let claims: TokenMint.Members = [
-        "iss": "https://appleid.apple.com", "aud": .string(clientID), "exp": .integer(referenceTime + 86_400),
+        "iss": "https://appleid.apple.com", "aud": .string(clientID.text), "exp": .integer(referenceTime + 86_400),
         "iat": .integer(referenceTime), "sub": .string(subject), "nonce": .string(hashedNonce),
         "email": "q7x2m4k9@privaterelay.appleid.com", "email_verified": true, "is_private_email": true,
         "auth_time": .integer(referenceTime - 5), "nonce_supported": true,
@@ -33,12 +33,12 @@ enum AppleFixture {
 }
 
 enum GoogleFixture {
-    static let clientID = "1234567890-web0example.apps.googleusercontent.com"
-    static let party = "1234567890-ios0example.apps.googleusercontent.com"
+    static let clientID: ProviderClientID = "1234567890-web0example.apps.googleusercontent.com"
+    static let party: ProviderClientID = "1234567890-ios0example.apps.googleusercontent.com"
     static let subject = "109876543210987654321"
 
     static let claims: TokenMint.Members = [
-        "iss": "https://accounts.google.com", "azp": .string(party), "aud": .string(clientID),
+        "iss": "https://accounts.google.com", "azp": .string(party.text), "aud": .string(clientID.text),
         "sub": .string(subject), "hd": "example.com", "email": "kim@example.com", "email_verified": true,
         "nonce": "made-up-by-the-sdk", "iat": .integer(referenceTime), "exp": .integer(referenceTime + 3_600),
     ]
@@ -53,7 +53,8 @@ enum GoogleFixture {
 extension IdentityProvider {
     /// Signs the claims and verifies the token.
     func judge(
-        _ claims: TokenMint.Members, nonce: String? = nil, clientID: String? = nil, at time: Int64 = referenceTime
+        _ claims: TokenMint.Members, nonce: String? = nil, clientID: ProviderClientID? = nil,
+        at time: Int64 = referenceTime
     ) async throws -> VerifiedIdentity {
         try await verify(
             TokenMint.shared.token(claims), postedNonce: nonce, expectedClientID: clientID,

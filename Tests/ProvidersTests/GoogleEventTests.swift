@@ -13,7 +13,8 @@ struct GoogleEventTests {
     static let subject = "109876543210987654321"
 
     static let claims: TokenMint.Members = [
-        "iss": "https://accounts.google.com/", "aud": .string(GoogleFixture.clientID), "iat": .integer(referenceTime),
+        "iss": "https://accounts.google.com/", "aud": .string(GoogleFixture.clientID.text),
+        "iat": .integer(referenceTime),
         "jti": "756E69717565206964", "events": events([(risc + "sessions-revoked", event())]),
     ]
 
@@ -66,8 +67,8 @@ struct GoogleEventTests {
             "https://accounts.google.com/", "https://accounts.google.com", "accounts.google.com",
         ]
         let audiences: [TokenMint.Literal] = [
-            .string(GoogleFixture.clientID), [.string(GoogleFixture.clientID)],
-            ["another.apps.googleusercontent.com", .string(GoogleFixture.party)],
+            .string(GoogleFixture.clientID.text), [.string(GoogleFixture.clientID.text)],
+            ["another.apps.googleusercontent.com", .string(GoogleFixture.party.text)],
         ]
         for issuer in issuers {
             for audience in audiences {
@@ -215,7 +216,7 @@ struct GoogleEventTests {
             Change("iss", "https://accounts.google.com//", .issuerRejected),
             Change("iss", "http://accounts.google.com", .issuerRejected),
             Change("aud", ["another.apps.googleusercontent.com"], .audienceRejected),
-            Change("aud", [.string(GoogleFixture.clientID), 1], .claimInvalid),
+            Change("aud", [.string(GoogleFixture.clientID.text), 1], .claimInvalid),
             Change("events", .string(events([(risc + "sessions-revoked", event())]).text), .claimInvalid),
             Change("events", [.string(risc + "sessions-revoked")], .claimInvalid),
             Change("events", events([(risc + "sessions-revoked", "sub")]), .claimInvalid),

@@ -9,8 +9,8 @@ import Testing
 struct GoogleProjectTests {
     private typealias Project = GoogleTokenEndpoint.Configuration.Project
 
-    private static let otherServer = "9876543210-web1example.apps.googleusercontent.com"
-    private static let otherApp = "9876543210-ios1example.apps.googleusercontent.com"
+    private static let otherServer: ProviderClientID = "9876543210-web1example.apps.googleusercontent.com"
+    private static let otherApp: ProviderClientID = "9876543210-ios1example.apps.googleusercontent.com"
     private static let other = Project(
         clientIDs: [otherApp], serverClientID: otherServer, serverClientSecret: "GOCSPX-canary-other")
     private static let both = [EndpointFixture.googleProject, other]
@@ -24,8 +24,8 @@ struct GoogleProjectTests {
     @Test(arguments: [0, 1])
     func `a code is sent as the server client that it belongs to, with that one's secret`(index: Int) async throws {
         let project = Self.both[index]
-        let claims = EndpointFixture.claims(.google).with("aud", .string(project.serverClientID))
-            .with("azp", .string(project.serverClientID))
+        let claims = EndpointFixture.claims(.google).with("aud", .string(project.serverClientID.text))
+            .with("azp", .string(project.serverClientID.text))
         let answer = try EndpointFixture.answer(.google, claims)
         try await withEndpoint(.google, answering: .respond(body: answer.bytes)) { apps in
             let exchanged = try await apps.google(Self.rules(), projects: Self.both).exchange(
@@ -44,8 +44,8 @@ struct GoogleProjectTests {
 
     @Test
     func `the ID token for a code must be for the code's own server client`() async throws {
-        let claims = EndpointFixture.claims(.google).with("aud", .string(Self.otherServer))
-            .with("azp", .string(Self.otherServer))
+        let claims = EndpointFixture.claims(.google).with("aud", .string(Self.otherServer.text))
+            .with("azp", .string(Self.otherServer.text))
         let answer = try EndpointFixture.answer(.google, claims)
         try await withEndpoint(.google, answering: .respond(body: answer.bytes)) { apps in
             await #expect(throws: EndpointFixture.rejected(.audienceRejected, nil)) {
@@ -92,7 +92,7 @@ struct GoogleProjectTests {
         let answer = LoopbackServer.Step.respond(401, text: #"{"error":"invalid_client"}"#)
         try await withEndpoint(.google, answering: answer) { apps in
             let endpoint = try apps.google(Self.rules(), projects: Self.both)
-            let refusal = EndpointRefusal.clientRejected(error: "invalid_client", keyID: Self.otherServer)
+            let refusal = EndpointRefusal.clientRejected(error: "invalid_client", keyID: Self.otherServer.text)
             await #expect(throws: refusal) { try await endpoint.check("r", of: Self.otherServer, at: Self.now) }
             await #expect(throws: refusal) { try await endpoint.revoke("r", of: Self.otherServer, at: Self.now) }
         }
@@ -106,7 +106,7 @@ struct GoogleProjectTests {
             for (client, server) in [
                 (GoogleFixture.clientID, GoogleFixture.clientID), (GoogleFixture.party, GoogleFixture.clientID),
                 (Self.otherServer, Self.otherServer), (Self.otherApp, Self.otherServer), ("another", nil),
-            ] as [(String, String?)] {
+            ] as [(ProviderClientID, ProviderClientID?)] {
                 #expect(endpoint.serverClientID(ofProjectOf: client) == server, "\(client)")
             }
         }
@@ -115,10 +115,11 @@ struct GoogleProjectTests {
     @Test
     func `an array of audiences may name clients of both projects, and none besides`() async throws {
         let rules = try Self.rules()
-        let both = GoogleFixture.claims.with("aud", [.string(Self.otherApp), .string(GoogleFixture.clientID)])
+        let both = GoogleFixture.claims.with(
+            "aud", [.string(Self.otherApp.text), .string(GoogleFixture.clientID.text)])
         let identity = try await rules.judge(both)
         #expect(identity.clientID == Self.otherApp)
-        let more = GoogleFixture.claims.with("aud", [.string(Self.otherApp), "another"])
+        let more = GoogleFixture.claims.with("aud", [.string(Self.otherApp.text), "another"])
         await #expect(throws: CredentialRefusal(.audienceRejected)) { try await rules.judge(more) }
     }
 }

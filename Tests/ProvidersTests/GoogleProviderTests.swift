@@ -36,8 +36,8 @@ struct GoogleProviderTests {
             Change("iss", "https://cloud.google.com/iap", .issuerRejected),
             Change("aud", "1234567890-web0example.apps.googleusercontent.co", .audienceRejected),
             Change("aud", "1234567890-WEB0example.apps.googleusercontent.com", .audienceRejected),
-            Change("aud", [.string(GoogleFixture.clientID), "another"], .audienceRejected),
-            Change("aud", [.string(GoogleFixture.clientID), 1], .claimInvalid),
+            Change("aud", [.string(GoogleFixture.clientID.text), "another"], .audienceRejected),
+            Change("aud", [.string(GoogleFixture.clientID.text), 1], .claimInvalid),
         ]
 
     @Test(arguments: changes)
@@ -83,7 +83,7 @@ struct GoogleProviderTests {
     @Test
     func `an array of audiences is accepted when every member is ours`() async throws {
         let provider = try GoogleFixture.provider()
-        let both = claims.with("aud", [.string(GoogleFixture.party), .string(GoogleFixture.clientID)])
+        let both = claims.with("aud", [.string(GoogleFixture.party.text), .string(GoogleFixture.clientID.text)])
         for clientID in [nil, GoogleFixture.party, GoogleFixture.clientID] {
             let identity = try await provider.judge(both, clientID: clientID)
             #expect(identity.clientID == GoogleFixture.party)
@@ -93,7 +93,7 @@ struct GoogleProviderTests {
         }
     }
 
-    @Test(arguments: [.string(GoogleFixture.party), "another", 1, nil] as [TokenMint.Literal?])
+    @Test(arguments: [.string(GoogleFixture.party.text), "another", 1, nil] as [TokenMint.Literal?])
     func `without authorized parties azp isn't looked at`(party: TokenMint.Literal?) async throws {
         let identity = try await GoogleFixture.provider().judge(claims.with("azp", party))
         #expect(identity.clientID == GoogleFixture.clientID)

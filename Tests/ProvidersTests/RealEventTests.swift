@@ -17,7 +17,7 @@ struct RealEventTests {
         let keys = try KeySet(parsing: Vectors.keySet(named: #require(notification.keySets.first)))
         let provider = AppleProvider(
             configuration: .init(
-                teams: [.init(clientIDs: [audience ?? notification.audience])],
+                teams: [.init(clientIDs: [ProviderClientID(audience ?? notification.audience)])],
                 issuers: [issuer ?? notification.issuer]),
             keys: .fixed(keys))
         return try await provider.events(of: token, at: Timestamp(seconds: time ?? notification.issuedAt))
@@ -62,10 +62,11 @@ struct RealEventTests {
         await #expect(throws: CredentialRefusal(.claimMissing)) {
             if token.issuer.contains("apple") {
                 let provider = AppleProvider(
-                    configuration: .init(teams: [.init(clientIDs: [token.audience])]), keys: keys)
+                    configuration: .init(teams: [.init(clientIDs: [ProviderClientID(token.audience)])]), keys: keys)
                 _ = try await provider.events(of: Array(token.token.utf8), at: now)
             } else {
-                let provider = GoogleProvider(configuration: .init(clientIDs: [token.audience]), keys: keys)
+                let provider = GoogleProvider(
+                    configuration: .init(clientIDs: [ProviderClientID(token.audience)]), keys: keys)
                 _ = try await provider.events(of: Array(token.token.utf8), at: now)
             }
         }
@@ -80,7 +81,7 @@ struct RealEventTests {
         let issuer = try #require(sample["iss"]?.string)
         let audience = try #require(sample["aud"]?.string)
         let provider = GoogleProvider(
-            configuration: .init(clientIDs: [audience], issuers: [issuer]),
+            configuration: .init(clientIDs: [ProviderClientID(audience)], issuers: [issuer]),
             keys: .fixed(try TokenMint.shared.keySet))
         var writer = JSONWriter()
         writer.value(sample)

@@ -65,7 +65,7 @@ struct RefreshCheckTests {
         }
         try await withEndpoint(.google, answering: answer) { apps in
             await #expect(
-                throws: EndpointRefusal.clientRejected(error: "invalid_request", keyID: GoogleFixture.clientID)
+                throws: EndpointRefusal.clientRejected(error: "invalid_request", keyID: GoogleFixture.clientID.text)
             ) { try await apps.check() }
         }
     }

@@ -62,7 +62,7 @@ struct TokenHashTests {
         for token in tokens {
             let keys = try KeySet(parsing: Vectors.keySet(named: #require(token.keySets.first)))
             let provider = AppleProvider(
-                configuration: .init(teams: [.init(clientIDs: [token.audience])]), keys: .fixed(keys))
+                configuration: .init(teams: [.init(clientIDs: [ProviderClientID(token.audience)])]), keys: .fixed(keys))
             let credential = try await provider.credential(
                 Array(token.token.utf8), postedNonce: nil, expectedClientID: nil,
                 at: Timestamp(seconds: token.issuedAt))

@@ -8,14 +8,14 @@ import Testing
 /// What others use up keeps nobody out of where they usually are, and shows nobody whose networks those are.
 @Suite struct KnownNetworkLimitTests {
     private static let email = "kim@example.com"
-    private static let home = "203.0.113.0/24"
-    private static let elsewhere = "198.51.100.0/24"
+    private static let home: Network = "203.0.113.0/24"
+    private static let elsewhere: Network = "198.51.100.0/24"
     private static let limits: [LimitKind: RateLimit] = [
         .passwordPerAccount: .limit(count: 10, seconds: 900), .guessPerNetwork: .limit(count: 100, seconds: 900),
         .guessPerWideNetwork: .limit(count: 2000, seconds: 900), .mailPerAddress: .limit(count: 6, seconds: 3600),
     ]
 
-    private static func client(_ network: String?, wide: String? = nil) -> Caller {
+    private static func client(_ network: Network?, wide: Network? = nil) -> Caller {
         Caller(requestID: "test", address: nil, network: network, wideNetwork: wide, device: nil)
     }
 
@@ -35,7 +35,7 @@ import Testing
 
     /// The answer to a password, and whether one was hashed for it.
     private static func guess(
-        _ password: String, _ email: String = email, from network: String?, _ fixture: SignInFixture,
+        _ password: String, _ email: String = email, from network: Network?, _ fixture: SignInFixture,
         _ service: SignInService
     ) async throws -> String {
         let hashed = fixture.passwordHasher.finished
@@ -142,7 +142,7 @@ import Testing
         try await Self.run([
             .guessPerNetwork: .limit(count: 2, seconds: 900), .guessPerWideNetwork: .limit(count: 5, seconds: 900),
         ]) { (fixture, service) async throws in
-            func guess(_ number: Int, wide: String) async throws -> String {
+            func guess(_ number: Int, wide: Network) async throws -> String {
                 try await failure {
                     try await service.passwords.signIn(
                         email: "nobody\(number)@example.com", password: Self.wrong,
@@ -247,7 +247,7 @@ import Testing
 
     @Test func `what others ask for leaves the owner codes at home, and answers nobody differently`() async throws {
         try await Self.run { (fixture, service) async throws in
-            @Sendable func ask(_ network: String?, _ purpose: EmailCodePurpose, ticket: LinkRequired? = nil)
+            @Sendable func ask(_ network: Network?, _ purpose: EmailCodePurpose, ticket: LinkRequired? = nil)
                 async throws
             {
                 try await service.emailCodes.mailCode(

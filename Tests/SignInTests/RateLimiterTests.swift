@@ -30,7 +30,7 @@ import Testing
     /// The seconds to wait, or `nil` if the password was checked.
     private static func guess(
         _ password: String = "a wrong password", _ email: String = email, at service: SignInService,
-        from network: String? = "192.0.2.0/24"
+        from network: Network? = "192.0.2.0/24"
     ) async throws -> Int64? {
         let client = Caller(requestID: "test", address: nil, network: network, device: nil)
         do throws(SignInFailure) {

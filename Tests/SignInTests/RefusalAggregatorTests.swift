@@ -19,7 +19,7 @@ import Testing
         ) { row throws(PostgresError) in try row.decode(String.self) }
     }
 
-    private static func client(_ id: String, _ network: String = "192.0.2.0/24") -> Caller {
+    private static func client(_ id: String, _ network: Network = "192.0.2.0/24") -> Caller {
         Caller(requestID: id, address: "192.0.2.7", network: network, device: nil)
     }
 

@@ -6,10 +6,10 @@ import Testing
 
 /// What one subject does again and again, which reaches the trail as sums.
 @Suite struct RepeatedEventTests {
-    private static let home = "192.0.2.0/24"
+    private static let home: Network = "192.0.2.0/24"
 
     private static func post(
-        _ token: String, as request: String = "r1", from network: String = home, _ fixture: SignInFixture,
+        _ token: String, as request: String = "r1", from network: Network = home, _ fixture: SignInFixture,
         at service: SignInService? = nil
     ) async throws -> SignInAnswer {
         let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)

@@ -1,10 +1,10 @@
 /// A provider's refresh token that is kept for an identity: which app it was given to, never the token.
 package struct HeldGrant: Sendable {
     package let identityID: IdentityID
-    package let clientID: String
+    package let clientID: ProviderClientID
     package let createdAt: Timestamp
 
-    package init(identityID: IdentityID, clientID: String, createdAt: Timestamp) {
+    package init(identityID: IdentityID, clientID: ProviderClientID, createdAt: Timestamp) {
         self.identityID = identityID
         self.clientID = clientID
         self.createdAt = createdAt

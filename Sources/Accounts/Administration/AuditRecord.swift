@@ -12,14 +12,14 @@ package struct AuditRecord: Sendable {
     package let tokenID: String?
     package let reason: String?
     package let requestID: String?
-    package let network: String?
+    package let network: Network?
     package let occurrences: Int
     package let createdAt: Timestamp
 
     package init(
         id: AuditEventID, type: String, actor: String, actorName: String?, accountID: AccountID?,
         identityID: IdentityID?, sessionID: SessionID?, revocationID: RevocationID?, provider: String?,
-        tokenID: String?, reason: String?, requestID: String?, network: String?, occurrences: Int, createdAt: Timestamp
+        tokenID: String?, reason: String?, requestID: String?, network: Network?, occurrences: Int, createdAt: Timestamp
     ) {
         self.id = id
         self.type = type
@@ -69,7 +69,7 @@ package struct AuditFilter: Sendable {
     package var identityID: IdentityID?
     package var kind: AuditEvent.Kind?
     /// The IPv4 /24 or IPv6 /64, as rows have it.
-    package var network: String?
+    package var network: Network?
     package var requestID: String?
     package var since: Timestamp?
     /// Exclusive.
@@ -81,7 +81,7 @@ package struct AuditFilter: Sendable {
     package var parameters: [(name: String, value: String)] {
         [
             ("actor", actor?.text), ("type", kind?.rawValue), ("accountId", accountID.map { "\($0)" }),
-            ("identity", identityID.map { "\($0)" }), ("network", network), ("request", requestID),
+            ("identity", identityID.map { "\($0)" }), ("network", network?.text), ("request", requestID),
             ("since", since?.rfc3339), ("until", until?.rfc3339),
         ].compactMap { name, value in value.map { (name, $0) } }
     }

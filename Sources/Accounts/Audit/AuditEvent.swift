@@ -139,7 +139,7 @@ package struct AuditEvent: Sendable {
     package var reason: String?
     package var requestID: String?
     /// The IPv4 /24 or IPv6 /64 of the caller.
-    package var network: String?
+    package var network: Network?
     /// The number of occurrences that the row stands for.
     package var occurrences: Int32 = 1
 

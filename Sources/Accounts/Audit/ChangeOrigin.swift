@@ -5,12 +5,12 @@ package struct ChangeOrigin: Sendable {
     package let actorName: String?
     package let requestID: String?
     /// The IPv4 /24 or IPv6 /64 of the caller.
-    package let network: String?
+    package let network: Network?
     /// `nil` when mail is switched off.
     package let mailLanguage: String?
 
     package init(
-        actor: AuditEvent.Actor, actorName: String? = nil, requestID: String?, network: String? = nil,
+        actor: AuditEvent.Actor, actorName: String? = nil, requestID: String?, network: Network? = nil,
         mailLanguage: String? = nil
     ) {
         self.actor = actor

@@ -30,7 +30,7 @@ package struct VerifiedIdentity: Hashable, Sendable {
     package let key: IdentityKey
     package private(set) var email: ProviderEmail?
     /// The client (app) that the token was issued to.
-    package let clientID: String
+    package let clientID: ProviderClientID
     /// When the person authenticated at the provider: the token's `auth_time`, else its `iat`.
     package let authenticatedAt: Timestamp
     /// When the provider issued the token: its `iat`. A provider renews tokens without asking the person again, so this may
@@ -46,7 +46,8 @@ package struct VerifiedIdentity: Hashable, Sendable {
 
     /// To be called in `Providers` and `Storage` alone. `package` access can't express that: `Scripts/check-layers` does.
     package init(
-        key: IdentityKey, email: ProviderEmail?, clientID: String, authenticatedAt: Timestamp, issuedAt: Timestamp,
+        key: IdentityKey, email: ProviderEmail?, clientID: ProviderClientID, authenticatedAt: Timestamp,
+        issuedAt: Timestamp,
         nonce: String? = nil, transferSubject: ProviderSubject? = nil, name: DisplayName? = nil
     ) {
         self.key = key

@@ -18,11 +18,11 @@ package struct RefreshLineage: Hashable, Sendable {
     package let rotatedAt: Timestamp
     /// The IPv4 /24 or IPv6 /64 from which the rotation, that is the first use of the parent, was asked for; `nil`
     /// if unrecorded.
-    package let network: String?
+    package let network: Network?
     package let replacements: Replacements
 
     package init(
-        generation: Int32, parent: Int32, rotatedAt: Timestamp, network: String? = nil,
+        generation: Int32, parent: Int32, rotatedAt: Timestamp, network: Network? = nil,
         replacements: Replacements = Replacements()
     ) {
         self.generation = generation
@@ -52,7 +52,7 @@ extension RefreshLineage {
     /// Decides what becomes of a token of the given generation whose authenticity has been checked.
     ///
     /// - Parameter network: the IPv4 /24 or IPv6 /64 that it came from.
-    package func presented(_ presented: Int32, from network: String?, at now: Timestamp) -> RefreshDecision {
+    package func presented(_ presented: Int32, from network: Network?, at now: Timestamp) -> RefreshDecision {
         guard generation < Int32.max - 2 else { return .reused }
         if presented == generation || presented == generation + 1 {
             // One ahead: a failover lost the rotation that issued it.
@@ -72,7 +72,7 @@ extension RefreshLineage {
     /// Whether the network is known to be the rotation's. An unknown one counts as another: a rotation by the release
     /// before, which noted none, then still has two replacements, more than a client with a working connection needs, and
     /// what can't be compared never has the larger allowance. It lasts until the newest token is used.
-    private func isOfRotation(_ network: String?) -> Bool {
+    private func isOfRotation(_ network: Network?) -> Bool {
         network != nil && network == self.network
     }
 }

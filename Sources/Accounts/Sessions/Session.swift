@@ -124,12 +124,12 @@ package struct NewSession: Sendable {
     /// The id of the request that opens it, for the audit trail.
     package let requestID: String?
     /// The IPv4 /24 or IPv6 /64 of the address, for the audit trail.
-    package let network: String?
+    package let network: Network?
 
     package init(
         id: SessionID, authenticatedAt: Timestamp, providerAuthenticatedAt: Timestamp? = nil,
         methods: [AuthenticationMethod], now: Timestamp, expiresAt: Timestamp, device: Device?, address: String?,
-        requestID: String? = nil, network: String? = nil
+        requestID: String? = nil, network: Network? = nil
     ) {
         self.id = id
         self.authenticatedAt = authenticatedAt

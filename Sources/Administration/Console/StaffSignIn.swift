@@ -11,12 +11,12 @@ import SignIn
 /// its ID token. No account, identity or grant comes of it.
 package struct StaffSignIn: Sendable {
     package struct Configuration: Sendable {
-        let clientID: String
+        let clientID: ProviderClientID
         let hostedDomain: String
         let authorizeURL: String
         let issuers: [String]
 
-        package init(clientID: String, hostedDomain: String, authorizeURL: String, issuers: [String]) {
+        package init(clientID: ProviderClientID, hostedDomain: String, authorizeURL: String, issuers: [String]) {
             self.clientID = clientID
             self.hostedDomain = hostedDomain
             self.authorizeURL = authorizeURL
@@ -116,7 +116,7 @@ package struct StaffSignIn: Sendable {
     func url(for flow: StaffFlow, redirectURI: String) throws(AdministrationFailure) -> String {
         URIQuery.appending(
             [
-                ("client_id", configuration.clientID), ("redirect_uri", redirectURI), ("response_type", "code"),
+                ("client_id", configuration.clientID.text), ("redirect_uri", redirectURI), ("response_type", "code"),
                 ("scope", "openid email"), ("state", try flow.derived(.state)), ("nonce", try flow.derived(.nonce)),
                 ("code_challenge", Base64URL.encode(SHA256.hash(Array(try flow.derived(.verifier).utf8)))),
                 ("code_challenge_method", "S256"), ("hd", configuration.hostedDomain), ("prompt", "select_account"),

@@ -14,7 +14,7 @@ extension AuditRecord: AdminRecord {
         .code("jti", "Token") { $0.tokenID },
         .text("reason", "Reason") { $0.reason },
         .code("requestId", "Request") { $0.requestID },
-        .code("network", "Network") { $0.network },
+        .code("network", "Network") { $0.network?.text },
         .number("occurrences", "Times") { $0.occurrences },
         .time("createdAt", "Time") { $0.createdAt },
     ]

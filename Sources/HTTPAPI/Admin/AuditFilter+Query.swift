@@ -24,10 +24,10 @@ extension AuditFilter {
     }
 
     /// A network as rows have it, or that of an address.
-    private static func network(_ text: String) -> String? {
+    private static func network(_ text: String) -> Network? {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let network = parts.first.flatMap({ ClientAddress(String($0)) })?.network else { return nil }
-        return parts.count == 1 || network == text ? network : nil
+        return parts.count == 1 || network == text ? Network(network) : nil
     }
 }
 

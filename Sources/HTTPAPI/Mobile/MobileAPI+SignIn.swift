@@ -68,7 +68,8 @@ extension Fields {
             fullName = try self.fullName()
         }
         let credential = ProviderCredential(
-            token: tokenText, code: codeText, nonce: nonce, clientID: clientID, redirectURI: redirectURI,
+            token: tokenText, code: codeText, nonce: nonce, clientID: clientID.map { ProviderClientID($0) },
+            redirectURI: redirectURI,
             fullName: fullName)
         return (credential, try device())
     }

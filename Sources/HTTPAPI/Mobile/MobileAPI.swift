@@ -39,7 +39,8 @@ package struct MobileAPI: Sendable {
 extension Request {
     package func caller() -> Caller {
         Caller(
-            requestID: id, address: client.text, network: client.network, wideNetwork: client.wideNetwork, device: nil,
+            requestID: id, address: client.text, network: Network(client.network),
+            wideNetwork: Network(client.wideNetwork), device: nil,
             languages: AcceptLanguage.tags(header("Accept-Language")))
     }
 }

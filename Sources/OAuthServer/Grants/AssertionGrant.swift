@@ -99,7 +99,7 @@ extension OAuthServer {
     ) async throws(OAuthFailure) -> VerifiedIdentity {
         guard let google else { throw .unauthorizedClient }
         var rules = google.configuration
-        rules.clientIDs = client.assertionAudiences
+        rules.clientIDs = client.assertionAudiences.map { ProviderClientID($0) }
         rules.authorizedParties = []
         let provider = GoogleProvider(configuration: rules, keys: google.keys)
         do throws(CredentialRefusal) {

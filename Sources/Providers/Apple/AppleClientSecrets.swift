@@ -25,8 +25,8 @@ final class AppleClientSecrets: Sendable {
 
     private let teamID: String
     private let signer: TokenSigner
-    /// The secrets in use, by the bytes of the client ID.
-    private let secrets = Mutex<[[UInt8]: Secret]>([:])
+    /// The secrets in use.
+    private let secrets = Mutex<[ProviderClientID: Secret]>([:])
 
     init(team: AppleTokenEndpoint.Configuration.Team) {
         teamID = team.teamID
@@ -34,16 +34,16 @@ final class AppleClientSecrets: Sendable {
     }
 
     /// - Parameter clientID: one of the team's, so that there are no more secrets than those.
-    func secret(for clientID: String, at now: Timestamp) throws(EndpointRefusal) -> String {
+    func secret(for clientID: ProviderClientID, at now: Timestamp) throws(EndpointRefusal) -> String {
         let now = now.seconds
         // Under the lock: signing takes less time than letting other callers wait for the one that signs.
         return try secrets.withLock { secrets throws(EndpointRefusal) in
             // A secret from the future was made before the clock was set back: it isn't valid yet.
-            if let known = secrets[Array(clientID.utf8)], known.madeAt <= now, now - known.madeAt < Self.renewal {
+            if let known = secrets[clientID], known.madeAt <= now, now - known.madeAt < Self.renewal {
                 return known.text
             }
             let made = Secret(text: try sign(for: clientID, at: now), madeAt: now)
-            secrets[Array(clientID.utf8)] = made
+            secrets[clientID] = made
             return made.text
         }
     }
@@ -56,14 +56,14 @@ final class AppleClientSecrets: Sendable {
         }
     }
 
-    private func sign(for clientID: String, at now: Int64) throws(EndpointRefusal) -> String {
+    private func sign(for clientID: ProviderClientID, at now: Int64) throws(EndpointRefusal) -> String {
         let issuedAt = now - Self.backdating
         let claims = JSONWriter.object { claims in
             claims.member("iss", teamID)
             claims.member("iat", issuedAt)
             claims.member("exp", issuedAt + Self.lifetime)
             claims.member("aud", Self.audience)
-            claims.member("sub", clientID)
+            claims.member("sub", clientID.text)
         }
         do {
             return try signer.sign(claims)

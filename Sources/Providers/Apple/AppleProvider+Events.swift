@@ -15,7 +15,7 @@ extension AppleProvider {
         let token = try await signedToken(token, algorithms: [.rs256, .es256], types: SecurityEventToken.types)
         return try refusing { () throws(TokenRejection) in
             let rules = ClaimRules.securityEvent(
-                issuers: configuration.issuers, audiences: configuration.teams.flatMap(\.clientIDs))
+                issuers: configuration.issuers, audiences: configuration.teams.flatMap(\.clientIDs).map(\.text))
             let checked = try rules.check(token, at: now.seconds)
             let team = try team(of: token.claims, audience: checked.audience)
             guard let claim = token.claims["events"], let event = AppleProvider.event(claim),

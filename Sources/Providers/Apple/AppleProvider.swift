@@ -12,9 +12,9 @@ package struct AppleProvider: IdentityProvider {
         package struct Team: Sendable {
             package var realm: Realm
             /// Bundle IDs and Services IDs. Without one, no token is accepted.
-            package var clientIDs: [String]
+            package var clientIDs: [ProviderClientID]
 
-            package init(realm: Realm = .main, clientIDs: [String]) {
+            package init(realm: Realm = .main, clientIDs: [ProviderClientID]) {
                 self.realm = realm
                 self.clientIDs = clientIDs
             }
@@ -48,7 +48,7 @@ package struct AppleProvider: IdentityProvider {
         self.configuration = configuration
         self.keys = keys
         rules = ClaimRules(
-            issuers: configuration.issuers, audiences: configuration.teams.flatMap(\.clientIDs))
+            issuers: configuration.issuers, audiences: configuration.teams.flatMap(\.clientIDs).map(\.text))
     }
 
     /// Makes a provider with its own cache of Apple's keys; the caller has to `run()` the cache.
@@ -59,7 +59,7 @@ package struct AppleProvider: IdentityProvider {
     }
 
     package func credential(
-        _ token: [UInt8], nonce: NonceExpectation, expectedClientID: String?, at now: Timestamp
+        _ token: [UInt8], nonce: NonceExpectation, expectedClientID: ProviderClientID?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedCredential {
         let token = try await signedToken(token, algorithms: Self.algorithms)
         return try refusing { () throws(TokenRejection) in
@@ -72,7 +72,7 @@ package struct AppleProvider: IdentityProvider {
             if let expectedClientID { try claims.checkClient(expected: expectedClientID) }
             let identity = VerifiedIdentity(
                 key: IdentityKey(provider: .apple, realm: team.realm, subject: try claims.subject("sub")),
-                email: ClaimedEmail(claims)?.atApple, clientID: checked.audience,
+                email: ClaimedEmail(claims)?.atApple, clientID: ProviderClientID(checked.audience),
                 authenticatedAt: try claims.authenticationTime(issuedAt: checked.issuedAt),
                 issuedAt: Timestamp(seconds: checked.issuedAt),
                 nonce: claims["nonce"]?.string,
@@ -81,7 +81,7 @@ package struct AppleProvider: IdentityProvider {
         }
     }
 
-    package func owner(of token: [UInt8], issuedTo clientID: String) async -> IdentityKey? {
+    package func owner(of token: [UInt8], issuedTo clientID: ProviderClientID) async -> IdentityKey? {
         do {
             let token = try await signedToken(token, algorithms: Self.algorithms)
             let team = try team(of: token.claims, audience: rules.checkParties(of: token).audience)
@@ -95,11 +95,10 @@ package struct AppleProvider: IdentityProvider {
     /// The team of a token. A subject has its meaning only within the team's realm, so all of the token's audiences must be
     /// clients of one team.
     func team(of claims: JSONValue, audience: String) throws(TokenRejection) -> Configuration.Team {
-        let team = configuration.teams.first { team in
-            team.clientIDs.contains { $0.utf8.elementsEqual(audience.utf8) }
-        }
+        let team = configuration.teams.first { $0.clientIDs.contains(ProviderClientID(audience)) }
         guard let team,
-            claims["aud"]?.elements?.allSatisfy({ name in team.clientIDs.contains(where: name.isString) }) ?? true
+            claims["aud"]?.elements?.allSatisfy({ name in team.clientIDs.contains { name.isString(equalTo: $0.text) } })
+                ?? true
         else { throw .audienceRejected }
         return team
     }

@@ -8,7 +8,7 @@ import JSON
 extension AppleTokenEndpoint {
     /// The bearer token of the other two calls; good for an hour.
     package func migrationToken(
-        of clientID: String, at now: Timestamp
+        of clientID: ProviderClientID, at now: Timestamp
     ) async throws(EndpointRefusal) -> String {
         let client = try client(clientID, at: now)
         let fields = client.fields + [("grant_type", "client_credentials"), ("scope", "user.migration")]
@@ -19,7 +19,7 @@ extension AppleTokenEndpoint {
 
     /// The sender's part: the transfer subject, which the recipient is to ask for.
     package func transferSubject(
-        of subject: ProviderSubject, to targetTeamID: String, clientID: String, migrationToken: String,
+        of subject: ProviderSubject, to targetTeamID: String, clientID: ProviderClientID, migrationToken: String,
         at now: Timestamp
     ) async throws(EndpointRefusal) -> ProviderSubject {
         let client = try client(clientID, at: now)
@@ -31,7 +31,7 @@ extension AppleTokenEndpoint {
 
     /// The recipient's part: the person's subject in its own team. An address is included only if it is a relay address.
     package func transferred(
-        _ transferSubject: ProviderSubject, clientID: String, migrationToken: String, at now: Timestamp
+        _ transferSubject: ProviderSubject, clientID: ProviderClientID, migrationToken: String, at now: Timestamp
     ) async throws(EndpointRefusal) -> (subject: ProviderSubject, email: ProviderEmail?) {
         let client = try client(clientID, at: now)
         let fields = client.fields + [("transfer_sub", transferSubject.text)]

@@ -12,10 +12,11 @@ package struct AppleTokenEndpoint: TokenEndpoint {
             package var teamID: String
             package var keyID: String
             package var privateKey: P256PrivateKey
-            package var clientIDs: [String]
+            package var clientIDs: [ProviderClientID]
 
             package init(
-                realm: Realm = .main, teamID: String, keyID: String, privateKey: P256PrivateKey, clientIDs: [String]
+                realm: Realm = .main, teamID: String, keyID: String, privateKey: P256PrivateKey,
+                clientIDs: [ProviderClientID]
             ) {
                 self.realm = realm
                 self.teamID = teamID
@@ -79,27 +80,27 @@ package struct AppleTokenEndpoint: TokenEndpoint {
 
     /// Apple answers 200 also to a token that was revoked before, or never was one.
     package func revoke(
-        _ refreshToken: String, of clientID: String, at now: Timestamp
+        _ refreshToken: ProviderRefreshToken, of clientID: ProviderClientID, at now: Timestamp
     ) async throws(EndpointRefusal) {
         let client = try client(clientID, at: now)
-        let fields = client.fields + [("token", refreshToken), ("token_type_hint", "refresh_token")]
+        let fields = client.fields + [("token", refreshToken.text), ("token_type_hint", "refresh_token")]
         try await revocation.post(fields).accepted(keyID: client.keyID, invalidRequestMeans: .configuration)
     }
 
     /// Apple asks for at most one check a day for each token. The content of a success is not used: the refresh token stays
     /// the same.
     package func check(
-        _ refreshToken: String, of clientID: String, at now: Timestamp
+        _ refreshToken: ProviderRefreshToken, of clientID: ProviderClientID, at now: Timestamp
     ) async throws(EndpointRefusal) {
         let client = try client(clientID, at: now)
-        let fields = client.fields + [("grant_type", "refresh_token"), ("refresh_token", refreshToken)]
+        let fields = client.fields + [("grant_type", "refresh_token"), ("refresh_token", refreshToken.text)]
         _ = try await tokens.post(fields).document(keyID: client.keyID, invalidRequestMeans: .content)
     }
 
     // MARK: Client secrets
 
     /// A secret for requests as this client; good for at least half an hour.
-    package func clientSecret(for clientID: String, at now: Timestamp) throws(EndpointRefusal) -> String {
+    package func clientSecret(for clientID: ProviderClientID, at now: Timestamp) throws(EndpointRefusal) -> String {
         try signer(of: clientID).secrets.secret(for: clientID, at: now)
     }
 
@@ -109,7 +110,7 @@ package struct AppleTokenEndpoint: TokenEndpoint {
     }
 
     /// The realm of the identities of the client's team; `nil` when no team with a key has this client.
-    package func realm(of clientID: String) -> Realm? {
+    package func realm(of clientID: ProviderClientID) -> Realm? {
         (try? signer(of: clientID))?.team.realm
     }
 
@@ -124,18 +125,15 @@ package struct AppleTokenEndpoint: TokenEndpoint {
         let fields: [(String, String)]
     }
 
-    func client(_ clientID: String, at now: Timestamp) throws(EndpointRefusal) -> Client {
+    func client(_ clientID: ProviderClientID, at now: Timestamp) throws(EndpointRefusal) -> Client {
         let secret = try clientSecret(for: clientID, at: now)
         return Client(
             keyID: try signer(of: clientID).team.keyID,
-            fields: [("client_id", clientID), ("client_secret", secret)])
+            fields: [("client_id", clientID.text), ("client_secret", secret)])
     }
 
-    private func signer(of clientID: String) throws(EndpointRefusal) -> TeamSigner {
-        let signer = signers.first { signer in
-            signer.team.clientIDs.contains { $0.utf8.elementsEqual(clientID.utf8) }
-        }
-        guard let signer else { throw .notConfigured }
+    private func signer(of clientID: ProviderClientID) throws(EndpointRefusal) -> TeamSigner {
+        guard let signer = signers.first(where: { $0.team.clientIDs.contains(clientID) }) else { throw .notConfigured }
         return signer
     }
 }

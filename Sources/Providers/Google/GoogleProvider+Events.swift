@@ -26,7 +26,8 @@ extension GoogleProvider {
     ) async throws(CredentialRefusal) -> [ProviderEvent] {
         let token = try await signedToken(token, algorithms: [.rs256], types: SecurityEventToken.types)
         return try refusing { () throws(TokenRejection) in
-            var rules = ClaimRules.securityEvent(issuers: configuration.issuers, audiences: configuration.clientIDs)
+            var rules = ClaimRules.securityEvent(
+                issuers: configuration.issuers, audiences: configuration.clientIDs.map(\.text))
             // Google's documentation and Google's tokens differ in it.
             rules.ignoresIssuerTrailingSlash = true
             let checked = try rules.check(token, at: now.seconds)

@@ -10,9 +10,9 @@ package struct GoogleProvider: IdentityProvider {
     package struct Configuration: Sendable {
         /// The server, iOS and Android clients of all projects: a subject is the same in each of them. Without one, no token
         /// is accepted.
-        package var clientIDs: [String]
+        package var clientIDs: [ProviderClientID]
         /// The allowed values of `azp`. When not empty, `azp` must be one of them.
-        package var authorizedParties: [String]
+        package var authorizedParties: [ProviderClientID]
         /// Whether a token without `azp` is refused when there are ``authorizedParties``.
         package var requiresParty = true
         /// The allowed values of `hd`. When not empty, `hd` must be present.
@@ -22,7 +22,7 @@ package struct GoogleProvider: IdentityProvider {
         package var nonceForm: NonceForm
 
         package init(
-            clientIDs: [String], authorizedParties: [String] = [], hostedDomains: [String] = [],
+            clientIDs: [ProviderClientID], authorizedParties: [ProviderClientID] = [], hostedDomains: [String] = [],
             issuers: [String] = ["https://accounts.google.com", "accounts.google.com"],
             keysURL: String = "https://www.googleapis.com/oauth2/v3/certs", nonceForm: NonceForm = .raw
         ) {
@@ -46,7 +46,8 @@ package struct GoogleProvider: IdentityProvider {
         self.configuration = configuration
         self.keys = keys
         rules = ClaimRules(
-            issuers: configuration.issuers, audiences: configuration.clientIDs, audienceArray: .everyMemberOurs)
+            issuers: configuration.issuers, audiences: configuration.clientIDs.map(\.text),
+            audienceArray: .everyMemberOurs)
     }
 
     /// Makes a provider with its own cache of Google's keys; the caller has to `run()` the cache.
@@ -57,7 +58,7 @@ package struct GoogleProvider: IdentityProvider {
     }
 
     package func credential(
-        _ token: [UInt8], nonce: NonceExpectation, expectedClientID: String?, at now: Timestamp
+        _ token: [UInt8], nonce: NonceExpectation, expectedClientID: ProviderClientID?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedCredential {
         let token = try await signedToken(token, algorithms: Self.algorithms)
         return try refusing { () throws(TokenRejection) in
@@ -75,7 +76,7 @@ package struct GoogleProvider: IdentityProvider {
             let identity = VerifiedIdentity(
                 key: IdentityKey(provider: .google, realm: .main, subject: try claims.subject("sub")),
                 email: ClaimedEmail(claims)?.atGoogle(isHosted: hostedDomain(of: claims) != nil),
-                clientID: checked.audience,
+                clientID: ProviderClientID(checked.audience),
                 authenticatedAt: try claims.authenticationTime(issuedAt: checked.issuedAt),
                 issuedAt: Timestamp(seconds: checked.issuedAt),
                 nonce: claims["nonce"]?.string,
@@ -84,7 +85,7 @@ package struct GoogleProvider: IdentityProvider {
         }
     }
 
-    package func owner(of token: [UInt8], issuedTo clientID: String) async -> IdentityKey? {
+    package func owner(of token: [UInt8], issuedTo clientID: ProviderClientID) async -> IdentityKey? {
         do {
             let token = try await signedToken(token, algorithms: Self.algorithms)
             _ = try rules.checkParties(of: token)
@@ -99,7 +100,7 @@ package struct GoogleProvider: IdentityProvider {
     private func checkParty(of claims: JSONValue) throws(TokenRejection) {
         let parties = configuration.authorizedParties
         if claims["azp"] == nil, !configuration.requiresParty { return }
-        guard parties.isEmpty || parties.contains(where: { claims["azp"]?.isString(equalTo: $0) == true }) else {
+        guard parties.isEmpty || parties.contains(where: { claims["azp"]?.isString(equalTo: $0.text) == true }) else {
             throw .partyRejected
         }
     }

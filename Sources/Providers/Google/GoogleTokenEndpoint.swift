@@ -9,11 +9,11 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
         /// A Google project, and its server client: the one that the project's apps request codes for.
         package struct Project: Sendable {
             /// The clients whose tokens name this project.
-            package var clientIDs: [String]
-            package var serverClientID: String
+            package var clientIDs: [ProviderClientID]
+            package var serverClientID: ProviderClientID
             package var serverClientSecret: String
 
-            package init(clientIDs: [String], serverClientID: String, serverClientSecret: String) {
+            package init(clientIDs: [ProviderClientID], serverClientID: ProviderClientID, serverClientSecret: String) {
                 self.clientIDs = clientIDs
                 self.serverClientID = serverClientID
                 self.serverClientSecret = serverClientSecret
@@ -40,8 +40,8 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
         let project: Configuration.Project
         let provider: GoogleProvider
 
-        var id: String { project.serverClientID }
-        var fields: [(String, String)] { [("client_id", id), ("client_secret", project.serverClientSecret)] }
+        var id: ProviderClientID { project.serverClientID }
+        var fields: [(String, String)] { [("client_id", id.text), ("client_secret", project.serverClientSecret)] }
     }
 
     private let servers: [ServerClient]
@@ -68,13 +68,11 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
     }
 
     /// The server clients, one for each project: every code and refresh token belongs to one of them.
-    package var serverClientIDs: [String] { servers.map(\.id) }
+    package var serverClientIDs: [ProviderClientID] { servers.map(\.id) }
 
     /// The server client of the project that a client belongs to; `nil` when no project with a server client has it.
-    package func serverClientID(ofProjectOf clientID: String) -> String? {
-        servers.first { server in
-            (server.project.clientIDs + [server.id]).contains { $0.utf8.elementsEqual(clientID.utf8) }
-        }?.id
+    package func serverClientID(ofProjectOf clientID: ProviderClientID) -> ProviderClientID? {
+        servers.first { ($0.project.clientIDs + [$0.id]).contains(clientID) }?.id
     }
 
     package func exchange(
@@ -88,7 +86,7 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
             ]
         if let verifier = code.verifier { fields.append(("code_verifier", verifier)) }
         let answer = try await tokens.post(fields, timeout: timeout)
-            .document(keyID: server.id, invalidRequestMeans: .code)
+            .document(keyID: server.id.text, invalidRequestMeans: .code)
         return try await server.provider.exchanged(
             IssuedTokens(answer, logger: logger), for: code, nonce: nonce, at: now)
     }
@@ -96,24 +94,24 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
     /// Google needs only the token, so one of a client that is ours no longer is revoked too. With `invalid_token` it
     /// answers that the token no longer exists: then there is nothing left to do.
     package func revoke(
-        _ refreshToken: String, of clientID: String, at now: Timestamp
+        _ refreshToken: ProviderRefreshToken, of clientID: ProviderClientID, at now: Timestamp
     ) async throws(EndpointRefusal) {
-        let answer = try await revocation.post([("token", refreshToken)])
+        let answer = try await revocation.post([("token", refreshToken.text)])
         if case .refused(.invalidToken) = answer { return }
-        try answer.accepted(keyID: clientID, invalidRequestMeans: .configuration)
+        try answer.accepted(keyID: clientID.text, invalidRequestMeans: .configuration)
     }
 
     package func check(
-        _ refreshToken: String, of clientID: String, at now: Timestamp
+        _ refreshToken: ProviderRefreshToken, of clientID: ProviderClientID, at now: Timestamp
     ) async throws(EndpointRefusal) {
         let server = try server(clientID)
-        let fields = server.fields + [("grant_type", "refresh_token"), ("refresh_token", refreshToken)]
-        _ = try await tokens.post(fields).document(keyID: server.id, invalidRequestMeans: .configuration)
+        let fields = server.fields + [("grant_type", "refresh_token"), ("refresh_token", refreshToken.text)]
+        _ = try await tokens.post(fields).document(keyID: server.id.text, invalidRequestMeans: .configuration)
     }
 
     /// Google would refuse another client's code or token as invalid, which means nothing for the code or token.
-    private func server(_ clientID: String) throws(EndpointRefusal) -> ServerClient {
-        guard let server = servers.first(where: { $0.id.utf8.elementsEqual(clientID.utf8) }) else {
+    private func server(_ clientID: ProviderClientID) throws(EndpointRefusal) -> ServerClient {
+        guard let server = servers.first(where: { $0.id == clientID }) else {
             throw .notConfigured
         }
         return server

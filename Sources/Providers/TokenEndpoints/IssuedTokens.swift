@@ -10,7 +10,7 @@ struct IssuedTokens {
 
     let accessToken: String
     let idToken: [UInt8]
-    let refreshToken: String?
+    let refreshToken: ProviderRefreshToken?
 
     init(_ answer: JSONValue, logger: Logger) throws(EndpointRefusal) {
         guard let accessToken = Self.token(answer["access_token"]) else { throw .unexpectedAnswer }
@@ -23,7 +23,7 @@ struct IssuedTokens {
         }
         self.idToken = bytes
         let refreshToken = answer["refresh_token"]
-        self.refreshToken = Self.token(refreshToken)
+        self.refreshToken = Self.token(refreshToken).map { ProviderRefreshToken($0) }
         if refreshToken != nil, self.refreshToken == nil {
             logger.warning("refresh token dropped: empty, too long or not of printable ASCII")
         }

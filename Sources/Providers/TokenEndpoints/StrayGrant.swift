@@ -5,16 +5,10 @@ package struct StrayGrant: Equatable, Sendable {
     /// The person who gave it, by an ID token that the provider signed for the code's client.
     package let owner: IdentityKey
     /// Of the code's client.
-    package let refreshToken: String
+    package let refreshToken: ProviderRefreshToken
 
-    package init(owner: IdentityKey, refreshToken: String) {
+    package init(owner: IdentityKey, refreshToken: ProviderRefreshToken) {
         self.owner = owner
         self.refreshToken = refreshToken
     }
-}
-
-extension StrayGrant: CustomStringConvertible, CustomDebugStringConvertible {
-    package var description: String { "An authorization that no sign-in uses." }
-
-    package var debugDescription: String { "StrayGrant(\(owner.provider.rawValue))" }
 }

@@ -14,8 +14,10 @@ package protocol TokenEndpoint: Sendable {
     ) async throws(EndpointRefusal) -> ExchangedCode
 
     /// Returns once the token is revoked, also if it was before.
-    func revoke(_ refreshToken: String, of clientID: String, at now: Timestamp) async throws(EndpointRefusal)
+    func revoke(_ refreshToken: ProviderRefreshToken, of clientID: ProviderClientID, at now: Timestamp)
+        async throws(EndpointRefusal)
 
     /// Returns if the provider still honours the token.
-    func check(_ refreshToken: String, of clientID: String, at now: Timestamp) async throws(EndpointRefusal)
+    func check(_ refreshToken: ProviderRefreshToken, of clientID: ProviderClientID, at now: Timestamp)
+        async throws(EndpointRefusal)
 }

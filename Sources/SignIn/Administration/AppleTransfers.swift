@@ -39,7 +39,7 @@ package struct AppleTransfers: Sendable {
     ///
     /// - Parameter rate: the maximum number of identities per second.
     package func export(
-        realm: Realm, targetTeam: String, clientID: String, dryRun: Bool, rate: Int, report: (Report) -> Void
+        realm: Realm, targetTeam: String, clientID: ProviderClientID, dryRun: Bool, rate: Int, report: (Report) -> Void
     ) async throws -> Progress {
         let counted = try await store.count(realm: realm, targetTeam: targetTeam)
         var run = Run(Progress(total: counted.identities, done: counted.exported), clientID: clientID, rate: rate)
@@ -68,7 +68,7 @@ package struct AppleTransfers: Sendable {
     ///
     /// - Parameter rate: the maximum number of identities per second.
     package func `import`(
-        realm: Realm, targetTeam: String, clientID: String, dryRun: Bool, rate: Int, report: (Report) -> Void
+        realm: Realm, targetTeam: String, clientID: ProviderClientID, dryRun: Bool, rate: Int, report: (Report) -> Void
     ) async throws -> Progress {
         let total = try await store.awaitingSubjectCount(targetTeam: targetTeam)
         var run = Run(Progress(total: total), clientID: clientID, rate: rate)
@@ -101,13 +101,13 @@ package struct AppleTransfers: Sendable {
 
     private struct Run {
         var progress: Progress
-        let clientID: String
+        let clientID: ProviderClientID
         let pause: Duration
         var token: (text: String, until: Timestamp)?
         /// Consecutive calls that Apple did not answer.
         var unansweredCalls = 0
 
-        init(_ progress: Progress, clientID: String, rate: Int) {
+        init(_ progress: Progress, clientID: ProviderClientID, rate: Int) {
             self.progress = progress
             self.clientID = clientID
             pause = .seconds(1) / max(1, rate)

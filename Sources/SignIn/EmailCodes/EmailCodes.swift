@@ -15,7 +15,7 @@ package struct EmailCodes: Sendable {
 
     /// A request for a code, with what a new one would be.
     package func request(
-        for email: EmailAddress, purpose: EmailCodePurpose, ticketHash: SecretHash? = nil, network: String?,
+        for email: EmailAddress, purpose: EmailCodePurpose, ticketHash: SecretHash? = nil, network: Network?,
         language: String, by call: Call
     ) throws(SignInFailure) -> EmailCodeRequest {
         let code = EmailCode(

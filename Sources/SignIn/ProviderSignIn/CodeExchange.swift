@@ -189,7 +189,7 @@ extension CodeExchange {
     /// - Parameter tokenClient: the client of the verified token beside it. One that did not verify says no more than a
     ///   posted `clientId` does, and where there is none: the exchange proves whose the code is.
     private func postedCode(
-        _ credential: ProviderCredential, of provider: Provider, besideTokenOf tokenClient: String?
+        _ credential: ProviderCredential, of provider: Provider, besideTokenOf tokenClient: ProviderClientID?
     ) throws(SignInFailure) -> PostedCode? {
         guard let text = credential.code else { return nil }
         switch provider {
@@ -211,7 +211,7 @@ extension CodeExchange {
                 let clientID = tokenClient ?? credential.clientID
                     ?? (clientIDs.count == 1 ? only : credential.statedClient(of: clientIDs))
             else { throw .clientIDRequired }
-            guard clientIDs.contains(where: { $0.utf8.elementsEqual(clientID.utf8) }) else {
+            guard clientIDs.contains(clientID) else {
                 throw .credentialRejected(.clientRejected, retryAfter: nil)
             }
             guard let endpoint = endpoints.apple else { return nil }
@@ -223,13 +223,14 @@ extension CodeExchange {
     /// The server client that Google's code belongs to, that of the project which the token's audience chooses; `nil` when
     /// no configured one can have it.
     private func serverClient(
-        of credential: ProviderCredential, besideTokenOf tokenClient: String?, at endpoint: GoogleTokenEndpoint
-    ) throws(SignInFailure) -> String? {
+        of credential: ProviderCredential, besideTokenOf tokenClient: ProviderClientID?,
+        at endpoint: GoogleTokenEndpoint
+    ) throws(SignInFailure) -> ProviderClientID? {
         if let tokenClient { return endpoint.serverClientID(ofProjectOf: tokenClient) }
         let servers = endpoint.serverClientIDs
         // Beside a token, `clientId` is the token's: an app's, perhaps.
         if credential.token == nil, let clientID = credential.clientID {
-            guard servers.contains(where: { $0.utf8.elementsEqual(clientID.utf8) }) else {
+            guard servers.contains(clientID) else {
                 throw .credentialRejected(.clientRejected, retryAfter: nil)
             }
             return clientID

@@ -7,14 +7,14 @@ package struct ProviderCredential: Sendable {
     package let code: String?
     /// The raw nonce.
     package let nonce: String?
-    package let clientID: String?
+    package let clientID: ProviderClientID?
     /// The redirect URI to which Apple sent the code of a web or Android sign-in.
     package let redirectURI: String?
     /// Handed over once, at first consent; unsigned user input.
     package let fullName: DisplayName?
 
     package init(
-        token: String?, code: String?, nonce: String?, clientID: String?, redirectURI: String? = nil,
+        token: String?, code: String?, nonce: String?, clientID: ProviderClientID?, redirectURI: String? = nil,
         fullName: DisplayName?
     ) {
         self.token = token
@@ -28,10 +28,10 @@ package struct ProviderCredential: Sendable {
 
 extension ProviderCredential {
     /// The one of these clients that the posted token states as its audience, unverified.
-    func statedClient(of clientIDs: [String]) -> String? {
+    func statedClient(of clientIDs: [ProviderClientID]) -> ProviderClientID? {
         guard let token else { return nil }
-        let stated = UnverifiedToken.statedAudiences(of: Array(token.utf8))
-        let ours = clientIDs.filter { clientID in stated.contains { $0.utf8.elementsEqual(clientID.utf8) } }
+        let stated = Set(UnverifiedToken.statedAudiences(of: Array(token.utf8)).map { ProviderClientID($0) })
+        let ours = clientIDs.filter(stated.contains)
         return ours.count == 1 ? ours[0] : nil
     }
 

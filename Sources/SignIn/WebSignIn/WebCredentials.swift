@@ -30,7 +30,7 @@ struct WebCredentials: Sendable {
 
     /// The person of Apple's answer: by its ID token, its code, or both, which then are of one person.
     func apple(
-        _ answer: HeldAnswer, clientID: String, redirectURI: String, _ secrets: WebFlowSecrets, by call: Call
+        _ answer: HeldAnswer, clientID: ProviderClientID, redirectURI: String, _ secrets: WebFlowSecrets, by call: Call
     ) async throws(SignInFailure) -> ProvenPerson {
         try await refusals.notingRejection(of: .apple, by: call) { () throws(SignInFailure) in
             let posted: VerifiedCredential? =
@@ -65,7 +65,7 @@ struct WebCredentials: Sendable {
 
     /// The person of Google's answer, by its code.
     func google(
-        _ code: String?, clientID: String, redirectURI: String, _ secrets: WebFlowSecrets, by call: Call
+        _ code: String?, clientID: ProviderClientID, redirectURI: String, _ secrets: WebFlowSecrets, by call: Call
     ) async throws(SignInFailure) -> ProvenPerson {
         try await refusals.notingRejection(of: .google, by: call) { () throws(SignInFailure) in
             guard let code else { throw .credentialRejected(.malformed, retryAfter: nil) }
@@ -84,7 +84,7 @@ struct WebCredentials: Sendable {
 
     /// - Parameter clientID: the flow's own: a token for another client of ours is of another sign-in.
     private func verify(
-        _ token: String, issuedTo clientID: String, nonce: String, at now: Timestamp
+        _ token: String, issuedTo clientID: ProviderClientID, nonce: String, at now: Timestamp
     ) async throws(SignInFailure) -> VerifiedCredential {
         let rules = try providers.rules(of: .apple)
         let start = ContinuousClock.now

@@ -38,7 +38,7 @@ extension WebSignIn {
         let callback = configuration.callbackURL(of: provider)
         let nonce = try credentials.nonceClaim(for: secrets.nonce, at: provider)
         let url: String
-        let clientID: String
+        let clientID: ProviderClientID
         let realm: Realm
         switch provider {
         case .apple:
@@ -47,7 +47,7 @@ extension WebSignIn {
             realm = apple.realm
             url = URIQuery.appending(
                 [
-                    ("client_id", clientID), ("redirect_uri", callback), ("response_type", "code id_token"),
+                    ("client_id", clientID.text), ("redirect_uri", callback), ("response_type", "code id_token"),
                     // What a scope requires.
                     ("response_mode", "form_post"), ("scope", "name email"), ("state", state.text), ("nonce", nonce),
                 ], to: apple.authorizeURL)
@@ -56,7 +56,7 @@ extension WebSignIn {
             clientID = google.clientID
             realm = .main
             var parameters = [
-                ("client_id", clientID), ("redirect_uri", callback), ("response_type", "code"),
+                ("client_id", clientID.text), ("redirect_uri", callback), ("response_type", "code"),
                 ("scope", "openid email profile"), ("state", state.text), ("nonce", nonce),
                 // No account is taken without asking: it may be another person's.
                 ("prompt", "select_account"),
@@ -167,7 +167,7 @@ extension WebSignIn {
 
     /// Takes the flow that waits for this answer. From here on it is spent.
     private func take(
-        _ claim: WebFlowStore.Claim, from provider: Provider, as clientID: String?, browser: BrowserSecret?,
+        _ claim: WebFlowStore.Claim, from provider: Provider, as clientID: ProviderClientID?, browser: BrowserSecret?,
         by call: Call
     ) async throws(SignInFailure) -> WebAnswer {
         let answer = try await stored {
@@ -182,7 +182,7 @@ extension WebSignIn {
             throw .webAnswerRefused
         }
         // The configuration has changed meanwhile.
-        guard let clientID, answer.clientID.utf8.elementsEqual(clientID.utf8),
+        guard let clientID, answer.clientID == clientID,
             answer.redirectURI.utf8.elementsEqual(configuration.callbackURL(of: provider).utf8)
         else {
             try await end(answer.flow, as: .failed)

@@ -9,12 +9,12 @@ import Storage
 package struct WebSignIn: Sendable {
     package struct Configuration: Sendable {
         package struct Apple: Sendable {
-            package var servicesID: String
+            package var servicesID: ProviderClientID
             package var realm: Realm
             package var authorizeURL: String
 
             package init(
-                servicesID: String, realm: Realm = .main,
+                servicesID: ProviderClientID, realm: Realm = .main,
                 authorizeURL: String = "https://appleid.apple.com/auth/authorize"
             ) {
                 self.servicesID = servicesID
@@ -24,7 +24,7 @@ package struct WebSignIn: Sendable {
         }
 
         package struct Google: Sendable {
-            package var clientID: String
+            package var clientID: ProviderClientID
             package var authorizeURL: String
             /// The Workspace domains that may sign in; empty for all accounts.
             package var hostedDomains: [String]
@@ -32,7 +32,7 @@ package struct WebSignIn: Sendable {
             package var requireIssuer: Bool
 
             package init(
-                clientID: String, authorizeURL: String = "https://accounts.google.com/o/oauth2/v2/auth",
+                clientID: ProviderClientID, authorizeURL: String = "https://accounts.google.com/o/oauth2/v2/auth",
                 hostedDomains: [String] = [], requireIssuer: Bool = false
             ) {
                 self.clientID = clientID

@@ -17,14 +17,15 @@ package struct KnownNetworks: Sendable {
     /// - Parameters:
     ///   - network: an IPv4 /24 or IPv6 /64, as the audit trail has it.
     ///   - account: `nil` knows no network.
-    package func isKnown(_ network: String, to account: AccountID?, by call: Call) async throws(PostgresError) -> Bool {
+    package func isKnown(_ network: Network, to account: AccountID?, by call: Call) async throws(PostgresError) -> Bool
+    {
         try await found("SELECT a.account_id FROM accounts a WHERE a.account_id = \(account)", network, by: call)
     }
 
     /// The same for the account that has proven the address. A claimed address doesn't count: an attacker could
     /// register the victim's and sign in to it from any network. Without an address the query does part of the work.
     func isKnown(
-        _ network: String, toHolderOf email: EmailAddress?, by call: Call
+        _ network: Network, toHolderOf email: EmailAddress?, by call: Call
     ) async throws(PostgresError) -> Bool {
         let proven = EmailProof.proven.rawValue
         return try await found(
@@ -32,7 +33,7 @@ package struct KnownNetworks: Sendable {
             network, by: call)
     }
 
-    private func found(_ account: SQL, _ network: String, by call: Call) async throws(PostgresError) -> Bool {
+    private func found(_ account: SQL, _ network: Network, by call: Call) async throws(PostgresError) -> Bool {
         let rows = try await database.query(
             """
             SELECT EXISTS (

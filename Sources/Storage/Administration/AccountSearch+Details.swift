@@ -27,7 +27,7 @@ extension AccountSearch {
             ORDER BY created_at, grant_id
             """
         ) { row throws(PostgresError) in
-            let (identity, client, createdAt) = try row.decode(IdentityID.self, String.self, Timestamp.self)
+            let (identity, client, createdAt) = try row.decode(IdentityID.self, ProviderClientID.self, Timestamp.self)
             return HeldGrant(identityID: identity, clientID: client, createdAt: createdAt)
         }
         let addresses = Set(account.mailboxes.compactMap { $0?.text } + [account.email?.text].compactMap(\.self))

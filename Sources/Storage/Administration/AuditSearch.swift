@@ -97,7 +97,7 @@ extension AuditTrail {
             requestID, network, occurrences, createdAt, isMatch
         ) = try row.decode(
             AuditEventID.self, String.self, String.self, String?.self, AccountID?.self, IdentityID?.self,
-            SessionID?.self, RevocationID?.self, String?.self, String?.self, String?.self, String?.self, String?.self,
+            SessionID?.self, RevocationID?.self, String?.self, String?.self, String?.self, String?.self, Network?.self,
             Int32.self, Timestamp.self, Bool.self)
         let record = AuditRecord(
             id: id, type: type, actor: actor, actorName: actorName, accountID: accountID, identityID: identityID,

@@ -7,12 +7,12 @@ package struct EmailCodeAttempt: Sendable {
     package let purpose: EmailCodePurpose
     package let ticketHash: SecretHash?
     /// The network that tries; `nil` if it is not known.
-    package let network: String?
+    package let network: Network?
     /// The account that the code is tried for, if that is not the one that has the address.
     package let account: AccountID?
 
     package init(
-        email: EmailAddress, purpose: EmailCodePurpose, ticketHash: SecretHash?, network: String?, account: AccountID?
+        email: EmailAddress, purpose: EmailCodePurpose, ticketHash: SecretHash?, network: Network?, account: AccountID?
     ) {
         self.email = email
         self.purpose = purpose

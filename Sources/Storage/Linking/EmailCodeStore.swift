@@ -10,12 +10,13 @@ package struct EmailCodeRequest: Sendable {
     /// The keyed digests of the address, that of the key ring's first line first.
     package let addressKeys: [[UInt8]]
     /// The network that asks; `nil` if it is not known.
-    package let network: String?
+    package let network: Network?
     package let language: String
     /// Whether there are so many wrong guesses at all accounts together that each address is taken for attacked.
     package var isServiceGuessedAt = false
 
-    package init(code: EmailCode, ticketHash: SecretHash?, addressKeys: [[UInt8]], network: String?, language: String) {
+    package init(code: EmailCode, ticketHash: SecretHash?, addressKeys: [[UInt8]], network: Network?, language: String)
+    {
         self.code = code
         self.ticketHash = ticketHash
         self.addressKeys = addressKeys

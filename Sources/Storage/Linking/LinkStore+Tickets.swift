@@ -252,7 +252,8 @@ extension LinkStore {
             devicePlatform, authTime, issuedAt, shownAccount, shownIdentities, createdAt, expiresAt,
             readEmail, readAt
         ) = try row.decode(
-            Provider.self, Realm.self, ProviderSubject.self, String.self, EmailAddress?.self, Bool.self, Bool.self,
+            Provider.self, Realm.self, ProviderSubject.self, ProviderClientID.self, EmailAddress?.self, Bool.self,
+            Bool.self,
             Bool.self, String?.self, String?.self, String?.self, Timestamp.self, Timestamp?.self, AccountID?.self,
             [IdentityID]?.self, Timestamp.self, Timestamp.self, EmailAddress?.self, Timestamp?.self)
         let providerEmail = email.map {

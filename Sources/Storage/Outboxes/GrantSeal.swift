@@ -4,14 +4,16 @@ import OpenSSL
 
 /// A grant that an exchanged code brought, before it is stored.
 package struct NewGrant: Sendable {
-    package let clientID: String
+    package let clientID: ProviderClientID
     /// The provider refresh token.
-    package let refreshToken: String
+    package let refreshToken: ProviderRefreshToken
     package let exchangedAt: Timestamp
     /// When the provider is to be asked whether it still honours the token; `nil` for never.
     package let checkAt: Timestamp?
 
-    package init(clientID: String, refreshToken: String, exchangedAt: Timestamp, checkAt: Timestamp?) {
+    package init(
+        clientID: ProviderClientID, refreshToken: ProviderRefreshToken, exchangedAt: Timestamp, checkAt: Timestamp?
+    ) {
         self.clientID = clientID
         self.refreshToken = refreshToken
         self.exchangedAt = exchangedAt
@@ -23,14 +25,14 @@ package struct NewGrant: Sendable {
 /// event is found.
 struct SealedGrant: Sendable {
     let id: GrantID
-    let clientID: String
+    let clientID: ProviderClientID
     let exchangedAt: Timestamp
     let checkAt: Timestamp?
     let sealedRefreshToken: [UInt8]
     let fingerprints: ProviderTokenFingerprints
 
     init(_ grant: NewGrant, keyRing: KeyRing) throws(OpenSSLError) {
-        let token = Array(grant.refreshToken.utf8)
+        let token = Array(grant.refreshToken.text.utf8)
         id = GrantID(now: grant.exchangedAt)
         clientID = grant.clientID
         exchangedAt = grant.exchangedAt

@@ -7,9 +7,9 @@ package struct GrantCheck: Sendable {
     package let grantID: GrantID
     package let identityID: IdentityID
     package let provider: Provider
-    package let clientID: String
+    package let clientID: ProviderClientID
     /// The provider refresh token; `nil` when the key ring can't open it any more.
-    package let refreshToken: String?
+    package let refreshToken: ProviderRefreshToken?
     /// Whether the provider's last answer was doubtful.
     package let isDoubted: Bool
 }
@@ -121,9 +121,9 @@ package struct GrantStore: Sendable {
         return claimed
     }
 
-    static func open(_ sealed: [UInt8], _ id: GrantID, keyRing: KeyRing) -> String? {
+    static func open(_ sealed: [UInt8], _ id: GrantID, keyRing: KeyRing) -> ProviderRefreshToken? {
         guard let bytes = try? keyRing.open(sealed, for: .grants, at: SealedGrant.location(id)) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
+        return String(validating: bytes, as: UTF8.self).map { ProviderRefreshToken($0) }
     }
 
     /// Notes that the provider honours the token, which ends any doubt. Only Apple's grants are checked daily.

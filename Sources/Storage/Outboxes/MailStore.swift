@@ -25,7 +25,8 @@ package struct MailStore: Sendable {
     ///   - knownNetwork: the network that the account has to be used from for the mail to be sent.
     ///   - source: one row, or none for no mail.
     static func insertion(
-        _ mail: Mail, codeID: EmailCodeID?, knownNetwork: String?, expiresAt: Timestamp, from source: SQL, by call: Call
+        _ mail: Mail, codeID: EmailCodeID?, knownNetwork: Network?, expiresAt: Timestamp, from source: SQL,
+        by call: Call
     ) -> SQL {
         """
         INSERT INTO outbox (message_id, kind, template, recipient, language, provider, client_name, code_id,

@@ -6,9 +6,9 @@ package import Postgres
 package struct ClaimedRevocation: Sendable {
     package struct Grant: Sendable {
         package let id: GrantID
-        package let clientID: String
+        package let clientID: ProviderClientID
         /// The provider refresh token; `nil` when the key ring can't open it any more.
-        package let refreshToken: String?
+        package let refreshToken: ProviderRefreshToken?
     }
 
     package let id: RevocationID
@@ -25,7 +25,7 @@ extension ClaimedRevocation {
     fileprivate init(_ row: PostgresRow, keyRing: KeyRing) throws(PostgresError) {
         let (id, provider, realm, subject, identityID, attempt, failures, grantIDs, clientIDs, sealed) = try row.decode(
             RevocationID.self, Provider.self, Realm.self, ProviderSubject.self, IdentityID?.self, Int32.self,
-            Int32.self, [GrantID].self, [String].self, [[UInt8]].self)
+            Int32.self, [GrantID].self, [ProviderClientID].self, [[UInt8]].self)
         self.id = id
         self.key = IdentityKey(provider: provider, realm: realm, subject: subject)
         self.identityID = identityID

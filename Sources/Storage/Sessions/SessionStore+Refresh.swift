@@ -96,7 +96,7 @@ private struct RefreshableSession: Sendable {
         isNoted = try Int32(from: row[2]) == parent
         lineage = RefreshLineage(
             generation: live.session.generation, parent: parent, rotatedAt: try Timestamp(from: row[1]),
-            network: isNoted ? try String?(from: row[3]) : nil,
+            network: isNoted ? try Network?(from: row[3]) : nil,
             replacements: isNoted
                 ? RefreshLineage.Replacements(
                     sameNetwork: try Int32(from: row[4]), otherNetwork: try Int32(from: row[5]))

@@ -98,7 +98,7 @@ extension ProvenPerson: Codable {
             realm = identity.key.realm.text
             subject = identity.key.subject.text
             email = identity.email.map(EmailForm.init)
-            clientID = identity.clientID
+            clientID = identity.clientID.text
             authenticatedAt = identity.authenticatedAt.microseconds
             issuedAt = identity.issuedAt.microseconds
             transferSubject = identity.transferSubject?.text
@@ -114,7 +114,7 @@ extension ProvenPerson: Codable {
                 }
                 return VerifiedIdentity(
                     key: IdentityKey(provider: provider, realm: Realm(realm), subject: subject),
-                    email: try email?.email, clientID: clientID,
+                    email: try email?.email, clientID: ProviderClientID(clientID),
                     authenticatedAt: Timestamp(microseconds: authenticatedAt),
                     issuedAt: Timestamp(microseconds: issuedAt),
                     transferSubject: transferSubject.flatMap(ProviderSubject.init),
@@ -153,15 +153,16 @@ extension ProvenPerson: Codable {
         let checkAt: Int64?
 
         init(_ grant: NewGrant) {
-            clientID = grant.clientID
-            refreshToken = grant.refreshToken
+            clientID = grant.clientID.text
+            refreshToken = grant.refreshToken.text
             exchangedAt = grant.exchangedAt.microseconds
             checkAt = grant.checkAt?.microseconds
         }
 
         var grant: NewGrant {
             NewGrant(
-                clientID: clientID, refreshToken: refreshToken, exchangedAt: Timestamp(microseconds: exchangedAt),
+                clientID: ProviderClientID(clientID), refreshToken: ProviderRefreshToken(refreshToken),
+                exchangedAt: Timestamp(microseconds: exchangedAt),
                 checkAt: checkAt.map(Timestamp.init(microseconds:)))
         }
     }

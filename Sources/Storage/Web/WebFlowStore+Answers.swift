@@ -7,7 +7,7 @@ package struct WebAnswer: Sendable {
     package let flow: StoredWebFlow
     /// Whether the browser is the one that opened the flow. If not, nothing else is here.
     package let isOfBrowser: Bool
-    package let clientID: String
+    package let clientID: ProviderClientID
     package let redirectURI: String
     package let secrets: WebFlowSecrets?
     /// Apple's, that was held.
@@ -81,7 +81,7 @@ extension WebFlowStore {
         ) { row throws(PostgresError) in
             let first = WebFlowStore.columnCount
             return (
-                try WebFlowRow(row), try Bool(from: row[first]), try String(from: row[first + 1]),
+                try WebFlowRow(row), try Bool(from: row[first]), try ProviderClientID(from: row[first + 1]),
                 try String(from: row[first + 2]), try [UInt8]?(from: row[first + 3]), try [UInt8]?(from: row[first + 4])
             )
         }

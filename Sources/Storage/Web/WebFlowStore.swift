@@ -14,12 +14,12 @@ package struct NewWebFlow: Sendable {
     package let oauthRequest: String?
     package let languages: [String]
     package let loginHint: String?
-    package let network: String?
+    package let network: Network?
     package let expiresAt: Timestamp
 
     package init(
         id: WebFlowID, kind: WebFlowKind, browserHash: SecretHash, app: AppAuthorization? = nil,
-        oauthRequest: String? = nil, languages: [String], loginHint: String? = nil, network: String?,
+        oauthRequest: String? = nil, languages: [String], loginHint: String? = nil, network: Network?,
         expiresAt: Timestamp
     ) {
         self.id = id
@@ -56,13 +56,13 @@ package struct StoredWebFlow: Sendable {
 package struct WebProviderRequest: Sendable {
     package let provider: Provider
     package let realm: Realm
-    package let clientID: String
+    package let clientID: ProviderClientID
     package let redirectURI: String
     package let stateHash: SecretHash
     package let secrets: WebFlowSecrets
 
     package init(
-        provider: Provider, realm: Realm, clientID: String, redirectURI: String, stateHash: SecretHash,
+        provider: Provider, realm: Realm, clientID: ProviderClientID, redirectURI: String, stateHash: SecretHash,
         secrets: WebFlowSecrets
     ) {
         self.provider = provider

@@ -223,7 +223,7 @@ extension ConsoleAPI {
             if let since = identity.credentialChangeRequiredAt {
                 state.append(.row([.badge("change of credentials required", .bad), .time(since)]))
             }
-            state += grants.map { .lines([.code($0.clientID), .row([.text("granted"), .time($0.createdAt)])]) }
+            state += grants.map { .lines([.code($0.clientID.text), .row([.text("granted"), .time($0.createdAt)])]) }
             return [
                 .lines([.text(identity.key.provider.brand), .text(identity.email?.text), .code("\(identity.id)")]),
                 .lines([.code(identity.key.subject.text), .text(identity.key.realm.text)]),

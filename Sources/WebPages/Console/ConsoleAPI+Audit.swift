@@ -135,7 +135,7 @@ extension ConsoleAPI {
         }
         let cells = [
             event.provider.map { ConsoleCell.text($0) },
-            trail("network", event.network), trail("request", event.requestID, "request"),
+            trail("network", event.network?.text), trail("request", event.requestID, "request"),
             trail("identity", event.identityID?.description, "identity"),
             event.sessionID.map {
                 .link("session", to: consolePath("/console/accounts", [("q", "\($0)")]), title: "\($0)")

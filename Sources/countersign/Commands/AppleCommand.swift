@@ -63,7 +63,7 @@ extension AppleTokenEndpoint {
     /// - Throws: `UsageFault` if no team with a signing key has this client.
     func secret(for clientID: String) throws -> String {
         do {
-            return try clientSecret(for: clientID, at: SystemClock().now())
+            return try clientSecret(for: ProviderClientID(clientID), at: SystemClock().now())
         } catch .notConfigured {
             throw UsageFault(clientID)
         }
@@ -73,7 +73,7 @@ extension AppleTokenEndpoint {
     ///
     /// - Throws: `UsageFault` if there is none.
     func realm(ofTeamWith clientID: String) throws -> Realm {
-        guard let realm = realm(of: clientID) else { throw UsageFault(clientID) }
+        guard let realm = realm(of: ProviderClientID(clientID)) else { throw UsageFault(clientID) }
         return realm
     }
 }

@@ -41,7 +41,7 @@ struct AppleTransferCommand: AsyncParsableCommand {
         func run() async throws {
             try await withTransfers(options, clientID) { transfers, realm in
                 let progress = try await transfers.export(
-                    realm: realm, targetTeam: targetTeam, clientID: clientID, dryRun: pace.dryRun,
+                    realm: realm, targetTeam: targetTeam, clientID: ProviderClientID(clientID), dryRun: pace.dryRun,
                     rate: pace.rate, report: report)
                 try finish(progress, "have a transfer identifier")
             }
@@ -66,7 +66,7 @@ struct AppleTransferCommand: AsyncParsableCommand {
         func run() async throws {
             try await withTransfers(options, clientID) { transfers, realm in
                 let progress = try await transfers.import(
-                    realm: realm, targetTeam: targetTeam, clientID: clientID, dryRun: pace.dryRun,
+                    realm: realm, targetTeam: targetTeam, clientID: ProviderClientID(clientID), dryRun: pace.dryRun,
                     rate: pace.rate, report: report)
                 try finish(progress, "have their new subject")
             }

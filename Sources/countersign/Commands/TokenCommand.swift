@@ -43,7 +43,8 @@ struct TokenCommand: AsyncParsableCommand {
                 if signatureOnly {
                     try TokenRules.signature(of: provider, keys: keys, sources)
                 } else {
-                    try TokenRules.identity(of: provider, clientIDs: clientIDs, keys: keys, sources)
+                    try TokenRules.identity(
+                        of: provider, clientIDs: clientIDs.map { ProviderClientID($0) }, keys: keys, sources)
                 }
             var output = ReportOutput(verification: TokenVerification(rules: rules, nonce: nonce, time: at))
             if tokens.isEmpty {

@@ -20,7 +20,7 @@ enum TokenRules: Sendable {
     }
 
     static func identity(
-        of provider: Provider?, clientIDs: [String], keys: KeySet?, _ sources: ConfigurationSources
+        of provider: Provider?, clientIDs: [ProviderClientID], keys: KeySet?, _ sources: ConfigurationSources
     ) throws -> TokenRules {
         switch provider {
         case .apple?:
@@ -37,7 +37,7 @@ enum TokenRules: Sendable {
             let configuration = try sources.load { reader in
                 GoogleProvider.Configuration(
                     clientIDs: clientIDs.isEmpty ? reader.googleClientIDs() : clientIDs,
-                    authorizedParties: reader.value(Settings.Google.authorizedParties),
+                    authorizedParties: reader.value(Settings.Google.authorizedParties).map { ProviderClientID($0) },
                     hostedDomains: reader.value(Settings.Google.hostedDomains),
                     issuers: reader.value(Settings.Google.issuers), keysURL: reader.value(Settings.Google.keysURL),
                     nonceForm: reader.value(Settings.Google.nonceForm))
@@ -51,7 +51,7 @@ enum TokenRules: Sendable {
     }
 
     /// Without an audience of ours the token of any app would be valid, so this check can't be skipped.
-    private static func require(_ clientIDs: [String], _ key: String) throws {
+    private static func require(_ clientIDs: [ProviderClientID], _ key: String) throws {
         guard !clientIDs.isEmpty else {
             throw UsageFault(sentence: "--client-id, or \(key) in the configuration, says whose tokens are accepted")
         }
@@ -70,12 +70,12 @@ extension ConfigurationReader {
             let settings = Settings.Apple.team(name)
             let (clientIDs, servicesID) = (optional(settings.clientIDs) ?? [], optional(settings.servicesID))
             let all = AppleConfiguration.Team.clientIDs(clientIDs, servicesID)
-            return all.isEmpty ? nil : .init(realm: Realm(name), clientIDs: all)
+            return all.isEmpty ? nil : .init(realm: Realm(name), clientIDs: all.map { ProviderClientID($0) })
         }
     }
 
-    fileprivate mutating func googleClientIDs() -> [String] {
-        googleProjects().flatMap { optional(Settings.Google.project($0).clientIDs) ?? [] }
+    fileprivate mutating func googleClientIDs() -> [ProviderClientID] {
+        googleProjects().flatMap { optional(Settings.Google.project($0).clientIDs) ?? [] }.map { ProviderClientID($0) }
     }
 }
 

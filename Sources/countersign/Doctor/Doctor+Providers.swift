@@ -17,7 +17,7 @@ extension Doctor {
             let silent = Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() })
             let endpoint = AppleTokenEndpoint(apple, provider: provider, fetcher: fetcher, logger: silent)
             let document = PublicJWK.document([PublicJWK(signing.privateKey, keyID: signing.keyID)])
-            guard let secret = try? endpoint?.clientSecret(for: clientID, at: clock.now()),
+            guard let secret = try? endpoint?.clientSecret(for: ProviderClientID(clientID), at: clock.now()),
                 let keys = try? KeySet(parsing: document),
                 (try? UnverifiedToken(Array(secret.utf8)).verified(by: keys)) != nil
             else {

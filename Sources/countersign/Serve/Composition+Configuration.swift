@@ -46,7 +46,9 @@ extension Database.Configuration {
 extension AppleProvider.Configuration {
     init(_ configuration: AppleConfiguration) {
         self.init(
-            teams: configuration.teams.map { Team(realm: Realm($0.name), clientIDs: $0.clientIDs) },
+            teams: configuration.teams.map {
+                Team(realm: Realm($0.name), clientIDs: $0.clientIDs.map { ProviderClientID($0) })
+            },
             issuers: configuration.issuers, keysURL: configuration.keysURL, nonceForm: configuration.nonceForm)
     }
 }
@@ -54,7 +56,8 @@ extension AppleProvider.Configuration {
 extension GoogleProvider.Configuration {
     init(_ configuration: GoogleConfiguration) {
         self.init(
-            clientIDs: configuration.clientIDs, authorizedParties: configuration.authorizedParties,
+            clientIDs: configuration.clientIDs.map { ProviderClientID($0) },
+            authorizedParties: configuration.authorizedParties.map { ProviderClientID($0) },
             hostedDomains: configuration.hostedDomains, issuers: configuration.issuers,
             keysURL: configuration.keysURL, nonceForm: configuration.nonceForm)
     }
@@ -68,7 +71,7 @@ extension AppleTokenEndpoint {
             team.signing.map { signing in
                 Configuration.Team(
                     realm: Realm(team.name), teamID: signing.teamID, keyID: signing.keyID,
-                    privateKey: signing.privateKey, clientIDs: team.clientIDs)
+                    privateKey: signing.privateKey, clientIDs: team.clientIDs.map { ProviderClientID($0) })
             }
         }
         guard !teams.isEmpty else { return nil }
@@ -88,7 +91,9 @@ extension GoogleTokenEndpoint {
         let projects = configuration.projects.compactMap { project in
             project.serverClient.map { client in
                 Configuration.Project(
-                    clientIDs: project.clientIDs, serverClientID: client.id, serverClientSecret: client.secret)
+                    clientIDs: project.clientIDs.map { ProviderClientID($0) },
+                    serverClientID: ProviderClientID(client.id),
+                    serverClientSecret: client.secret)
             }
         }
         guard !projects.isEmpty else { return nil }
@@ -140,7 +145,8 @@ extension WebSignIn.Configuration.Apple {
     /// The first team with a Services ID; nil without one.
     fileprivate init?(_ configuration: AppleConfiguration) {
         guard let team = configuration.webTeam, let servicesID = team.servicesID else { return nil }
-        self.init(servicesID: servicesID, realm: Realm(team.name), authorizeURL: configuration.authorizeURL)
+        self.init(
+            servicesID: ProviderClientID(servicesID), realm: Realm(team.name), authorizeURL: configuration.authorizeURL)
     }
 }
 
@@ -149,8 +155,8 @@ extension WebSignIn.Configuration.Google {
     fileprivate init?(_ configuration: GoogleConfiguration, _ web: WebConfiguration?) {
         guard let client = configuration.webClient else { return nil }
         self.init(
-            clientID: client.id, authorizeURL: configuration.authorizeURL, hostedDomains: configuration.hostedDomains,
-            requireIssuer: web?.requiresGoogleIssuer ?? false)
+            clientID: ProviderClientID(client.id), authorizeURL: configuration.authorizeURL,
+            hostedDomains: configuration.hostedDomains, requireIssuer: web?.requiresGoogleIssuer ?? false)
     }
 }
 

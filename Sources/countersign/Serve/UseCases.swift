@@ -125,7 +125,8 @@ extension ConsoleEntrance {
         let staff = configuration.google.map { google in
             StaffSignIn(
                 .init(
-                    clientID: google.clientID, hostedDomain: google.hostedDomain, authorizeURL: google.authorizeURL,
+                    clientID: ProviderClientID(google.clientID), hostedDomain: google.hostedDomain,
+                    authorizeURL: google.authorizeURL,
                     issuers: google.issuers),
                 secret: google.clientSecret, staff: google.staff, tokenURL: google.tokenURL,
                 keys: .cache(resources.staffKeys), fetcher: resources.fetcher, logger: resources.logger)

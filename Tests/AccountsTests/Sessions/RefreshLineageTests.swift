@@ -3,14 +3,14 @@ import Testing
 
 /// The rules of refresh token rotation, one line each.
 @Suite struct RefreshLineageTests {
-    private static let home = "192.0.2.0/24"
-    private static let away = "2001:db8:1:2::/64"
+    private static let home: Network = "192.0.2.0/24"
+    private static let away: Network = "2001:db8:1:2::/64"
     private let start = Timestamp(seconds: 1_767_225_600)
     /// Generation 5 made by the use of 4, from home.
     private var lineage: RefreshLineage { lineage() }
 
     private func lineage(
-        generation: Int32 = 5, parent: Int32 = 4, at seconds: Int64 = 0, network: String? = home,
+        generation: Int32 = 5, parent: Int32 = 4, at seconds: Int64 = 0, network: Network? = home,
         sameNetwork: Int32 = 0, otherNetwork: Int32 = 0
     ) -> RefreshLineage {
         RefreshLineage(
@@ -20,7 +20,7 @@ import Testing
 
     /// What becomes of a token that is posted `seconds` after the start.
     private func decision(
-        on lineage: RefreshLineage, posted generation: Int32, after seconds: Int64 = 0, from network: String? = home
+        on lineage: RefreshLineage, posted generation: Int32, after seconds: Int64 = 0, from network: Network? = home
     ) -> RefreshDecision {
         lineage.presented(generation, from: network, at: start.advanced(bySeconds: seconds))
     }

@@ -19,10 +19,10 @@ import Testing
 
     private struct Holder {
         let strategy: Strategy
-        let network: String
+        let network: Network
         var held: [Int32] = [1]
 
-        init(_ strategy: Strategy, from network: String) {
+        init(_ strategy: Strategy, from network: Network) {
             self.strategy = strategy
             self.network = network
         }
@@ -72,7 +72,9 @@ import Testing
         }
     }
 
-    private static let networks = [("192.0.2.0/24", "2001:db8:1:2::/64"), ("192.0.2.0/24", "192.0.2.0/24")]
+    private static let networks: [(Network, Network)] = [
+        ("192.0.2.0/24", "2001:db8:1:2::/64"), ("192.0.2.0/24", "192.0.2.0/24"),
+    ]
 
     @Test func `two who use what they get are noticed at the third call, unless each comes within a minute`() {
         for (owner, thief) in Self.networks {

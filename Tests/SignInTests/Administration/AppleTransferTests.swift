@@ -53,7 +53,7 @@ import Testing
         _ part: Part, _ teams: Teams, realm: Realm = .main, dryRun: Bool = false
     ) async throws -> (progress: AppleTransfers.Progress, failures: [String]) {
         var failures: [String] = []
-        let client = LifeCycleFixture.appleClient
+        let client = ProviderClientID(LifeCycleFixture.appleClient)
         func note(_ report: AppleTransfers.Report) {
             if case .failed(_, let error) = report { failures.append(error) }
         }

@@ -88,7 +88,7 @@ import Testing
                 let now = fixture.people.clock.now()
                 let ticket = LinkTicket(
                     identity: VerifiedIdentity(
-                        key: try fixture.key(.apple), email: nil, clientID: SignInFixture.appleClient,
+                        key: try fixture.key(.apple), email: nil, clientID: ProviderClientID(SignInFixture.appleClient),
                         authenticatedAt: now, issuedAt: now),
                     displayName: nil, createdAt: now, expiresAt: now.advanced(bySeconds: 600))
                 try await fixture.storage.links.insert(

@@ -116,12 +116,13 @@ import Testing
             let hash = SecretHash([UInt8](repeating: 1, count: 32))
             let ticket = LinkTicket(
                 identity: VerifiedIdentity(
-                    key: try fixture.key(.google), email: nil, clientID: SignInFixture.googleClient,
+                    key: try fixture.key(.google), email: nil, clientID: ProviderClientID(SignInFixture.googleClient),
                     authenticatedAt: fixture.people.clock.now(), issuedAt: fixture.people.clock.now()),
                 displayName: nil, createdAt: fixture.people.clock.now(),
                 expiresAt: fixture.people.clock.now().advanced(bySeconds: 600))
             try await fixture.storage.links.insert(
-                ticket, hash: hash, grant: fixture.grant(Self.token, .google), by: .at(fixture.people.clock.now()))
+                ticket, hash: hash, grant: fixture.grant(ProviderRefreshToken(Self.token), .google),
+                by: .at(fixture.people.clock.now()))
             #expect(try await fixture.count("provider_grants") == 1)
             try await fixture.deliver(
                 .google, fixture.google(revokedToken: Self.names[1].1, by: Self.names[1].0, id: "e1"))

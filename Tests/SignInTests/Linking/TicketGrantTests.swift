@@ -136,7 +136,8 @@ import Testing
                 identity: try #require(known.identity), displayName: nil, createdAt: now,
                 expiresAt: now.advanced(bySeconds: 600))
             let grant = NewGrant(
-                clientID: LifeCycleFixture.appleClient, refreshToken: "r", exchangedAt: now, checkAt: nil)
+                clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "r", exchangedAt: now,
+                checkAt: nil)
             let hash = SecretHash([UInt8](repeating: 1, count: 32))
             try await fixture.storage.links.insert(late, hash: hash, grant: grant, by: .at(fixture.clock.now()))
             _ = try await fixture.storage.links.cancel(hash, by: .at(now), recording: nil)

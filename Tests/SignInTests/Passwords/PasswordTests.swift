@@ -124,7 +124,7 @@ import Testing
     private static let password = "correct horse battery"
     private static let anybody = Call.at(Timestamp(seconds: 0))
 
-    private static func caller(_ network: String, _ wideNetwork: String? = nil) -> Call {
+    private static func caller(_ network: Network, _ wideNetwork: Network? = nil) -> Call {
         Call(
             now: Timestamp(seconds: 0), origin: .service,
             caller: Caller(requestID: "test", address: nil, network: network, wideNetwork: wideNetwork, device: nil))

@@ -6,7 +6,7 @@ import Testing
 
 /// Codes of anybody's making: how many reach a provider, of those that no verified token vouches for.
 @Suite struct JunkCodeTests {
-    private static let network = "192.0.2.0/24"
+    private static let network: Network = "192.0.2.0/24"
 
     private static func junk(_ provider: Provider, _ index: Int = 0) -> LifeCycleFixture.Consent {
         LifeCycleFixture.Consent(provider: provider, token: "", code: "c0ffee.invented.\(index)")

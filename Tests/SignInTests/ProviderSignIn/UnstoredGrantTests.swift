@@ -171,7 +171,8 @@ import Testing
         try await LifeCycleFixture.run { fixture in
             let key = IdentityKey(provider: .apple, realm: .main, subject: try #require(ProviderSubject("001.a.1")))
             let grant = NewGrant(
-                clientID: LifeCycleFixture.appleClient, refreshToken: "r", exchangedAt: fixture.clock.now(),
+                clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "r",
+                exchangedAt: fixture.clock.now(),
                 checkAt: nil)
             let event = AuditEvent(.revocationRequested, by: .service)
             for _ in 0..<StrayGrants.limit + 1 {

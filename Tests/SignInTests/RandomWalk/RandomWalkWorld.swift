@@ -72,8 +72,9 @@ struct WalkWorld: Sendable {
         let logger = Logger(label: "walk") { [memory] _ in WalkLog(memory: memory) }
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         let apple = AppleProvider(
-            configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys)
-        let google = GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys)
+            configuration: .init(teams: [.init(clientIDs: [ProviderClientID(SignInFixture.appleClient)])]), keys: keys)
+        let google = GoogleProvider(
+            configuration: .init(clientIDs: [ProviderClientID(SignInFixture.googleClient)]), keys: keys)
         let endpoints = TokenEndpoints(
             apple: AppleTokenEndpoint(
                 provider: apple,
@@ -81,7 +82,7 @@ struct WalkWorld: Sendable {
                     teams: [
                         .init(
                             teamID: "WALKTEAM01", keyID: "WALKKEY001", privateKey: try P256PrivateKey(),
-                            clientIDs: [SignInFixture.appleClient])
+                            clientIDs: [ProviderClientID(SignInFixture.appleClient)])
                     ], tokenURL: WalkProviders.tokenURL, revokeURL: WalkProviders.revokeURL),
                 fetcher: providers, logger: logger),
             google: GoogleTokenEndpoint(
@@ -89,7 +90,8 @@ struct WalkWorld: Sendable {
                 configuration: .init(
                     projects: [
                         .init(
-                            clientIDs: [SignInFixture.googleClient], serverClientID: SignInFixture.googleClient,
+                            clientIDs: [ProviderClientID(SignInFixture.googleClient)],
+                            serverClientID: ProviderClientID(SignInFixture.googleClient),
                             serverClientSecret: "walk-secret")
                     ],
                     tokenURL: WalkProviders.tokenURL, revokeURL: WalkProviders.revokeURL),

@@ -17,7 +17,7 @@ enum WalkClient {
             issuer: issuer, publicURL: issuer,
             apps: [
                 WebApp(id: "lamp", name: "Lamp", redirectURIs: [appURI].compactMap(AppRedirectURI.init(registering:)))
-            ], apple: nil, google: .init(clientID: SignInFixture.googleClient), offersEmailCode: true)
+            ], apple: nil, google: .init(clientID: ProviderClientID(SignInFixture.googleClient)), offersEmailCode: true)
     }
 
     /// The app's request.

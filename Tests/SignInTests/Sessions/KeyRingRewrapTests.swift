@@ -69,7 +69,7 @@ import Testing
             for (subject, ring) in [("kim", rings.first), ("lee", rings.second)] {
                 _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google(subject)))
                 let grant = NewGrant(
-                    clientID: SignInFixture.googleClient, refreshToken: "1//the-same-token",
+                    clientID: ProviderClientID(SignInFixture.googleClient), refreshToken: "1//the-same-token",
                     exchangedAt: fixture.clock.now(), checkAt: nil)
                 let key = IdentityKey(provider: .google, realm: .main, subject: try #require(ProviderSubject(subject)))
                 let isKept = try await GrantStore(database: fixture.database, keyRing: ring).keep(

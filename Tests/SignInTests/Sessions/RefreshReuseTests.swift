@@ -12,7 +12,7 @@ import Testing
     private static let home = client("192.0.2.7", "192.0.2.0/24")
     private static let away = client("2001:db8:1:2::9", "2001:db8:1:2::/64")
 
-    private static func client(_ address: String, _ network: String) -> Caller {
+    private static func client(_ address: String, _ network: Network) -> Caller {
         Caller(requestID: address, address: address, network: network, device: nil)
     }
 

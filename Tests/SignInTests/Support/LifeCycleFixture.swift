@@ -21,7 +21,8 @@ struct LifeCycleFixture: Sendable {
     static let keyID = "LAMPKEY001"
     static let googleSecret = "lamp-secret"
     static let googleProject = GoogleTokenEndpoint.Configuration.Project(
-        clientIDs: [serverClient], serverClientID: serverClient, serverClientSecret: googleSecret)
+        clientIDs: [ProviderClientID(serverClient)], serverClientID: ProviderClientID(serverClient),
+        serverClientSecret: googleSecret)
 
     let sandbox: Sandbox
     /// Of Apple's client secrets.
@@ -82,10 +83,10 @@ struct LifeCycleFixture: Sendable {
             try await sandbox.addGooglePerson(person, members)
         }
         apple = AppleProvider(
-            configuration: .init(teams: [.init(clientIDs: appleClients)]),
+            configuration: .init(teams: [.init(clientIDs: appleClients.map { ProviderClientID($0) })]),
             keys: .fixed(try await Self.keys(at: sandbox.appleKeysURL, of: sandbox)))
         let google = GoogleProvider(
-            configuration: .init(clientIDs: [Self.serverClient]),
+            configuration: .init(clientIDs: [ProviderClientID(Self.serverClient)]),
             keys: .fixed(try await Self.keys(at: sandbox.googleKeysURL, of: sandbox)))
         endpoints = TokenEndpoints(
             apple: Self.appleEndpoint(
@@ -179,7 +180,10 @@ struct LifeCycleFixture: Sendable {
         AppleTokenEndpoint(
             provider: provider,
             configuration: .init(
-                teams: [.init(teamID: team, keyID: keyID, privateKey: key, clientIDs: clientIDs)],
+                teams: [
+                    .init(
+                        teamID: team, keyID: keyID, privateKey: key, clientIDs: clientIDs.map { ProviderClientID($0) })
+                ],
                 tokenURL: sandbox.appleTokenURL, revokeURL: sandbox.appleRevokeURL,
                 userMigrationURL: sandbox.appleUserMigrationURL),
             fetcher: fetcher ?? sandbox.fetcher, logger: quiet)
@@ -236,18 +240,18 @@ struct LifeCycleFixture: Sendable {
 
     func signIn(
         _ consent: Consent, _ evidence: Evidence = .both, nonce: String? = nil, clientID: String? = nil,
-        redirectURI: String? = nil, fullName: DisplayName? = nil, from network: String? = nil,
-        of wideNetwork: String? = nil
+        redirectURI: String? = nil, fullName: DisplayName? = nil, from network: Network? = nil,
+        of wideNetwork: Network? = nil
     ) async throws -> SignInAnswer {
         let credential = ProviderCredential(
             token: evidence == .code ? nil : consent.token, code: evidence == .token ? nil : consent.code, nonce: nonce,
-            clientID: clientID, redirectURI: redirectURI, fullName: fullName)
+            clientID: clientID.map { ProviderClientID($0) }, redirectURI: redirectURI, fullName: fullName)
         return try await service.providers.signIn(
             with: consent.provider, credential,
             by: service.calls.begin(by: caller(from: network, of: wideNetwork)))
     }
 
-    func caller(from network: String?, of wideNetwork: String? = nil) -> Caller {
+    func caller(from network: Network?, of wideNetwork: Network? = nil) -> Caller {
         Caller(
             requestID: client.requestID, address: client.address, network: network, wideNetwork: wideNetwork,
             device: nil)

@@ -88,7 +88,7 @@ struct MailFixture: Sendable {
     /// Makes a code the live one, and queues its mail; within a minute of another one none is.
     @discardableResult
     func issue(
-        _ purpose: EmailCodePurpose, to address: String, in language: String = "en", from network: String? = nil,
+        _ purpose: EmailCodePurpose, to address: String, in language: String = "en", from network: Network? = nil,
         _ allowance: EmailCodeAllowance = .full
     ) async throws -> EmailCode {
         let request = try codes.request(

@@ -51,8 +51,10 @@ struct ProviderEventFixture: Sendable {
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         return ProviderEvents(
             apple: AppleProvider(
-                configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys),
-            google: GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys),
+                configuration: .init(teams: [.init(clientIDs: [ProviderClientID(SignInFixture.appleClient)])]),
+                keys: keys),
+            google: GoogleProvider(
+                configuration: .init(clientIDs: [ProviderClientID(SignInFixture.googleClient)]), keys: keys),
             policy: policy, store: store, backoff: backoff, clock: people.clock,
             logger: Logger(label: "events") { _ in log })
     }
@@ -165,9 +167,10 @@ struct ProviderEventFixture: Sendable {
         #expect(kept)
     }
 
-    func grant(_ refreshToken: String, _ provider: Provider) -> NewGrant {
+    func grant(_ refreshToken: ProviderRefreshToken, _ provider: Provider) -> NewGrant {
         NewGrant(
-            clientID: provider == .apple ? SignInFixture.appleClient : SignInFixture.googleClient,
+            clientID: ProviderClientID(
+                provider == .apple ? SignInFixture.appleClient : SignInFixture.googleClient),
             refreshToken: refreshToken, exchangedAt: people.clock.now(), checkAt: nil)
     }
 }

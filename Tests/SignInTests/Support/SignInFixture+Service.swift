@@ -30,11 +30,14 @@ extension SignInFixture {
             apple: apple
                 ? AppleProvider(
                     configuration: .init(
-                        teams: [.init(clientIDs: [SignInFixture.appleClient])], nonceForm: nonceForms.apple), keys: keys
+                        teams: [.init(clientIDs: [ProviderClientID(SignInFixture.appleClient)])],
+                        nonceForm: nonceForms.apple), keys: keys
                 )
                 : nil,
             google: GoogleProvider(
-                configuration: .init(clientIDs: [SignInFixture.googleClient], nonceForm: nonceForms.google), keys: keys),
+                configuration: .init(
+                    clientIDs: [ProviderClientID(SignInFixture.googleClient)], nonceForm: nonceForms.google), keys: keys
+            ),
             endpoints: .none,
             database: storage ?? ServiceDatabase(database, keyRing: keyRing ?? self.keyRing),
             accessTokens: accessTokens,

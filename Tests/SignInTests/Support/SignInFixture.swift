@@ -55,10 +55,11 @@ struct SignInFixture: Sendable {
         passwordHasher = try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1000)
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         appleProvider = AppleProvider(
-            configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys)
+            configuration: .init(teams: [.init(clientIDs: [ProviderClientID(SignInFixture.appleClient)])]), keys: keys)
         service = SignInService(
             configuration: configuration, apple: appleProvider,
-            google: GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys),
+            google: GoogleProvider(
+                configuration: .init(clientIDs: [ProviderClientID(SignInFixture.googleClient)]), keys: keys),
             endpoints: .none, database: storage, accessTokens: accessTokens,
             passwordHasher: passwordHasher,
             clock: clock, logger: SignInFixture.quiet)

@@ -84,9 +84,9 @@ struct WebFixture: Sendable {
                     id: "lamp", name: "Lamp",
                     redirectURIs: [redirectURI, privateURI, loopbackURI].compactMap(AppRedirectURI.init(registering:)))
             ],
-            apple: .init(servicesID: servicesID, authorizeURL: sandbox.appleAuthorizeURL),
+            apple: .init(servicesID: ProviderClientID(servicesID), authorizeURL: sandbox.appleAuthorizeURL),
             google: .init(
-                clientID: LifeCycleFixture.serverClient, authorizeURL: sandbox.googleAuthorizeURL,
+                clientID: ProviderClientID(LifeCycleFixture.serverClient), authorizeURL: sandbox.googleAuthorizeURL,
                 hostedDomains: hostedDomains),
             offersEmailCode: true)
     }
@@ -101,8 +101,8 @@ struct WebFixture: Sendable {
 
     /// Opens a flow that ends at the app.
     func open(
-        _ redirectURI: String = redirectURI, in browser: BrowserSecret? = nil, from network: String? = nil,
-        of wideNetwork: String? = nil, _ change: (inout AuthorizeQuery) -> Void = { _ in }
+        _ redirectURI: String = redirectURI, in browser: BrowserSecret? = nil, from network: Network? = nil,
+        of wideNetwork: Network? = nil, _ change: (inout AuthorizeQuery) -> Void = { _ in }
     ) async throws -> WebFlow {
         var query = Self.query(redirectURI)
         change(&query)

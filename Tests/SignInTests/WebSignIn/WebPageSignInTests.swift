@@ -16,7 +16,7 @@ import Testing
     }
 
     private static func signIn(
-        _ flow: WebFlow, password: String = password, in fixture: WebFixture, from network: String? = nil
+        _ flow: WebFlow, password: String = password, in fixture: WebFixture, from network: Network? = nil
     ) async throws -> WebStep {
         try await fixture.web.password(
             email: email, password: password, flow: flow.id, browser: fixture.browser,

@@ -182,7 +182,7 @@ import Testing
             try await fixture.base.sandbox.fail(
                 "/apple/auth/token", .status(400, body: #"{"error":"invalid_grant"}"#), times: 1)
             let ticket = try await fixture.exchange(try await fixture.code(.apple)).ticket
-            #expect(ticket.identity?.clientID == WebFixture.servicesID)
+            #expect(ticket.identity?.clientID.text == WebFixture.servicesID)
             #expect(try await fixture.base.count("provider_grants") == 0)
             #expect(try await fixture.refusals() == [])
             #expect(
@@ -197,7 +197,7 @@ import Testing
             let code = try await fixture.code(.apple)
             #expect(try await fixture.exchanges(at: .apple).map(\.status) == [500])
             let ticket = try await fixture.exchange(code).ticket
-            #expect(ticket.identity?.clientID == WebFixture.servicesID)
+            #expect(ticket.identity?.clientID.text == WebFixture.servicesID)
             #expect(try await fixture.base.count("provider_grants") == 0)
         }
     }

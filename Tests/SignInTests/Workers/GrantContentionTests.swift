@@ -10,7 +10,8 @@ import Testing
 @Suite struct GrantContentionTests {
     private static func grant(_ number: Int, of fixture: LifeCycleFixture) -> NewGrant {
         NewGrant(
-            clientID: LifeCycleFixture.appleClient, refreshToken: "r\(number)", exchangedAt: fixture.clock.now(),
+            clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "r\(number)",
+            exchangedAt: fixture.clock.now(),
             checkAt: fixture.clock.now())
     }
 

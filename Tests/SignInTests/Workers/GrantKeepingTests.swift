@@ -106,7 +106,8 @@ import Testing
             let storage = ServiceDatabase(fixture.database, keyRing: both)
             let key = try #require(account.identity?.key)
             let grant = NewGrant(
-                clientID: LifeCycleFixture.webClient, refreshToken: "r2", exchangedAt: fixture.clock.now(),
+                clientID: ProviderClientID(LifeCycleFixture.webClient), refreshToken: "r2",
+                exchangedAt: fixture.clock.now(),
                 checkAt: nil)
             #expect(try await storage.grants.keep(grant, for: key, by: .at(fixture.clock.now())))
             let later: SQL = "provider_grants WHERE client_id = \(LifeCycleFixture.webClient)"
@@ -155,7 +156,8 @@ import Testing
             let account = try await fixture.account(.google)
             let token = "1//0gMadeUpRefreshTokenForTests_0001"
             let grant = NewGrant(
-                clientID: "another", refreshToken: token, exchangedAt: fixture.clock.now(), checkAt: nil)
+                clientID: "another", refreshToken: ProviderRefreshToken(token), exchangedAt: fixture.clock.now(),
+                checkAt: nil)
             #expect(
                 try await fixture.storage.grants.keep(
                     grant, for: try #require(account.identity?.key), by: .at(fixture.clock.now())))

@@ -125,7 +125,8 @@ import Testing
             try await fixture.revokeDue()
             let back = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
             let grant = NewGrant(
-                clientID: LifeCycleFixture.appleClient, refreshToken: "dead by now", exchangedAt: exchangedAt,
+                clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "dead by now",
+                exchangedAt: exchangedAt,
                 checkAt: exchangedAt.advanced(bySeconds: 86_400))
             #expect(try await fixture.storage.grants.keep(grant, for: key, by: .at(fixture.clock.now())))
             #expect(try await fixture.checks.checkDue() == 1)

@@ -7,10 +7,10 @@ import Testing
 
 /// From which networks an account is used, by what is recorded of it.
 @Suite struct KnownNetworkTests {
-    private static let home = "203.0.113.0/24"
+    private static let home: Network = "203.0.113.0/24"
     private static let day: Int64 = 86_400
 
-    private func isKnown(_ world: EmailCodeWorld, _ id: AccountID, _ network: String = home) async throws -> Bool {
+    private func isKnown(_ world: EmailCodeWorld, _ id: AccountID, _ network: Network = home) async throws -> Bool {
         try await world.store.knownNetworks.isKnown(network, to: id, by: .at(EmailCodeWorld.start))
     }
 

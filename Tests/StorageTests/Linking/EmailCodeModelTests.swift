@@ -70,7 +70,7 @@ import Testing
         }
 
         /// Nobody has the address, so no network is known.
-        mutating func attempt(_ slot: Slot, from network: String?, isRight: Bool, at now: Timestamp) -> EmailCode? {
+        mutating func attempt(_ slot: Slot, from network: Network?, isRight: Bool, at now: Timestamp) -> EmailCode? {
             guard let entry = entries[slot] else { return nil }
             let share = entry.shares[network ?? ""]?.value ?? .none
             switch EmailCodeRules.attempt(at: entry.live, share: share, guesses: guesses, at: now) {
@@ -155,7 +155,7 @@ import Testing
         let slots =
             [.signIn, .resetPassword].map { Slot(purpose: $0, ticket: nil) }
             + [1, 2].map { Slot(purpose: .bind, ticket: $0) }
-        let networks = (0..<8).map { "10.0.\($0).0/24" } + [nil]
+        let networks: [Network?] = (0..<8).map { "10.0.\($0).0/24" } + [nil]
         try await EmailCodeWorld.run { world in
             var model = Model()
             var seconds: Int64 = 0

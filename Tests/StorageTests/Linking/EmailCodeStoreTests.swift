@@ -87,7 +87,7 @@ import Testing
                 try await world.ask(purpose)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for number in 0..<50 {
-                        let network = "10.0.\(number % networks).0/24"
+                        let network: Network = "10.0.\(number % networks).0/24"
                         group.addTask { _ = try await world.attempt(purpose, network: network) }
                     }
                     try await group.waitForAll()
@@ -112,7 +112,7 @@ import Testing
 
     @Test func `when others have used up the code a network that the account is used from has its five`() async throws {
         try await EmailCodeWorld.run { world in
-            let home = "203.0.113.0/24"
+            let home: Network = "203.0.113.0/24"
             try await world.addAccount(from: home)
             try await world.ask()
             for number in 0..<4 {
@@ -131,7 +131,7 @@ import Testing
 
     @Test func `a network is known to no account that has yet to prove the address`() async throws {
         try await EmailCodeWorld.run { world in
-            let home = "203.0.113.0/24"
+            let home: Network = "203.0.113.0/24"
             let id = try await world.addAccount("old@example.com", from: home)
             try await world.ask(.verifyEmail)
             for number in 0..<4 {

@@ -27,7 +27,7 @@ struct EmailCodeWorld: Sendable {
 
     func request(
         _ purpose: EmailCodePurpose = .signIn, ticket: UInt8? = nil, keys: [[UInt8]] = [key(1)],
-        network: String? = "192.0.2.0/24", isServiceGuessedAt: Bool = false, at seconds: Int64
+        network: Network? = "192.0.2.0/24", isServiceGuessedAt: Bool = false, at seconds: Int64
     ) throws -> EmailCodeRequest {
         let now = Self.time(seconds)
         let code = EmailCode(
@@ -44,7 +44,7 @@ struct EmailCodeWorld: Sendable {
     @discardableResult
     func ask(
         _ purpose: EmailCodePurpose = .signIn, ticket: UInt8? = nil, keys: [[UInt8]] = [key(1)],
-        network: String? = "192.0.2.0/24", allowance: EmailCodeAllowance? = .full, at seconds: Int64 = 0
+        network: Network? = "192.0.2.0/24", allowance: EmailCodeAllowance? = .full, at seconds: Int64 = 0
     ) async throws -> EmailCodeRequestDecision {
         let request = try request(purpose, ticket: ticket, keys: keys, network: network, at: seconds)
         return try await store.request(request, allowance: allowance, by: .at(Self.time(seconds)))
@@ -53,7 +53,7 @@ struct EmailCodeWorld: Sendable {
     /// - Returns: whether the code was right, and might be used.
     @discardableResult
     func attempt(
-        _ purpose: EmailCodePurpose = .signIn, ticket: UInt8? = nil, network: String? = "192.0.2.0/24",
+        _ purpose: EmailCodePurpose = .signIn, ticket: UInt8? = nil, network: Network? = "192.0.2.0/24",
         account: AccountID? = nil, isRight: Bool = false, at seconds: Int64 = 0
     ) async throws -> EmailCode? {
         let attempt = EmailCodeAttempt(
@@ -85,7 +85,7 @@ struct EmailCodeWorld: Sendable {
 
     /// An account that has proven the address, and signed in from a network as many seconds ago.
     @discardableResult
-    func addAccount(_ email: String = address, from network: String? = nil, ago: Int64 = 0) async throws -> AccountID {
+    func addAccount(_ email: String = address, from network: Network? = nil, ago: Int64 = 0) async throws -> AccountID {
         let id = AccountID(now: Self.start)
         try await database.execute(
             """
@@ -97,7 +97,7 @@ struct EmailCodeWorld: Sendable {
     }
 
     func record(
-        _ type: String, of id: AccountID, from network: String?, reason: String? = nil, ago: Int64
+        _ type: String, of id: AccountID, from network: Network?, reason: String? = nil, ago: Int64
     ) async throws {
         let time = Self.time(-ago)
         try await database.execute(

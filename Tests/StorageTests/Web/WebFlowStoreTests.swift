@@ -33,7 +33,7 @@ private struct WebFlowWorld: Sendable {
 
     /// Opens a flow that ends at an app.
     @discardableResult
-    func open(network: String? = "192.0.2.0/24", at seconds: Int64 = 0) async throws -> WebFlowID {
+    func open(network: Network? = "192.0.2.0/24", at seconds: Int64 = 0) async throws -> WebFlowID {
         let now = Self.time(seconds)
         let uri = try #require(AppRedirectURI(registering: "https://lamp.example.com/cb"))
         let query = AuthorizeQuery(

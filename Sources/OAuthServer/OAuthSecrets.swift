@@ -1,4 +1,4 @@
-import Accounts
+package import Accounts
 import KeyRing
 import OpenSSL
 import Primitives

@@ -1,4 +1,4 @@
-import Accounts
+package import Accounts
 import Primitives
 
 /// Whom a place is given to where places are scarce: what counts for one of these counts for the others, since one person can

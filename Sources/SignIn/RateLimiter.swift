@@ -48,7 +48,7 @@ struct RateLimiter: Sendable {
         case one(String, of: String)
         case service
         /// All that one party can have of a wide network, for a limit that is configured per network.
-        case wideNetwork(Network)
+        case wideNetwork(String)
     }
 
     /// How much more a wide network may draw than a network, where it has no limit of its own: as the default of guesses.

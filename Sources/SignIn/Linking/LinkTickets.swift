@@ -32,8 +32,8 @@ struct LinkTickets: Sendable {
 
     /// A ticket of either kind.
     enum Opened {
-        case identity([UInt8], LinkTicket)
-        case mailbox([UInt8], MailboxTicket)
+        case identity(SecretHash, LinkTicket)
+        case mailbox(SecretHash, MailboxTicket)
     }
 
     /// The ticket of either kind that a presented secret stands for, if it can be spent.

@@ -108,7 +108,7 @@ package struct GrantStore: Sendable {
         ) { row throws(PostgresError) in
             try row.claimed { row throws(PostgresError) in
                 let (grantID, identityID, provider, clientID, sealed, doubtedAt) = try row.decode(
-                    GrantID.self, IdentityID.self, Provider.self, String.self, [UInt8].self, Timestamp?.self)
+                    GrantID.self, IdentityID.self, Provider.self, ProviderClientID.self, [UInt8].self, Timestamp?.self)
                 return GrantCheck(
                     grantID: grantID, identityID: identityID, provider: provider, clientID: clientID,
                     refreshToken: GrantStore.open(sealed, grantID, keyRing: keyRing), isDoubted: doubtedAt != nil)

@@ -1,9 +1,13 @@
 -- ACCOUNTS accounts with an identity and a session each, and the record of a sign-in; of every hundredth also
 -- that an administrator has signed it out. Of account n the address
--- is usern@example.com, the name one of a thousand, the subject subject-n.
-INSERT INTO accounts (account_id, email, email_verified, display_name, status, disabled_reason, created_at)
+-- is usern@example.com, the name one of a thousand, the subject subject-n, the id in a system before legacy-n.
+--
+-- What is inserted is sound: no trigger has to look at it. The rows of the trail are of a chain before that of the seals:
+-- sealing them takes long, and a service that has been there for long has done so.
+SET session_replication_role = replica;
+INSERT INTO accounts (account_id, email, email_verified, display_name, external_id, status, disabled_reason, created_at)
 SELECT ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'user' || n || '@example.com', true,
-    'Kim ' || n % 1000, CASE WHEN n % 100 = 0 THEN 'disabled' ELSE 'active' END,
+    'Kim ' || n % 1000, 'legacy-' || n, CASE WHEN n % 100 = 0 THEN 'disabled' ELSE 'active' END,
     CASE WHEN n % 100 = 0 THEN 'administrator' END, now() - interval '1 day' + n * interval '1 ms'
 FROM generate_series(1, :accounts) AS n;
 INSERT INTO identities (identity_id, account_id, provider, realm, subject, email, created_at)
@@ -15,12 +19,12 @@ SELECT account_id, account_id, account_id, created_at, created_at, ARRAY['google
     created_at + interval '60 days'
 FROM accounts;
 INSERT INTO audit_events (event_id, type, actor, actor_name, account_id, identity_id, session_id, reason, request_id,
-    network, created_at)
+    network, chain, created_at)
 SELECT (left(time, 8) || '-' || right(time, 4) || '-700' || kind || '-8000-' || tail)::uuid,
     CASE kind WHEN 0 THEN 'signed_in' ELSE 'sessions_ended' END, CASE kind WHEN 0 THEN 'person' ELSE 'administrator' END,
     CASE kind WHEN 1 THEN 'kim' || n % 50 END, account_id, CASE kind WHEN 0 THEN account_id END,
     CASE kind WHEN 0 THEN account_id END, CASE kind WHEN 1 THEN 'case ' || n END, 'request-' || kind || '-' || n,
-    '10.' || n / 256 % 256 || '.' || n % 256 || '.0/24', created_at
+    '10.' || n / 256 % 256 || '.' || n % 256 || '.0/24', 0, created_at
 FROM (
     SELECT account_id, n, kind, date_trunc('milliseconds', at) AS created_at,
         lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') AS time, lpad(to_hex(n), 12, '0') AS tail

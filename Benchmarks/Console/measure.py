@@ -2,6 +2,7 @@
 run.sh."""
 
 import argparse
+import contextlib
 import html
 import http.client
 import pathlib
@@ -19,6 +20,17 @@ from measure import Bench as SignInBench  # noqa: E402
 
 # The tables that grow with the accounts. Partitions of the audit trail count as it.
 LARGE = ("accounts", "identities", "sessions", "audit_events")
+
+# Milliseconds for a page: the median, and what 95 of 100 are to be under.
+MEDIAN, SLOW = 30, 60
+
+
+def slow(times):
+    return sorted(times)[int(0.95 * (len(times) - 1))]
+
+
+def within(times):
+    return statistics.median(times) <= MEDIAN and slow(times) <= SLOW
 
 
 class Console:
@@ -56,15 +68,13 @@ def scans(database):
         f" WHERE relname = ANY ('{{{','.join(LARGE)}}}') OR relname LIKE 'audit_events_%'"))
 
 
-def measure(bench, options):
+def measure(bench, options, key):
     number = options.accounts // 2
     account = f"01900000-0000-7000-8000-{number:012x}"
-    key = subprocess.run(
-        [f"{options.bin}/countersign", "admin-key", "create", "--name", "bench", "--scopes", "read"],
-        env=bench.service._environment, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     console = Console(bench.service.private_port, key)
     searches = {
         "everybody": "", "an exact address": f"user{number}@example.com", "an account's id": account,
+        "an id of nothing": "01900000-0000-7000-8000-ffffffffffff", "an id in a system before": f"legacy-{number}",
         "an address that a provider states": f"at-user{number}@example.com",
         "a subject": f"google:subject-{number}", "a whole name, of a thousandth": f"Kim {number % 1000}",
         "the beginning of every address": "user", "the beginning of some": f"user{number}"[:-2], "nobody": "zz",
@@ -83,11 +93,14 @@ def measure(bench, options):
         "nobody's kind": {"actor": "operator"}, "a type": {"type": "sessions_ended"},
         "a network and a type": {"network": "10.7.7.0/24", "type": "sessions_ended"},
         "people and a type of none of theirs": {"actor": "person", "type": "sessions_ended"},
+        "an account and a type": {"accountId": account, "type": "signed_in"},
+        "sign-ins": {"type": "signed_in"}, "a name and a type of none of theirs": {"actor": "kim7", "type": "signed_in"},
+        "a request of nobody": {"request": "request-2"}, "a type of nobody": {"type": "account_deleted"},
         "since": {"since": week}, "until": {"until": week}, "people, until": {"actor": "person", "until": week},
     }
     pages |= {f"trail: {name}": "/console/audit?" + urllib.parse.urlencode(query) for name, query in trails.items()}
     pages["search: a request's id"] = f"/console/accounts?q=request-0-{number}"
-    before, every = scans(bench.database), []
+    before, every, above = scans(bench.database), [], []
     for name, path in pages.items():
         times = []
         for _ in range(options.rounds):
@@ -101,12 +114,13 @@ def measure(bench, options):
                 break
             page, elapsed = console.open(html.unescape(target.group(1)))
             following.append(elapsed)
-        rest = f"next pages {statistics.median(following):7.1f} ms" if following else ""
+        rest = f"next pages {statistics.median(following):7.1f} ms  (95 % {slow(following):.1f})" if following else ""
         every += times + following
-        slow = sorted(times)[int(0.95 * (len(times) - 1))]
-        print(f"{name:44}{statistics.median(times):8.1f} ms  (95 % {slow:.1f})  {rest}", flush=True)
-    every.sort()
-    print(f"all pages: median {statistics.median(every):.1f} ms, 95 % {every[int(0.95 * (len(every) - 1))]:.1f} ms")
+        if not all(within(part) for part in (times, following) if part):
+            above.append(name)
+        print(f"{name:44}{statistics.median(times):8.1f} ms  (95 % {slow(times):.1f})  {rest}", flush=True)
+    print(f"all pages: median {statistics.median(every):.1f} ms, 95 % {slow(every):.1f} ms")
+    print(f"above {MEDIAN} ms, or {SLOW} ms for 95 of 100: {', '.join(above) or 'none'}")
     print(f"rows read by sequential scans of the large tables: {scans(bench.database) - before}")
     if options.plans:
         plans(bench, options, pages, key)
@@ -118,9 +132,10 @@ def plans(bench, options, pages, key):
     factor, database = options.plans / options.accounts, bench.database
     large = ("relkind IN ('r', 'i') AND relnamespace = current_schema()::regnamespace AND reltuples > 1000"
              f" AND (relname ~ '^({'|'.join(LARGE)})')")
+    name = database.query("SELECT current_database()")
+    measured = database.query(f"SELECT format('(%s, %s)', oid, reltuples) FROM pg_class WHERE {large}").split("\n")
     # The planner takes the pages that are there times the rows of a page, of which there seem to be more.
     database.query(f"UPDATE pg_class SET reltuples = reltuples * {factor} WHERE {large} RETURNING 1")
-    name = database.query("SELECT current_database()")
     for setting in ("session_preload_libraries = 'auto_explain'", "auto_explain.log_min_duration = 0"):
         database.query(f"DO $$ BEGIN EXECUTE 'ALTER DATABASE {name} SET {setting.replace(chr(39), chr(39) * 2)}'; END $$")
     log = pathlib.Path(options.log)
@@ -142,6 +157,9 @@ def plans(bench, options, pages, key):
     scanned = sorted(set(re.findall(rf"Seq Scan on ((?:{'|'.join(LARGE)})\w*)", text)) & filled)
     count = text.count("Query Text:")
     print(f"plans for {options.plans:,} rows: {count} looked at, sequential scans of large tables: {scanned or 'none'}")
+    database.query(
+        f"ALTER DATABASE {name} RESET ALL",
+        f"UPDATE pg_class c SET reltuples = m.rows FROM (VALUES {', '.join(measured)}) m (oid, rows) WHERE c.oid = m.oid")
 
 
 def main():
@@ -152,16 +170,34 @@ def main():
     parser.add_argument("--accounts", type=int, required=True)
     parser.add_argument("--plans", type=int, default=0)
     parser.add_argument("--log", required=True)
+    # The directory of what belongs to a database that is kept.
+    parser.add_argument("--keep")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        bench = SignInBench(options.bin, options.cluster, 1, directory, "console_bench")
-        try:
-            subprocess.run(
-                ["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-v", f"accounts={options.accounts}", "-f", HERE / "fill.sql",
-                 bench.database.url], check=True)
-            measure(bench, options)
-        finally:
-            bench.stop()
+    with contextlib.ExitStack() as stack:
+        directory = options.keep or stack.enter_context(tempfile.TemporaryDirectory())
+        pathlib.Path(directory).mkdir(exist_ok=True)
+        content = f"{options.accounts} accounts"
+        bench = SignInBench(
+            options.bin, options.cluster, 1, directory, "console_bench", content if options.keep else None)
+        stack.callback(bench.stop, drop=not options.keep)
+        key = subprocess.run(
+            [f"{options.bin}/countersign", "admin-key", "create", "--name", "bench", "--scopes", "read"],
+            env=bench.service._environment, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+        # The making of the key is the first row that is sealed.
+        bench.database.await_seals()
+        if not bench.database.is_filled:
+            fill(bench.database, options.accounts)
+            bench.database.mark(content)
+        measure(bench, options, key)
 
 
-main()
+def fill(database, accounts):
+    start = time.monotonic()
+    subprocess.run(
+        ["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-v", f"accounts={accounts}", "-f", HERE / "fill.sql", database.url],
+        check=True)
+    print(f"filled within {time.monotonic() - start:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,5 @@
-"""Compares the sign-ins of two builds, each with a database of its own on one cluster. Called by run.sh.
+"""Compares the sign-ins, and the first ones of new people, of two builds or with fewer indexes, each with a database of its
+own on one cluster. Called by run.sh.
 
 Both run all the time and are measured in turns of seconds, so that what slows the machine slows both; the ratio is the
 median of those of the rounds.
@@ -9,36 +10,86 @@ import statistics
 import tempfile
 
 from measure import Bench, CONNECTIONS
+from service import register_persons
+
+NEW_PERSONS = 1000
 
 
-def compare(before, after, rounds, connections):
-    ratios, costs = [], []
+def report(title, before, after, figures):
+    """The medians of the ratios of what the rounds had."""
+    print(f"{title}, medians of {len(before)} rounds, after ÷ before")
+    for name, figure in figures.items():
+        values = [figure(second) / figure(first) for first, second in zip(before, after)]
+        print(f"  {name:32}{statistics.median(values):8.3f}  ({min(values):.3f} to {max(values):.3f})", flush=True)
+
+
+def in_turns(rounds, before, after, measure):
+    """What each measurement brings, of the one and of the other: which comes first alternates."""
+    results = ([], [])
     for number in range(1, rounds + 1):
-        pair = (before, after) if number % 2 else (after, before)
-        results = {bench: bench.peak(connections) for bench in pair}
-        ratios.append(results[after]["rate"] / results[before]["rate"])
-        costs.append(results[after]["service"] / results[before]["service"])
-        print(
-            f"round {number}: {results[before]['rate']:.0f} and {results[after]['rate']:.0f} /s, "
-            f"{results[before]['service']:.0f} and {results[after]['service']:.0f} µs of CPU", flush=True)
-    print(f"{connections} connections, medians of {rounds} rounds, after ÷ before")
-    for name, values in {"sign-ins": ratios, "CPU of the service": costs}.items():
-        print(f"  {name:20}{statistics.median(values):8.3f}  ({min(values):.2f} to {max(values):.2f})")
+        pair = [(before, results[0]), (after, results[1])]
+        for bench, list in pair if number % 2 else reversed(pair):
+            list.append(measure(bench, number))
+    return results
+
+
+def create(bench, number):
+    """New people who sign in and create an account."""
+    bench.database.reset()
+    start = bench.cpu_seconds()
+    first = 2_000_000_000 + number * NEW_PERSONS
+    register_persons(bench.service, bench.sandbox, "/dev/null", range(first, first + NEW_PERSONS))
+    end = bench.cpu_seconds()
+    return {
+        name: (end[index] - start[index]) * 1e6 / NEW_PERSONS for index, name in enumerate(("service", "PostgreSQL"))}
+
+
+COSTS = {
+    "CPU of the service": lambda result: result["service"],
+    "CPU of PostgreSQL": lambda result: result["PostgreSQL"],
+    "CPU of both": lambda result: result["service"] + result["PostgreSQL"],
+}
+
+
+def compare(before, after, rounds):
+    for connections in (1, CONNECTIONS):
+        results = in_turns(rounds, before, after, lambda bench, _: bench.peak(connections))
+        report(
+            f"sign-ins, {connections} connections ({statistics.median(r['rate'] for r in results[0]):.0f} a second before)",
+            *results, {"sign-ins": lambda result: result["rate"]} | COSTS)
+    report("new accounts", *in_turns(rounds, before, after, create), COSTS)
+
+
+def drop_indexes(database, pattern):
+    names = database.query(
+        "SELECT string_agg(indexrelid::regclass::text, ', ') FROM pg_index"
+        f" WHERE indrelid = 'audit_events'::regclass AND indexrelid::regclass::text ~ '{pattern}'")
+    database.query(f"DROP INDEX {names}")
+    print(f"without {names}", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser()
     for name, kind in {"bin": str, "against": str, "cluster": str, "rounds": int, "seconds": int}.items():
         parser.add_argument(f"--{name}", type=kind, required=True)
+    # Rows of the trail that are there before.
+    parser.add_argument("--rows", type=int, default=0)
+    # A regular expression: the database before lacks the indexes of the trail that have such a name.
+    parser.add_argument("--without", default="")
     options = parser.parse_args()
     benches = []
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         try:
             for bin, directory, name in ((options.against, first, "before"), (options.bin, second, "after")):
                 benches.append(Bench(bin, options.cluster, options.seconds, directory, f"signin_{name}"))
+                database = benches[-1].database
+                if name == "before" and options.without:
+                    drop_indexes(database, options.without)
                 benches[-1].prepare()
-            for connections in (1, CONNECTIONS):
-                compare(*benches, options.rounds, connections)
+                if options.rows:
+                    database.fill_trail(options.rows)
+                database.await_seals()
+            compare(*benches, options.rounds)
         finally:
             for bench in benches:
                 bench.stop()

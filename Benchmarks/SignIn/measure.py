@@ -19,17 +19,18 @@ HERE = pathlib.Path(__file__).parent
 
 
 class Bench:
-    def __init__(self, bin, cluster, seconds, directory, name="signin_bench"):
+    def __init__(self, bin, cluster, seconds, directory, name="signin_bench", content=None):
         self.seconds = seconds
-        self.database = Database(cluster, name)
+        self.database = Database(cluster, name, content)
         self.sandbox = Sandbox(bin, directory)
         self.service = Service(bin, directory, self.database.url, self.sandbox)
         self.tokens = f"{directory}/tokens"
 
-    def stop(self):
+    def stop(self, drop=True):
         self.service.stop()
         self.sandbox.stop()
-        self.database.drop()
+        if drop:
+            self.database.drop()
 
     def prepare(self):
         register_persons(self.service, self.sandbox, self.tokens)

@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
-# Full sign-ins over HTTP, compared with pgbench on the same PostgreSQL.  [--rounds 5] [--seconds 8] [--bin DIR] [--against DIR]
+# Full sign-ins over HTTP, compared with pgbench on the same PostgreSQL.  [--rounds 5] [--seconds 8] [--bin DIR] [--against DIR] [--without REGEX] [--rows N]
 #
-# --against compares with the executables of another build instead, in turns, at 1 and at 32 connections.
+# --against compares with the executables of another build instead, in turns, at 1 and at 32 connections; --without with a
+# database that lacks the indexes of the audit trail that have such a name. --rows fills the trail of both before.
 # The database is a private, durable cluster in .local/bench; see docs/performance.md for what is measured and how.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-rounds=5 seconds=8 bin= against=
+rounds=5 seconds=8 bin= against= without= rows=0
 while [ $# -gt 0 ]; do
     case $1 in
     --rounds) rounds=$2 ;;
     --seconds) seconds=$2 ;;
     --bin) bin=$2 ;; # executables that have been built already
     --against) against=$2 ;;
-    *) echo "usage: Scripts/bench sign-in [--rounds N] [--seconds N] [--bin DIR] [--against DIR]" >&2; exit 2 ;;
+    --without) without=$2 ;;
+    --rows) rows=$2 ;;
+    *) echo "usage: Scripts/bench sign-in [--rounds N] [--seconds N] [--bin DIR] [--against DIR] [--without REGEX] [--rows N]" >&2; exit 2 ;;
     esac
     shift 2
 done
@@ -28,8 +31,8 @@ trap 'Scripts/postgres stop "$cluster"' EXIT
 Scripts/postgres start "$cluster" >/dev/null
 export PYTHONDONTWRITEBYTECODE=1
 options=(--bin "$bin" --cluster "$(Scripts/postgres url "$cluster")" --rounds "$rounds" --seconds "$seconds")
-if [ -n "$against" ]; then
-    python3 Benchmarks/SignIn/compare.py "${options[@]}" --against "$against"
+if [ -n "$against$without" ]; then
+    python3 Benchmarks/SignIn/compare.py "${options[@]}" --against "${against:-$bin}" --without "$without" --rows "$rows"
 else
     python3 Benchmarks/SignIn/measure.py "${options[@]}"
 fi

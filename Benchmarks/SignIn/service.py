@@ -81,8 +81,10 @@ class Service(Server):
         self._private = Server(self._log)
         self.private_port = self._private.port
         keyring = f"{directory}/keyring"
-        with open(os.open(keyring, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
-            file.write("bench " + base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
+        # That of a database that is used again is there.
+        if not os.path.exists(keyring):
+            with open(os.open(keyring, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
+                file.write("bench " + base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
         self._environment = {
             "GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),
             "COUNTERSIGN_POSTGRES_URL": database_url,
@@ -106,7 +108,7 @@ class Service(Server):
         return self.await_answer(self.private_port, "/health/ready")
 
 
-def register_persons(service, sandbox, path):
+def register_persons(service, sandbox, path, subjects=SUBJECTS):
     """Registers persons with an account each, and writes a token of Google's for each of them to a file.
 
     Tokens last an hour and have no nonce, so that each can be posted again and again.
@@ -137,4 +139,4 @@ def register_persons(service, sandbox, path):
         return token + "\n"
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool, open(path, "w", encoding="ascii") as file:
-        file.writelines(pool.map(register, SUBJECTS))
+        file.writelines(pool.map(register, subjects))

@@ -61,7 +61,9 @@ import Testing
         #expect(found.status == 200)
         #expect(found.text.contains("imported@example.com"), "\(found)")
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
-        #expect(try await visit.open("/console/accounts?q=old%2F3").html.text.contains("untouched@example.com"))
+        let list = try await visit.open("/console/accounts?q=old%2F3")
+        let link = try #require(list.html.links.first { $0.label == "untouched@example.com" })
+        #expect(try await visit.browser.click(link.target, on: list).html.text.contains("old/3"))
         let system = try await visit.open("/console/system").html.text
         for word in ["moved", "ndjson", "created 3"] { #expect(system.contains(word), "\(word)") }
 

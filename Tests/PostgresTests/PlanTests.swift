@@ -78,13 +78,25 @@ import Testing
         }
     }
 
+    @Test func `no plan is compiled, however costly`() async throws {
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
+            try await database.execute("SET jit_above_cost = 0")
+            let plan = try await database.query("EXPLAIN (ANALYZE) SELECT sum(n) FROM generate_series(1, 10) n") {
+                row throws(PostgresError) in try row.decode(String.self)
+            }
+            #expect(!plan.isEmpty && !plan.contains { $0.contains("JIT") }, "\(plan)")
+            try await expect("SELECT (current_setting('jit') = 'off')::int", is: 1, in: database)
+        }
+    }
+
     @Test func `the URL's own options come behind ours and win`() async throws {
         try await ScratchDatabase.withFresh { scratch in
             let separator = scratch.url.contains("?") ? "&" : "?"
-            let url = scratch.url + separator + "options=-c%20plan_cache_mode%3Dauto"
+            let url = scratch.url + separator + "options=-c%20plan_cache_mode%3Dauto%20-c%20jit%3Don"
             try await ScratchDatabase(url: url).withPool(.test(poolSize: 1)) { database in
                 try await expect(
                     "SELECT (current_setting('plan_cache_mode') = 'auto')::int", is: 1, in: database)
+                try await expect("SELECT (current_setting('jit') = 'on')::int", is: 1, in: database)
             }
         }
     }

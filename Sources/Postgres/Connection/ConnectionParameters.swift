@@ -47,6 +47,8 @@ struct ConnectionParameters: Sendable {
     /// - `plan_cache_mode`: a prepared statement is planned once. By itself the server compares the cost of its one plan
     ///   with that of planning each time, and remembers the former from the day on which it first looked: a table that
     ///   was nearly empty then may be planned for ever. `Database.planningEachTime` is for statements that gain by it.
+    /// - `jit`: compiling a plan takes a hundred milliseconds, and pays in scans of millions of rows, which the service has
+    ///   none of. The server weighs it by the cost without the limit, and by each of the trail's partitions.
     /// - `client_min_messages`: above `warning` the server would not report that a commit was not confirmed by the
     ///   standby (``NoticeReceiver``).
     private static func options(_ configuration: Database.Configuration, _ given: String?) -> String {
@@ -55,7 +57,7 @@ struct ConnectionParameters: Sendable {
             ("lock_timeout", configuration.lockTimeout),
             ("idle_in_transaction_session_timeout", configuration.idleInTransactionTimeout),
         ]
-        var options = ["-c plan_cache_mode=force_generic_plan"]
+        var options = ["-c plan_cache_mode=force_generic_plan", "-c jit=off"]
         for (name, limit) in limits {
             guard let limit else { continue }
             let (seconds, attoseconds) = limit.components

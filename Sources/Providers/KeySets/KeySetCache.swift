@@ -105,14 +105,16 @@ package final class KeySetCache: Sendable {
 
     // MARK: Fetching
 
-    /// Keeps the set fresh until the task is cancelled. Without it the set is still fetched, by the first request that
-    /// finds it missing or due.
+    /// Keeps the set fresh until the task is cancelled, while `isInUse`. Without it the set is still fetched, by the first
+    /// request that finds it missing or due.
     ///
     /// It checks every `interval`: due times are seconds of a wall clock that may be set, so there is no instant to sleep
     /// until.
-    package func run(every interval: Duration = .seconds(1)) async {
+    package func run(
+        every interval: Duration = .seconds(1), while isInUse: @Sendable () -> Bool = { true }
+    ) async {
         while !Task.isCancelled {
-            await refresh()
+            if isInUse() { await refresh() }
             // Throws only when cancelled, and then the loop ends.
             try? await Task.sleep(for: interval)
         }

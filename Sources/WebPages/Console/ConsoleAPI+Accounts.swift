@@ -42,7 +42,7 @@ extension ConsoleAPI {
                     name: "q", label: "Find accounts", kind: .search, value: query,
                     hint: """
                         An email address or its beginning, a whole name, the id of an account, an identity or a session, \
-                        apple: or google: and a subject, or the reference of an error page.
+                        apple: or google: and a subject, the id in the system before, or the reference of an error page.
                         """)
             ], button: "Search")
     }
@@ -131,7 +131,7 @@ extension ConsoleAPI {
         var page = ConsolePage(account.email?.text ?? account.displayName?.text ?? "Account")
         page.notice = try Act.notice(for: request, visitor)
         page.blocks = [
-            .facts(Self.facts(record, disabling: try await disabling(of: record))),
+            .facts(try await facts(of: record)),
             .buttons(visitor.buttons(for: record)),
             .heading("Identities"), .table(Self.identities(of: account, details, visitor)),
             .heading("Sessions"), .table(Self.sessions(sessions, of: id, visitor)),
@@ -157,21 +157,27 @@ extension ConsoleAPI {
         }
     }
 
-    /// The latest row of the trail about the disabling of an account that is disabled: it has the reason that was typed.
-    private func disabling(of record: AccountRecord) async throws(AdministrationFailure) -> AuditRecord? {
-        guard record.account.status == .disabled else { return nil }
+    /// The latest row of the trail about what was done to an account: it has the reason that was typed.
+    private func latest(
+        _ kind: AuditEvent.Kind, of id: AccountID
+    ) async throws(AdministrationFailure) -> AuditRecord? {
         var filter = AuditFilter()
-        (filter.accountID, filter.kind) = (record.account.id, .accountDisabled)
+        (filter.accountID, filter.kind) = (id, kind)
         return try await administration.auditEvents(filter, before: nil, limit: 1).items.first
     }
 
-    private static func facts(_ record: AccountRecord, disabling: AuditRecord?) -> [ConsoleFact] {
+    /// Why, by whom and when.
+    private static func reason(of event: AuditRecord) -> ConsoleCell {
+        .row([.text(event.reason), .text("by \(event.actorName ?? event.actor)"), .time(event.createdAt)])
+    }
+
+    private func facts(of record: AccountRecord) async throws(AdministrationFailure) -> [ConsoleFact] {
         let account = record.account
         var facts = [
             ConsoleFact("Account", .code("\(account.id)")),
-            ConsoleFact("Status", badge(account.status)),
+            ConsoleFact("Status", Self.badge(account.status)),
             ConsoleFact("Address", .text(account.email?.text)),
-            ConsoleFact("How well it is known", .text(account.emailProof.map(sentence(on:)))),
+            ConsoleFact("How well it is known", .text(account.emailProof.map(Self.sentence(on:)))),
             ConsoleFact("Name", .text(account.displayName?.text)),
             ConsoleFact("Password", .text(account.hasPassword ? "yes" : "no")),
             ConsoleFact("Since", .time(account.createdAt)),
@@ -180,23 +186,21 @@ extension ConsoleAPI {
             facts.insert(ConsoleFact("Id in the system before", .code(externalID.text)), at: 1)
         }
         if let reason = record.disabledReason {
-            let typed = disabling.map { row in
-                ConsoleCell.row([
-                    .text(row.reason), .text("by \(row.actorName ?? row.actor)"), .time(row.createdAt),
-                ])
-            }
-            facts.insert(
-                ConsoleFact("Disabled because", reason == "administrator" ? typed ?? .text(reason) : .text(reason)),
-                at: 2)
+            let typed =
+                reason == "administrator" ? try await latest(.accountDisabled, of: account.id).map(Self.reason) : nil
+            facts.insert(ConsoleFact("Disabled because", typed ?? .text(reason)), at: 2)
         }
         if let taken = account.emailTakenAt {
             facts.append(ConsoleFact("Address taken by a reader of the mailbox", .time(taken)))
         }
         if let replacement = record.emailReplacement {
-            facts.append(
-                ConsoleFact(
-                    "Replacement of the address",
-                    .lines([.text(replacement.email.text), .row([.text("in effect"), .time(replacement.dueAt)])])))
+            var lines: [ConsoleCell] = [
+                .text(replacement.email.text), .row([.text("in effect"), .time(replacement.dueAt)]),
+            ]
+            if let request = try await latest(.emailReplacementRequested, of: account.id) {
+                lines.append(Self.reason(of: request))
+            }
+            facts.append(ConsoleFact("Replacement of the address", .lines(lines)))
         }
         return facts
     }
@@ -230,7 +234,7 @@ extension ConsoleAPI {
                 .lines(state),
                 .lines([
                     .row([.text("linked"), .time(identity.linkedAt)]),
-                    .row([.text("used"), .hour(identity.lastSignInAt)]),
+                    .row([.text("used"), .noted(identity.lastSignInAt, everySeconds: 3_600)]),
                 ]),
                 .row(visitor.buttons(for: identity)),
             ]
@@ -266,7 +270,7 @@ extension ConsoleAPI {
             rows: clients.map { client in
                 [
                     .lines([.text(client.name), .code(client.clientID.text)]), .code(client.scopes.description),
-                    .time(client.linkedAt), .time(client.lastUsedAt),
+                    .time(client.linkedAt), .noted(client.lastUsedAt, everySeconds: 60),
                 ]
             }, whenEmpty: "No client is linked.")
     }

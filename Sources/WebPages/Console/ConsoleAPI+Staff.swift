@@ -28,7 +28,7 @@ extension ConsoleAPI {
             response.setCookie(cookie(flow.text, for: request))
             return response
         } catch {
-            return try limited(by: error)
+            return try refused(by: error)
         }
     }
 
@@ -40,7 +40,7 @@ extension ConsoleAPI {
                 Self.answer(in: request), flow: request.cookie(Self.flowCookieName).flatMap(StaffFlow.init(presented:)),
                 redirectURI: redirectURI(of: request), by: administration.calls.begin(by: request.caller()))
         } catch {
-            var response = try limited(by: error)
+            var response = try refused(by: error)
             response.setCookie(cookie("", for: request))
             return response
         }
@@ -73,11 +73,14 @@ extension ConsoleAPI {
         return answer
     }
 
-    /// The sign-in form, where the network has used its allowance up.
-    private func limited(by failure: AdministrationFailure) throws(AdministrationFailure) -> Response {
-        guard case .rateLimited(let seconds) = failure else { throw failure }
-        let sentence = "Too many sign-ins from this network. Try again in \((seconds + 59) / 60) minutes."
-        return refused(sentence, failure.problem)
+    /// The sign-in form, where the network has used its allowance up, or the database can't be asked.
+    private func refused(by failure: AdministrationFailure) throws(AdministrationFailure) -> Response {
+        if case .rateLimited(let seconds) = failure {
+            let minutes = (seconds + 59) / 60
+            return refused("Too many sign-ins from this network. Try again in \(minutes) minutes.", failure.problem)
+        }
+        guard failure.isTemporary else { throw failure }
+        return refused("Nobody can be signed in right now. Try again in a moment.", failure.problem)
     }
 
     /// The sign-in form, with the reason.

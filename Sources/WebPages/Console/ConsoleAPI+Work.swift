@@ -30,6 +30,7 @@ extension ConsoleAPI {
             guard let id = RevocationID(text) else { throw Problem(.invalidRequest) }
             let revocation = try await administration.revocation(id)
             page.blocks = [.table(Self.table(of: [revocation], caption: "The revocation", visitor))]
+            if let identityID = revocation.identityID { page.blocks += try await trail(of: identityID) }
             return page
         }
         let cursor = try request.cursor(RevocationID.self)
@@ -57,6 +58,18 @@ extension ConsoleAPI {
         return [.heading(title), .table(table)]
     }
 
+    /// What was recorded of the identity: who has asked for its revocation, and why.
+    private func trail(of id: IdentityID) async throws -> [ConsoleBlock] {
+        var filter = AuditFilter()
+        filter.identityID = id
+        let events = try await administration.auditEvents(filter, before: nil, limit: Self.pageSize)
+        let next = events.next.map { consolePath("/console/audit", [("identity", "\(id)"), ("cursor", $0.encoded)]) }
+        return [
+            .heading("Audit trail"),
+            .table(try await table(of: events.items, caption: "What has happened to the identity", next: next)),
+        ]
+    }
+
     private func effects(_ status: OutboxRecord.Status, before cursor: OutboxID?) async throws -> [ConsoleBlock] {
         let found = try await administration.outbox(status, before: cursor, limit: Self.pageSize)
         let title = "Outbox: \(status == .failed ? "given up" : status == .pending ? "waiting" : status.rawValue)"
@@ -75,7 +88,11 @@ extension ConsoleAPI {
             of: revocations, caption: caption,
             fields: ["revocationId", "provider", "identityId", "status", "attempts", "lastError", "createdAt"],
             shown: [
-                "identityId": { $0.identityID.map { .link("\($0)", to: "/console/accounts?q=\($0)") } ?? .none }
+                // It may be unlinked, and its account deleted: the trail knows either.
+                "identityId": {
+                    $0.identityID.map { .link("\($0)", to: consolePath("/console/audit", [("identity", "\($0)")])) }
+                        ?? .none
+                }
             ], acts: visitor.buttons(for:))
     }
 

@@ -9,9 +9,9 @@ extension AccountCommand {
         static let configuration = CommandConfiguration(
             abstract: "Finds people by what support was given, as the console's search box does.",
             discussion: """
-                An address or its beginning, a whole name, the id of an account, an identity or a session, or apple: or \
-                google: and a subject. A line each: account, status, address, name. Exit code 1 when nobody is found. \
-                For the request id of an error page use the console.
+                An address or its beginning, a whole name, the id of an account, an identity or a session, apple: or \
+                google: and a subject, or the id in the system before. A line each: account, status, address, name. Exit \
+                code 1 when nobody is found. For the request id of an error page use the console.
                 """)
 
         @OptionGroup var options: ConfigurationOptions

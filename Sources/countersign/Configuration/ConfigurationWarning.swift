@@ -67,8 +67,8 @@ extension ServiceConfiguration {
     var foreignKeys: [(provider: Provider, url: String)] {
         guard let address = WebAddress(server.publicURL, schemes: ["https"]), !address.isLoopback else { return [] }
         let urls = [
-            (Provider.apple, reloadable.apple?.keysURL, Settings.Apple.keysURL.defaultText),
-            (.google, reloadable.googleKeysURL, Settings.Google.keysURL.defaultText),
+            (Provider.apple, reloadable.keysURL(of: .apple), Settings.Apple.keysURL.defaultText),
+            (.google, reloadable.keysURL(of: .google), Settings.Google.keysURL.defaultText),
         ]
         return urls.compactMap { provider, url, own in
             url.flatMap { $0 == own ? nil : (provider, $0) }

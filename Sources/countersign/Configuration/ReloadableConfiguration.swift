@@ -33,6 +33,11 @@ struct ReloadableConfiguration: Sendable {
         }
     }
 
-    /// Where Google's keys are; nil where neither people nor the console's staff sign in with it.
-    var googleKeysURL: String? { google?.keysURL ?? console.google.map { _ in console.keysURL } }
+    /// Where a provider's keys are; nil where neither people nor the console's staff sign in with it.
+    func keysURL(of provider: Provider) -> String? {
+        switch provider {
+        case .apple: apple?.keysURL
+        case .google: google?.keysURL ?? console.google.map { _ in console.keysURL }
+        }
+    }
 }

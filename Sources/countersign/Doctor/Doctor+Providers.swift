@@ -42,7 +42,7 @@ extension Doctor {
     }
 
     @Sendable func googleKeys() async -> [Finding] {
-        guard let url = configuration.reloadable.googleKeysURL else { return [] }
+        guard let url = configuration.reloadable.keysURL(of: .google) else { return [] }
         return foreignKeys(.googleKeys, of: .google) + [await keys(.googleKeys, at: url)]
     }
 

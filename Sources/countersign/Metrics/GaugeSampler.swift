@@ -17,15 +17,16 @@ struct GaugeSampler: Sendable {
     }
 
     init(
-        database: Database, foreignKeys: Set<Provider>, keySets: [KeySetCache], useCases: Reloadable<UseCases>,
+        database: Database, foreignKeys: Set<Provider>, useCases: Reloadable<UseCases>,
         accessTokens: AccessTokens,
         passwordHasher: PasswordHasher, clock: any WallClock
     ) {
         samplers =
-            [Self.connections(of: database), Self.hashes(of: passwordHasher)]
-            + keySets.map { Self.origin(of: $0.provider, isForeign: foreignKeys.contains($0.provider)) }
-            + keySets.map { Self.keySet($0, clock: clock) }
-            + [Self.signingKey(of: accessTokens, clock: clock), Self.signing(of: useCases, clock: clock)]
+            [
+                Self.connections(of: database), Self.hashes(of: passwordHasher),
+                Self.keySets(of: useCases, foreign: foreignKeys, clock: clock),
+                Self.signingKey(of: accessTokens, clock: clock), Self.signing(of: useCases, clock: clock),
+            ]
     }
 
     private static func connections(of database: Database) -> @Sendable () -> Void {
@@ -44,12 +45,6 @@ struct GaugeSampler: Sendable {
         }
     }
 
-    /// 1 where a provider's keys come from another address than its own, in a service that the public reaches.
-    private static func origin(of provider: Provider, isForeign: Bool) -> @Sendable () -> Void {
-        let gauge = Gauge(label: "countersign_key_set_foreign", dimensions: [("provider", provider.rawValue)])
-        return { gauge.record(isForeign ? 1 : 0) }
-    }
-
     private static func hashes(of hasher: PasswordHasher) -> @Sendable () -> Void {
         let running = Gauge(label: "countersign_password_hashes", dimensions: [("state", "running")])
         let waiting = Gauge(label: "countersign_password_hashes", dimensions: [("state", "waiting")])
@@ -60,16 +55,21 @@ struct GaugeSampler: Sendable {
         }
     }
 
-    /// The age is the time since the last successful fetch; before the first one, the time since the start.
-    private static func keySet(_ cache: KeySetCache, clock: any WallClock) -> @Sendable () -> Void {
-        let dimensions = [("provider", cache.provider.rawValue)]
-        let keys = Gauge(label: "countersign_key_set_keys", dimensions: dimensions)
-        let age = Gauge(label: "countersign_key_set_age_seconds", dimensions: dimensions)
+    /// The age is the time since the last successful fetch; before the first one, the time since the start. Foreign are keys
+    /// that come from another address than the provider's own, in a service that the public reaches.
+    private static func keySets(
+        of useCases: Reloadable<UseCases>, foreign: Set<Provider>, clock: any WallClock
+    ) -> @Sendable () -> Void {
+        let origins = GaugeFamily(label: "countersign_key_set_foreign", dimension: "provider")
+        let keys = GaugeFamily(label: "countersign_key_set_keys", dimension: "provider")
+        let ages = GaugeFamily(label: "countersign_key_set_age_seconds", dimension: "provider")
         let start = clock.now().seconds
         return {
-            let status = cache.status
-            keys.record(status.keyCount)
-            age.record(status.age ?? max(0, clock.now().seconds - start))
+            let sets = useCases.value.keySets.map { (provider: $0.provider, status: $0.status) }
+            origins.record(sets.map { ($0.provider.rawValue, foreign.contains($0.provider) ? 1 : 0) })
+            keys.record(sets.map { ($0.provider.rawValue, Double($0.status.keyCount)) })
+            let age = max(0, clock.now().seconds - start)
+            ages.record(sets.map { ($0.provider.rawValue, Double($0.status.age ?? age)) })
         }
     }
 
@@ -80,8 +80,8 @@ struct GaugeSampler: Sendable {
 
     /// The ages of each Apple team's client secret and of its key file.
     private static func signing(of useCases: Reloadable<UseCases>, clock: any WallClock) -> @Sendable () -> Void {
-        let secrets = TeamGauges(label: "countersign_apple_client_secret_age_seconds")
-        let files = TeamGauges(label: "countersign_apple_key_file_age_seconds")
+        let secrets = GaugeFamily(label: "countersign_apple_client_secret_age_seconds", dimension: "team")
+        let files = GaugeFamily(label: "countersign_apple_key_file_age_seconds", dimension: "team")
         return {
             let now = clock.now()
             let current = useCases.value
@@ -97,27 +97,29 @@ struct GaugeSampler: Sendable {
     }
 }
 
-/// A gauge for each Apple team. A reload can add and remove teams, and their gauges with them.
-private final class TeamGauges: Sendable {
+/// A gauge for each Apple team, or each provider. A reload can add and remove them, and their gauges with them.
+private final class GaugeFamily: Sendable {
     private let label: String
+    private let dimension: String
     private let gauges = Mutex<[String: Gauge]>([:])
 
-    init(label: String) {
+    init(label: String, dimension: String) {
         self.label = label
+        self.dimension = dimension
     }
 
-    /// - Parameter ages: those of all current teams. The gauges of other teams are destroyed.
-    func record(_ ages: [(team: String, seconds: Double)]) {
+    /// - Parameter values: those of all that there are now. The gauges of others are destroyed.
+    func record(_ values: [(name: String, value: Double)]) {
         gauges.withLock { gauges in
             var removed = gauges
-            for (team, seconds) in ages {
-                let gauge = removed.removeValue(forKey: team) ?? Gauge(label: label, dimensions: [("team", team)])
-                gauge.record(seconds)
-                gauges[team] = gauge
+            for (name, value) in values {
+                let gauge = removed.removeValue(forKey: name) ?? Gauge(label: label, dimensions: [(dimension, name)])
+                gauge.record(value)
+                gauges[name] = gauge
             }
-            for (team, gauge) in removed {
+            for (name, gauge) in removed {
                 gauge.destroy()
-                gauges[team] = nil
+                gauges[name] = nil
             }
         }
     }

@@ -59,18 +59,18 @@ enum Composition {
                     issuer: configuration.tokens.issuer, audience: configuration.tokens.audience,
                     lifetime: Int64(configuration.tokens.accessLifetime)),
                 store: storage.signingKeys, keyRing: configuration.keyRing, clock: clock, logger: logger)
-            let keySets = KeySetCache.all(configuration.reloadable, fetcher: fetcher, clock: clock, logger: logger)
+            func keySet(_ provider: Provider, at url: String) -> KeySetCache {
+                KeySetCache(provider: provider, url: url, fetcher: fetcher, clock: clock, logger: logger)
+            }
             let resources = ServiceResources(
                 configuration: configuration, fetcher: fetcher, database: storage, accessTokens: accessTokens,
                 passwordHasher: try PasswordHasher(
                     foreign: configuration.passwords.foreign, memoryLimit: configuration.passwords.memoryLimit),
                 refusals: RefusalAggregator(trail: storage.audit, clock: clock),
                 strayGrants: StrayGrants(store: storage.revocations, clock: clock, logger: logger),
-                oauthClients: OAuthClients(store: storage.oauthClients), keySets: keySets,
-                staffKeys: keySets.first { $0.provider == .google }
-                    ?? KeySetCache(
-                        provider: .google, url: configuration.reloadable.console.keysURL, fetcher: fetcher,
-                        clock: clock, logger: logger),
+                oauthClients: OAuthClients(store: storage.oauthClients),
+                appleKeys: configuration.reloadable.apple.map { keySet(.apple, at: $0.keysURL) },
+                googleKeys: keySet(.google, at: configuration.reloadable.console.keysURL),
                 clock: clock, logger: logger)
             let useCases = Reloadable(UseCases(configuration.reloadable, resources))
             let publicRoutes = Reloadable(useCases.value.publicRoutes(configuration))
@@ -80,22 +80,22 @@ enum Composition {
                 useCases.value = fresh
                 publicRoutes.value = fresh.publicRoutes(configuration)
             }
+            let keySets = { @Sendable in useCases.value.keySets }
             let health = Health {
                 do {
                     try await schema.require()
                     try await inspection.requireWritable()
                     guard try await waitingCommits.count() == 0 else {
-                        return Health.Readiness(isReady: false, reason: "commits_waiting", keySets: keySets)
+                        return Health.Readiness(isReady: false, reason: "commits_waiting", keySets: keySets())
                     }
-                    return Health.Readiness(isReady: true, keySets: keySets)
+                    return Health.Readiness(isReady: true, keySets: keySets())
                 } catch {
-                    return Health.Readiness(isReady: false, keySets: keySets)
+                    return Health.Readiness(isReady: false, keySets: keySets())
                 }
             }
             let gauges = GaugeSampler(
-                database: database, foreignKeys: Set(configuration.foreignKeys.map(\.provider)), keySets: keySets,
-                useCases: useCases, accessTokens: accessTokens,
-                passwordHasher: resources.passwordHasher, clock: clock)
+                database: database, foreignKeys: Set(configuration.foreignKeys.map(\.provider)),
+                useCases: useCases, accessTokens: accessTokens, passwordHasher: resources.passwordHasher, clock: clock)
             let page = MetricsPage {
                 gauges.sample()
                 return metrics.page()
@@ -140,7 +140,7 @@ enum Composition {
             // other processes can do it. Upkeep, which answers depend on, goes on until the last request is answered,
             // and so does the private listener, which reports the drain to load balancers.
             let services: [any Service] =
-                [reload] + keySets.map(KeySetRefresh.init) + [
+                [reload] + resources.keySets.map { KeySetRefresh(cache: $0, inUse: keySets) } + [
                     ConcurrentServices(
                         "upkeep",
                         RecurringWork.upkeep(
@@ -219,23 +219,12 @@ private struct Listeners {
     }
 }
 
-extension KeySetCache {
-    /// One cache for each provider that people, or the console's staff, sign in with.
-    fileprivate static func all(
-        _ configuration: ReloadableConfiguration, fetcher: any Fetcher, clock: any WallClock, logger: Logger
-    ) -> [KeySetCache] {
-        [(Provider.apple, configuration.apple?.keysURL), (.google, configuration.googleKeysURL)].compactMap {
-            (provider, url) in
-            url.map { KeySetCache(provider: provider, url: $0, fetcher: fetcher, clock: clock, logger: logger) }
-        }
-    }
-}
-
-/// Keeps one provider's keys fresh while the service runs.
+/// Keeps one provider's keys fresh while the service runs and its configuration has them used.
 private struct KeySetRefresh: Service {
     let cache: KeySetCache
+    let inUse: @Sendable () -> [KeySetCache]
 
     func run() async throws {
-        await cancelWhenGracefulShutdown { await cache.run() }
+        await cancelWhenGracefulShutdown { await cache.run { inUse().contains { $0 === cache } } }
     }
 }

@@ -8,13 +8,13 @@ import WebPages
 extension ConsoleEnvironment {
     init(
         version: String, commit: String, startedAt: Timestamp, history: OutcomeHistory, health: Health,
-        migrator: Migrator, keySets: [KeySetCache], shown: ConfigurationListing
+        migrator: Migrator, keySets: @escaping @Sendable () -> [KeySetCache], shown: ConfigurationListing
     ) {
         self.init(
             version: version, commit: commit, startedAt: startedAt, history: history, isReady: { await health.isReady },
             schema: { await Schema(migrator) },
             keySets: {
-                keySets.map { cache in
+                keySets().map { cache in
                     let status = cache.status
                     return KeySet(provider: cache.provider, keyCount: status.keyCount, age: status.age)
                 }

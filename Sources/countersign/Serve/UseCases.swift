@@ -25,17 +25,14 @@ struct ServiceResources: Sendable {
     let oauthMetrics = OAuthMetrics()
     let oauthClients: OAuthClients
     let eventBackoff = EventBackoff()
-    /// One for each provider that was on at the start, if only for the console's staff.
-    let keySets: [KeySetCache]
-    /// Google's: one of ``keySets``, or else, for staff who are let in by a reload, one that is filled when the first
-    /// comes.
-    let staffKeys: KeySetCache
+    /// Nil where Apple was off at the start.
+    let appleKeys: KeySetCache?
+    /// Also where Google was off: a reload may let the console's staff sign in with it.
+    let googleKeys: KeySetCache
     let clock: any WallClock
     let logger: Logger
 
-    func keys(of provider: Provider) -> KeySource? {
-        keySets.first { $0.provider == provider }.map(KeySource.cache)
-    }
+    var keySets: [KeySetCache] { [appleKeys, googleKeys].compactMap(\.self) }
 }
 
 /// The use cases under one configuration. A reload makes new ones; calls in progress finish with the old ones.
@@ -48,6 +45,8 @@ struct UseCases: Sendable {
     let grantChecks: GrantCheckWorker
     /// Who is let into the console.
     let entrance: ConsoleEntrance
+    /// Of the providers that people, or the console's staff, sign in with.
+    let keySets: [KeySetCache]
     /// The live sessions that an account may have; 0 is no limit.
     let sessionsPerAccount: Int
     let appleConfiguration: AppleConfiguration?
@@ -58,10 +57,10 @@ struct UseCases: Sendable {
     init(_ configuration: ReloadableConfiguration, _ resources: ServiceResources) {
         let (fetcher, logger, clock) = (resources.fetcher, resources.logger, resources.clock)
         let apple = configuration.apple.flatMap { apple in
-            resources.keys(of: .apple).map { AppleProvider(configuration: .init(apple), keys: $0) }
+            resources.appleKeys.map { AppleProvider(configuration: .init(apple), keys: .cache($0)) }
         }
-        let google = configuration.google.flatMap { google in
-            resources.keys(of: .google).map { GoogleProvider(configuration: .init(google), keys: $0) }
+        let google = configuration.google.map {
+            GoogleProvider(configuration: .init($0), keys: .cache(resources.googleKeys))
         }
         let endpoints = TokenEndpoints(
             apple: AppleTokenEndpoint(configuration.apple, provider: apple, fetcher: fetcher, logger: logger),
@@ -91,6 +90,7 @@ struct UseCases: Sendable {
             store: resources.database.revocations, endpoints: endpoints, clock: clock, logger: logger)
         grantChecks = GrantCheckWorker(
             store: resources.database.grants, endpoints: endpoints, clock: clock, logger: logger)
+        keySets = resources.keySets.filter { configuration.keysURL(of: $0.provider) != nil }
         entrance = ConsoleEntrance(configuration.console, guesses: signIn.secretGuesses.ofConsole, resources)
         sessionsPerAccount = configuration.limits.sessionsPerAccount
         appleConfiguration = configuration.apple
@@ -129,7 +129,7 @@ extension ConsoleEntrance {
                     authorizeURL: google.authorizeURL,
                     issuers: google.issuers),
                 secret: google.clientSecret, staff: google.staff, tokenURL: google.tokenURL,
-                keys: .cache(resources.staffKeys), fetcher: resources.fetcher, logger: resources.logger)
+                keys: .cache(resources.googleKeys), fetcher: resources.fetcher, logger: resources.logger)
         }
         self.init(staff: staff, acceptsKeys: configuration.acceptsKeys, guesses: guesses)
     }

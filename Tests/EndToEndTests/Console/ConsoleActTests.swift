@@ -34,11 +34,33 @@ struct ConsoleActTests {
         #expect(try await replace(by: "console-replaced@example.com") == "The account has this address already.")
         #expect(try await replace(by: "console-new@example.com") == "The replacement is requested.")
         let page = try await visit.account(id)
-        #expect(page.html.text.contains("console-new@example.com"))
+        let shown = page.html.text
+        #expect(shown.contains(/console-new@example\.com\s+in effect \d{4}-\d\d-\d\d \d\d:/), "\(shown)")
+        #expect(shown.contains("case 9 by kim@support"), "\(shown)")
         let stopped = try await visit.act("Stop replacement", on: page)
         #expect(stopped.notice == "The replacement is stopped.")
         #expect(
             try await world.count("SELECT count(*) FROM email_replacements WHERE account_id = \(id)::uuid") == 0)
         #expect(!stopped.buttons.contains("Stop replacement"))
+    }
+
+    @Test func `a revocation leads to who asked for it, why, and for whom`() async throws {
+        let world = try World.shared
+        let created = try await world.newAccount("console-revoked")
+        let (id, identity) = (try created.text("account.accountId"), try created.text("identity.identityId"))
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let question = try await visit.open("/console/identities/\(identity)/revoke")
+        let form = try #require(
+            question.html.forms.first { $0.method == "POST" && $0.buttons.first?.label == "Revoke" })
+        #expect(try await visit.browser.submit(form, on: question, typed: ["reason": "case 12"]).status == 200)
+        let list = try await visit.open("/console/revocations")
+        let link = try #require(list.html.links.first { $0.label == identity })
+        let trail = try await visit.browser.click(link.target, on: list)
+        #expect(trail.html.text.contains("case 12"))
+        let revocation = try #require(trail.html.links.first { $0.label == "revocation" })
+        let page = try await visit.browser.click(revocation.target, on: trail)
+        #expect(page.html.title.hasPrefix("Revocations"))
+        #expect(page.html.text.contains("kim@support") && page.html.text.contains("case 12"))
+        #expect(page.html.links.contains { $0.target == "/console/accounts/\(id)" })
     }
 }

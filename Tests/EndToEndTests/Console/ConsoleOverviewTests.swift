@@ -4,7 +4,7 @@ import Testing
 
 /// What the console says of the service and its work: figures, times, what waits and what was given up.
 @Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct ConsoleOverviewTests {
-    @Test func `when an identity was used is shown to the hour`() async throws {
+    @Test func `when an identity was used is shown to the hour, and a key to the minute`() async throws {
         let world = try World.shared
         let id = try await world.newAccount("console-used").text("account.accountId")
         try await world.scratch.execute(
@@ -13,6 +13,11 @@ import Testing
         let text = try await visit.account(id).html.text
         #expect(text.contains("used 2026-11-20 23:19–00:19"), "\(text)")
         #expect(!text.contains("23:19:14"))
+        _ = try await world.adminKey("read", name: "noted")
+        try await world.scratch.execute(
+            "UPDATE admin_keys SET last_used_at = '2026-11-20T23:19:14Z' WHERE name = 'noted'")
+        let keys = try await ConsoleVisit.signedIn(to: world).open("/console/admin-keys").html.text
+        #expect(keys.contains("2026-11-20 23:19–23:20"), "\(keys)")
     }
 
     @Test func `each revocation that isn't done can be tried again`() async throws {

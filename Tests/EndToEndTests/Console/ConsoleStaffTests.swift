@@ -172,6 +172,31 @@ import Testing
         #expect(!world.service.log.contains("canary"))
     }
 
+    @Test func `where the database can't be asked the form says so, and the next try succeeds`() async throws {
+        let world = try World.shared
+        try await person("google-jo", #"{"email":"jo@lamp.example","hostedDomain":"lamp.example"}"#)
+        try await world.scratch.execute(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+            AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$
+            """,
+            "CREATE TRIGGER refuse BEFORE INSERT OR DELETE ON console_flows FOR EACH STATEMENT EXECUTE FUNCTION refuse()"
+        )
+        let visit = ConsoleVisit(world)
+        func expectForm(_ page: Browser.Page) {
+            #expect(page.status == 503 && page.isSignIn && page.answer["Retry-After"] != nil)
+            #expect(page.notice == "Nobody can be signed in right now. Try again in a moment.")
+        }
+        expectForm(try await visit.open("/console/sign-in/google"))
+        try await world.scratch.execute("ALTER TABLE console_flows DISABLE TRIGGER refuse")
+        let back = try await StaffWorld.signIn(
+            "google-jo", visit,
+            meanwhile: { try await world.scratch.execute("ALTER TABLE console_flows ENABLE TRIGGER refuse") })
+        expectForm(back)
+        try await world.scratch.execute("DROP FUNCTION refuse CASCADE")
+        #expect(try await StaffWorld.signIn("google-jo", visit).status == 200)
+    }
+
     @Test func `a network that has begun too often sees the form, and when to come again`() async throws {
         let settings = try StaffWorld.settings(secretFile: "console-secret-limited")
         let limit = ["limits.webFlowsPerNetwork": "1/d"]
@@ -185,19 +210,53 @@ import Testing
         }
     }
 
+    @Test func `staff whom a reload lets in find Google's keys fetched, also where people don't sign in with it`()
+        async throws
+    {
+        let files = try ReloadedFiles()
+        files.yaml.replace("google.clientIds: [\(Countersign.googleClient)]\n", with: "")
+        try files.write()
+        let off = ["google.serverClientId": Countersign.unset, "google.serverClientSecret": Countersign.unset]
+        try await World.run(files.settings.merging(off) { $1 }, StaffWorld.addresses) { world in
+            try await StaffWorld.register(at: world)
+            _ = try await world.sandbox.addGooglePerson(
+                "k", #"{"email":"kim@lamp.example","hostedDomain":"lamp.example"}"#)
+            let keys = #"countersign_key_set_keys{provider="google"}"#
+            #expect(try await !world.service.privateGet("/metrics").text.contains(keys))
+            #expect(try await !world.service.privateGet("/health/ready").text.contains("google"))
+            files.yaml += try StaffWorld.yaml(["kim"])
+            try files.write()
+            try await ReloadTests.reload(world.service, "adopted", "console.staff")
+            // Before anybody comes.
+            try await eventually("Google's keys") {
+                let text = try await world.service.privateGet("/metrics").text
+                return text.contains(keys) && !text.contains(keys + " 0\n")
+            }
+            #expect(try await world.service.privateGet("/health/ready").text.contains("google"))
+            #expect(try await StaffWorld.signIn("k", ConsoleVisit(world)).status == 200)
+        }
+    }
+
+    @Test func `a reload takes no list with the name of an admin key`() async throws {
+        let files = try ReloadedFiles()
+        let plain = files.yaml
+        files.yaml = try plain + StaffWorld.yaml(["kim"])
+        try files.write()
+        try await World.run(files.settings, StaffWorld.addresses) { world in
+            _ = try await world.adminKey("read", name: "bo")
+            files.yaml = try plain + StaffWorld.yaml(["kim", "bo"])
+            try files.write()
+            try await ReloadTests.reload(
+                world.service, "refused", #""key":"console.staff""#, "has names that admin keys have: bo")
+            try await world.scratch.execute("UPDATE admin_keys SET revoked_at = now() WHERE name = 'bo'")
+            try await ReloadTests.reload(world.service, "adopted", "console.staff")
+        }
+    }
+
     @Test func `who is taken off the list is out at the reload, and keys where they open nothing`() async throws {
         let files = try ReloadedFiles()
-        let secret = try World.privateFile("console-secret-reloaded", "console-web-secret\n")
-        func yaml(_ people: [String], keys: Bool) -> String {
-            """
-            console:
-              google: {clientId: \(StaffWorld.client), clientSecretPath: \(secret), hostedDomain: lamp.example}
-              staff: [\(people.joined(separator: ", "))]
-              keySignIn: \(keys)
-            """ + people.map { "\nconsole.person.\($0): {email: \($0)@lamp.example, scopes: [read]}" }.joined() + "\n"
-        }
         let plain = files.yaml
-        files.yaml = plain + yaml(["kim", "bo"], keys: true)
+        files.yaml = try plain + StaffWorld.yaml(["kim", "bo"])
         try files.write()
         try await World.run(files.settings, StaffWorld.addresses) { world in
             try await StaffWorld.register(at: world)
@@ -206,7 +265,7 @@ import Testing
             let staff = ConsoleVisit(world)
             #expect(try await StaffWorld.signIn("k", staff).status == 200)
             let keyed = try await ConsoleVisit.signedIn(to: world, "read", name: "keyed")
-            files.yaml = plain + yaml(["bo"], keys: false)
+            files.yaml = try plain + StaffWorld.yaml(["bo"], keys: false)
             try files.write()
             try await ReloadTests.reload(world.service, "adopted", "console.staff")
             let form = try await staff.open("/console/")
@@ -238,11 +297,23 @@ struct StaffWorld: SuiteTrait, TestScoping {
         [
             "console.google.clientId": client, "console.google.hostedDomain": "lamp.example",
             "console.google.clientSecretPath": try World.privateFile(secretFile, "console-web-secret\n"),
-            "console.staff": "kim,ann,bo", "console.person.kim.email": "kim@lamp.example",
+            "console.staff": "kim,ann,bo,jo", "console.person.kim.email": "kim@lamp.example",
             "console.person.kim.scopes": "read,manage", "console.person.ann.email": "ann@lamp.example",
             "console.person.ann.scopes": "read", "console.person.bo.email": "bo@lamp.example",
-            "console.person.bo.scopes": "read",
+            "console.person.bo.scopes": "read", "console.person.jo.email": "jo@lamp.example",
+            "console.person.jo.scopes": "read",
         ]
+    }
+
+    /// The lines of a configuration file.
+    static func yaml(_ people: [String], keys: Bool = true) throws -> String {
+        let secret = try World.privateFile("console-secret-reloaded", "console-web-secret\n")
+        return """
+            console:
+              google: {clientId: \(client), clientSecretPath: \(secret), hostedDomain: lamp.example}
+              staff: [\(people.joined(separator: ", "))]
+              keySignIn: \(keys)
+            """ + people.map { "\nconsole.person.\($0): {email: \($0)@lamp.example, scopes: [read]}" }.joined() + "\n"
     }
 
     static func addresses(_ sandbox: Sandbox) -> Countersign.Settings {

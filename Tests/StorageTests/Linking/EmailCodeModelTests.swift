@@ -27,7 +27,7 @@ import Testing
         var tries: Int32 = 0
         var mails: Int32
         var mailedAt: Timestamp
-        var shares: [String: Share]
+        var shares: [Network: Share]
 
         var live: LiveEmailCode { LiveEmailCode(code: code, tries: tries, mails: mails, mailedAt: mailedAt) }
     }

@@ -59,7 +59,7 @@ import Testing
 
     @Test func `a network that asks in vain is remembered to have asked`() async throws {
         try await EmailCodeWorld.run { world in
-            let (mine, other) = ("192.0.2.0/24", "198.51.100.0/24")
+            let (mine, other): (Network, Network) = ("192.0.2.0/24", "198.51.100.0/24")
             try await world.ask(network: other)
             #expect(try await world.ask(network: mine) == .nothing)
             for _ in 0..<5 { _ = try await world.attempt(network: other) }
@@ -118,7 +118,7 @@ import Testing
             for number in 0..<4 {
                 for _ in 0..<5 { try await world.attempt(network: "10.0.\(number).0/24") }
             }
-            for network in ["10.1.0.0/24", "192.0.2.0/24", nil] {
+            for network in ["10.1.0.0/24", "192.0.2.0/24", nil] as [Network?] {
                 #expect(try await world.attempt(network: network, isRight: true) == nil)
             }
             for _ in 0..<4 { #expect(try await world.attempt(network: home) == nil) }

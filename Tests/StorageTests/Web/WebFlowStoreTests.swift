@@ -130,7 +130,7 @@ private struct WebFlowWorld: Sendable {
             }
             #expect(outcomes.filter(\.self).count == 1)
             let handle = try await world.database.query("SELECT handle_hash FROM web_flows") {
-                row throws(PostgresError) in try row.decode([UInt8].self)
+                row throws(PostgresError) in try row.decode(SecretHash.self)
             }[0]
             let taken = try await withThrowingTaskGroup(of: WebAnswer?.self) { group in
                 for _ in 0..<10 {

@@ -45,10 +45,10 @@ struct ConsoleCell: Sendable {
         return ConsoleCell("<time datetime=\"\(HTMLText(text).markup)\">\(HTMLText(String(shown)).markup)</time>")
     }
 
-    /// A time that is written again only when it is an hour old: what it notes was then, or up to an hour later.
-    static func hour(_ time: Timestamp?) -> ConsoleCell {
+    /// A time that is written again only when it is so old: what it notes was then, or up to so much later.
+    static func noted(_ time: Timestamp?, everySeconds interval: Int64) -> ConsoleCell {
         guard let time else { return .none }
-        let (from, to) = (time.rfc3339, time.advanced(bySeconds: 3_600).rfc3339)
+        let (from, to) = (time.rfc3339, time.advanced(bySeconds: interval).rfc3339)
         let shown = "\(from.prefix(16).replacing("T", with: " "))–\(to.prefix(16).suffix(5))"
         return ConsoleCell("<time datetime=\"\(HTMLText(from).markup)\">\(HTMLText(shown).markup)</time>")
     }

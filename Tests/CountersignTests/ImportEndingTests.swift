@@ -150,8 +150,12 @@ import Testing
         try await ScratchDatabase.withMigrated { scratch in
             let run = try await Self.begun(scratch)
             let ended = try await ImportCommandTests.rows(
-                "SELECT pg_terminate_backend(pid)::text FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1",
-                scratch)
+                """
+                SELECT pg_terminate_backend(l.pid)::text
+                FROM pg_locks l
+                JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
+                WHERE l.locktype = 'advisory' AND l.objsubid = 1
+                """, scratch)
             #expect(ended == ["true"])
             // It may have ended by now.
             try? run.write(Self.rows[600...])

@@ -254,7 +254,8 @@ let package = Package(
             ],
             swiftSettings: commonSettings),
         .testTarget(
-            name: "AccountImportTests", dependencies: ["AccountImport", "Accounts"], swiftSettings: commonSettings),
+            name: "AccountImportTests", dependencies: ["AccountImport", "Accounts", "TestSupport"],
+            swiftSettings: commonSettings),
         .testTarget(
             name: "AdministrationTests", dependencies: ["Administration", "Accounts"], swiftSettings: commonSettings),
         .testTarget(

@@ -15,6 +15,12 @@ from world import CLIENT_ID, SIGN_IN, World, call, median  # noqa: E402
 
 MAIL_SERVER = pathlib.Path(__file__).resolve().parents[2] / "Tests" / "MailServer" / "mail-server.py"
 WRONG = "x23456"
+# Of passwords that came with an import, by the kind of account.
+IMPORTED = {
+    "crypt": "$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy",
+    "pbkdf": "pbkdf2_sha256$390000$seasalt$8xBlGd3jVgvJ+92hWPxi5ww0uuAuAnKgC45eudxro7c=",
+    "argon": "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
+}
 
 
 class MailServer:
@@ -52,6 +58,15 @@ def prepare(world, mail, count):
         FROM accounts template, generate_series(1, {count}) number, (VALUES ('known'), ('plain'), ('ended'), ('fresh'))
             AS kind (name)
         """)
+    for kind, password_hash in IMPORTED.items():
+        world.execute(
+            f"""
+            INSERT INTO accounts (account_id, email, email_verified, email_proof, external_id, password_hash,
+                password_is_unused, created_at)
+            SELECT gen_random_uuid(), '{kind}' || to_char(number, 'FM00000') || '@example.com', true, 'stated',
+                '{kind}' || number, '{password_hash}', true, now()
+            FROM generate_series(1, {count}) number
+            """)
     world.execute("VACUUM ANALYZE accounts")
 
 
@@ -85,7 +100,7 @@ def calls(world):
 
 
 def password_calls(world):
-    held = ("known", "nobdy", "plain", "ended")
+    held = ("known", "nobdy", "plain", "ended", *IMPORTED)
     yield Call("sign-in/password", "/v1/sign-in/password", {"password": "a wrong password"}, held)
     yield Call(
         "bind, a password", "/v1/links/bind", {"linkTicket": ticket(world), "password": "a wrong password"}, held[:2])

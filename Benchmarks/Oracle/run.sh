@@ -11,7 +11,7 @@ samples=400 password_samples=100 bin=
 while [ $# -gt 0 ]; do
     case $1 in
     --samples) samples=$2 ;;
-    --password-samples) password_samples=$2 ;; # a third of a second each, four kinds of account and two calls
+    --password-samples) password_samples=$2 ;; # half a second each, seven kinds of account and two calls
     --bin) bin=$2 ;; # executables that have been built already
     *) echo "usage: Scripts/bench oracle [--samples N] [--password-samples N] [--bin DIR]" >&2; exit 2 ;;
     esac

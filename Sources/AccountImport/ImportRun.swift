@@ -45,27 +45,30 @@ package struct ImportRun: Sendable {
             return try await store.rehearse { rehearsal in
                 let call = clock.call(by: .commandLine)
                 let run = try await store.find(name) ?? .rehearsed(at: call.now)
-                return try await merge(rows, report) { batch, call in
+                return try await merge(rows, ImportPace(ownTransactions: 1), report) { batch, call in
                     try await rehearsal.merge(batch, of: run, by: call)
                 }
             }
         }
-        let ending = try await store.alone(name) {
-            let run = try await store.begin(name, source: source, by: clock.call(by: .commandLine))
+        let ending = try await store.alone(name) { lock in
+            let degree = rules.verified == .proven ? "; verified means proven" : ""
+            let run = try await store.begin(
+                name, source: source, terms: "from \(source)\(degree)", by: clock.call(by: .commandLine))
             let counts = Counted()
             func finish(_ end: String) async throws {
                 let total = await counts.counts
-                let degree = rules.verified == .proven ? "; verified means proven" : ""
                 try await store.finish(
                     run, counts: total.all, summary: "\(name): \(total.summary)\(degree)\(end)",
                     by: clock.call(by: .commandLine))
             }
             do {
-                let ending = try await merge(rows) { results, first in
+                // The look at the lock is one of its own.
+                let ending = try await merge(rows, ImportPace(ownTransactions: 2)) { results, first in
                     await counts.add(results)
                     try await report(results, first)
                 } _: { batch, call in
-                    try await store.merge(batch, of: run, by: call)
+                    try await lock.requireHeld()
+                    return try await store.merge(batch, of: run, by: call)
                 }
                 try await finish(ending == .stopped ? "; stopped" : "")
                 return ending
@@ -78,6 +81,9 @@ package struct ImportRun: Sendable {
         return ending ?? .busy
     }
 
+    /// Of a batch, about.
+    private static let maximumBatchBytes = 1 << 20
+
     private actor Counted {
         private(set) var counts = ImportCounts()
         func add(_ results: [ImportResult]) { for result in results { counts.add(result) } }
@@ -85,66 +91,36 @@ package struct ImportRun: Sendable {
 
     private func merge(
         _ rows: @Sendable () async throws -> any ImportSource,
+        _ pace: ImportPace,
         _ report: @Sendable ([ImportResult], Int) async throws -> Void,
         _ write: @Sendable ([ImportRow], Call) async throws -> [ImportResult]
     ) async throws -> Ending {
         var source = try await rows()
-        var pace = ImportPace(store: store)
+        var pace = pace
         var first = 1
         var isAtEnd = false
         while !isAtEnd {
             if isStopped() { return .stopped }
             let call = clock.call(by: .commandLine)
             var batch: [ImportRow] = []
-            while batch.count < pace.batch {
+            var bytes = 0
+            while batch.count < pace.batch, bytes < Self.maximumBatchBytes {
                 guard let row = try await source.next() else {
                     isAtEnd = true
                     break
                 }
-                batch.append(try rules.check(row, at: call.now))
+                let checked = try rules.check(row, at: call.now)
+                bytes += checked.byteCount
+                batch.append(checked)
             }
             guard !batch.isEmpty else { break }
             let begin = ContinuousClock.now
             let results = try await write(batch, call)
             try await report(results, first)
             first += batch.count
-            if !isRehearsal { try await pace.rest(after: ContinuousClock.now - begin) }
+            try await pace.rest(after: ContinuousClock.now - begin, in: store)
         }
         // An input that waited for more has ended by the stop.
         return isStopped() ? .stopped : .done
-    }
-}
-
-/// How fast a run goes: as fast as it can while nothing else asks much of the database. Otherwise in small batches, with a rest
-/// behind each that is three times as long as the batch was.
-struct ImportPace {
-    private let store: ImportStore
-    private var lookedAt = ContinuousClock.now
-    private var transactions: Int64?
-    private var ownTransactions: Int64 = 0
-    private var isGivingWay = false
-
-    /// Transactions of others a second from which on the run gives way.
-    private static let busy = 20.0
-
-    init(store: ImportStore) {
-        self.store = store
-    }
-
-    var batch: Int { isGivingWay ? 50 : 500 }
-
-    mutating func rest(after duration: Duration) async throws {
-        ownTransactions += 1
-        let elapsed = ContinuousClock.now - lookedAt
-        if elapsed >= .seconds(1) {
-            let total = try await store.transactions()
-            let (seconds, attoseconds) = elapsed.components
-            let time = Double(seconds) + Double(attoseconds) / 1e18
-            if let transactions {
-                isGivingWay = Double(total - transactions - ownTransactions) / time > Self.busy
-            }
-            (transactions, ownTransactions, lookedAt) = (total, 1, .now)
-        }
-        if isGivingWay { try await Task.sleep(for: duration * 3) }
     }
 }

@@ -136,11 +136,9 @@ package struct RowRules: Sendable {
     }
 
     private func accepts(_ text: String) -> Bool {
-        guard !skipsPasswords, let hash = ForeignPasswordHash(text), passwordKinds.contains(hash.kind) else {
+        guard !skipsPasswords, let hash = ForeignPasswordHash(text), hash.isCheckable(by: passwordKinds) else {
             return false
         }
-        // Keycloak's may be an Argon2.
-        if case .argon2 = hash.scheme, !passwordKinds.contains(.argon2) { return false }
         return allowsOwnForms || hash.kind != .firebase && hash.kind != .keycloak
     }
 

@@ -10,8 +10,12 @@ final class PieceInput: ByteInput {
     private let size: Int
     private let position = Mutex(0)
 
-    init(_ text: String, size: Int = 7) {
-        bytes = Array(text.utf8)
+    convenience init(_ text: String, size: Int = 7) {
+        self.init(Array(text.utf8), size: size)
+    }
+
+    init(_ bytes: [UInt8], size: Int = 7) {
+        self.bytes = bytes
         self.size = size
     }
 

@@ -41,7 +41,7 @@ import Testing
 
     // MARK: Firebase
 
-    private static let firebase = """
+    static let firebase = """
         {"users": [
         {"localId":"f1","email":"kim@example.com","emailVerified":true,"passwordHash":"aGFzaA==","salt":"c2FsdA==",\
         "displayName":"Kim, \\"K\\"","lastSignedInAt":"1700000000000","createdAt":"1600000000123","disabled":false,\
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// The columns as the exporter writes them: no header, only name and claims quoted, a comma behind the last.
-    private static func record(_ cells: [Int: String]) -> String {
+    static func record(_ cells: [Int: String]) -> String {
         (0..<52).map { (cells[$0] ?? "") + "," }.joined()
     }
 
@@ -112,19 +112,20 @@ import Testing
 
     // MARK: Auth0
 
+    static let auth0 = """
+        {"user_id":"google-oauth2|42","email":"kim@gmail.com","email_verified":true,"name":"kim@gmail.com",\
+        "created_at":"2020-09-13T12:26:40.123Z","identities":[{"provider":"google-oauth2","user_id":42,"isSocial":true},\
+        {"provider":"apple","user_id":"001.kim","profileData":{"email":"kim@icloud.com","email_verified":true}},\
+        {"provider":"sms","user_id":"7"}],"logins_count":7}
+        {"user_id":"auth0|5f","email":"lee@example.com","name":"Lee","blocked":true,\
+        "passwordHash":"$2b$10$abc"}
+        {"user_id":"apple|001.ada","email":"ada@icloud.com","email_verified":true}
+        {"email":"nobody@example.com"}
+        """
+
     @Test func `Auth0's lines`() async throws {
-        let text = """
-            {"user_id":"google-oauth2|42","email":"kim@gmail.com","email_verified":true,"name":"kim@gmail.com",\
-            "created_at":"2020-09-13T12:26:40.123Z","identities":[{"provider":"google-oauth2","user_id":42,"isSocial":true},\
-            {"provider":"apple","user_id":"001.kim","profileData":{"email":"kim@icloud.com","email_verified":true}},\
-            {"provider":"sms","user_id":"7"}],"logins_count":7}
-            {"user_id":"auth0|5f","email":"lee@example.com","name":"Lee","blocked":true,\
-            "passwordHash":"$2b$10$abc"}
-            {"user_id":"apple|001.ada","email":"ada@icloud.com","email_verified":true}
-            {"email":"nobody@example.com"}
-            """
         try await expect(
-            Auth0Source(PieceInput(text)),
+            Auth0Source(PieceInput(Self.auth0)),
             [
                 "google-oauth2|42 kim@gmail.com verified - 2020-09-13T12:26:40Z google:42 <kim@gmail.com>! "
                     + "apple:001.kim <kim@icloud.com>! skipped:sms",
@@ -135,18 +136,19 @@ import Testing
 
     // MARK: Cognito
 
+    static let cognito = #"""
+        {"Users":[{"Username":"google_109","Attributes":[{"Name":"sub","Value":"c1"},{"Name":"email_verified","Value":"true"},
+        {"Name":"email","Value":"kim@example.com"},{"Name":"given_name","Value":"Kim"},{"Name":"family_name","Value":"Example"},
+        {"Name":"identities","Value":"[{\"userId\":\"109\",\"providerName\":\"Google\",\"providerType\":\"Google\",\"primary\":true,\"dateCreated\":1600000000123},{\"userId\":\"001.Kim\",\"providerName\":\"SignInWithApple\",\"providerType\":\"SignInWithApple\",\"primary\":false,\"dateCreated\":\"1600000000123\"},{\"userId\":\"7\",\"providerName\":\"corp\",\"providerType\":\"SAML\"}]"}],
+        "UserCreateDate":"2020-09-13T14:26:40.123000+02:00","Enabled":true,"UserStatus":"EXTERNAL_PROVIDER"},
+        {"Username":"lee","Attributes":[{"Name":"sub","Value":"c2"},{"Name":"email","Value":"lee@example.com"},
+        {"Name":"email_verified","Value":"false"}],"UserCreateDate":1600000000.123,"Enabled":false},
+        {"Username":"no","Attributes":[]},{"Attributes":[{"Name":"sub","Value":"c3"},{"Name":"identities","Value":"["}]}]}
+        """#
+
     @Test func `Cognito's users, whose identities are JSON in a string`() async throws {
-        let text = #"""
-            {"Users":[{"Username":"google_109","Attributes":[{"Name":"sub","Value":"c1"},{"Name":"email_verified","Value":"true"},
-            {"Name":"email","Value":"kim@example.com"},{"Name":"given_name","Value":"Kim"},{"Name":"family_name","Value":"Example"},
-            {"Name":"identities","Value":"[{\"userId\":\"109\",\"providerName\":\"Google\",\"providerType\":\"Google\",\"primary\":true,\"dateCreated\":1600000000123},{\"userId\":\"001.Kim\",\"providerName\":\"SignInWithApple\",\"providerType\":\"SignInWithApple\",\"primary\":false,\"dateCreated\":\"1600000000123\"},{\"userId\":\"7\",\"providerName\":\"corp\",\"providerType\":\"SAML\"}]"}],
-            "UserCreateDate":"2020-09-13T14:26:40.123000+02:00","Enabled":true,"UserStatus":"EXTERNAL_PROVIDER"},
-            {"Username":"lee","Attributes":[{"Name":"sub","Value":"c2"},{"Name":"email","Value":"lee@example.com"},
-            {"Name":"email_verified","Value":"false"}],"UserCreateDate":1600000000.123,"Enabled":false},
-            {"Username":"no","Attributes":[]},{"Attributes":[{"Name":"sub","Value":"c3"},{"Name":"identities","Value":"["}]}]}
-            """#
         try await expect(
-            CognitoSource(PieceInput(text)),
+            CognitoSource(PieceInput(Self.cognito)),
             [
                 "c1 kim@example.com verified Kim Example 2020-09-13T12:26:40Z google:109 apple:001.Kim skipped:corp",
                 "c2 lee@example.com unverified - 2020-09-13T12:26:40Z disabled", "malformed -", "malformed c3",
@@ -155,19 +157,20 @@ import Testing
 
     // MARK: Keycloak
 
+    static let keycloak = #"""
+        {"realm":"shop","users":[{"id":"k1","createdTimestamp":1600000000123,"username":"kim","enabled":true,
+        "emailVerified":true,"firstName":"Kim","lastName":"Example","email":"kim@example.com","credentials":[{"type":"otp"},
+        {"type":"password","secretData":"{\"value\":\"dmFsdWU=\",\"salt\":\"c2FsdA==\"}","credentialData":"{\"hashIterations\":27500,\"algorithm\":\"pbkdf2-sha256\",\"additionalParameters\":{}}"}],
+        "federatedIdentities":[{"identityProvider":"google","userId":"109","userName":"kim"},{"identityProvider":"siwa","userId":"001.kim"},
+        {"identityProvider":"github","userId":"7"}]},
+        {"id":"k2","enabled":false,"email":"lee@example.com","credentials":[{"type":"password",
+        "secretData":"{\"value\":\"dmFsdWU=\",\"salt\":\"c2FsdA==\",\"additionalParameters\":{}}","credentialData":"{\"hashIterations\":5,\"algorithm\":\"argon2\",\"additionalParameters\":{\"hashLength\":[\"32\"],\"memory\":[\"7168\"],\"type\":[\"id\"],\"version\":[\"1.3\"],\"parallelism\":[\"1\"]}}"}]},
+        {"id":"k3","credentials":[{"type":"password","secretData":"x"}]},{"id":"k4","serviceAccountClientId":"shop"}]}
+        """#
+
     @Test func `Keycloak's export, whose credentials are JSON in strings`() async throws {
-        let text = #"""
-            {"realm":"shop","users":[{"id":"k1","createdTimestamp":1600000000123,"username":"kim","enabled":true,
-            "emailVerified":true,"firstName":"Kim","lastName":"Example","email":"kim@example.com","credentials":[{"type":"otp"},
-            {"type":"password","secretData":"{\"value\":\"dmFsdWU=\",\"salt\":\"c2FsdA==\"}","credentialData":"{\"hashIterations\":27500,\"algorithm\":\"pbkdf2-sha256\",\"additionalParameters\":{}}"}],
-            "federatedIdentities":[{"identityProvider":"google","userId":"109","userName":"kim"},{"identityProvider":"siwa","userId":"001.kim"},
-            {"identityProvider":"github","userId":"7"}]},
-            {"id":"k2","enabled":false,"email":"lee@example.com","credentials":[{"type":"password",
-            "secretData":"{\"value\":\"dmFsdWU=\",\"salt\":\"c2FsdA==\",\"additionalParameters\":{}}","credentialData":"{\"hashIterations\":5,\"algorithm\":\"argon2\",\"additionalParameters\":{\"hashLength\":[\"32\"],\"memory\":[\"7168\"],\"type\":[\"id\"],\"version\":[\"1.3\"],\"parallelism\":[\"1\"]}}"}]},
-            {"id":"k3","credentials":[{"type":"password","secretData":"x"}]},{"id":"k4","serviceAccountClientId":"shop"}]}
-            """#
         try await expect(
-            KeycloakSource(PieceInput(text), aliases: ["siwa": .apple]),
+            KeycloakSource(PieceInput(Self.keycloak), aliases: ["siwa": .apple]),
             [
                 "k1 kim@example.com verified Kim Example 2020-09-13T12:26:40Z google:109 apple:001.kim skipped:github "
                     + "keycloak$pbkdf2-sha256$27500$c2FsdA==$dmFsdWU=",

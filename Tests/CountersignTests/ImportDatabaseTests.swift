@@ -30,6 +30,8 @@ import Testing
                 let rehearsed = try await Self.run(words + ["--dry-run"], scratch)
                 let run = try await Self.run(words, scratch)
                 #expect(Self.words(run.output) == report, "\(run.errors)", sourceLocation: sourceLocation)
+                // Of what is refused here nobody is missed.
+                #expect(run.code == 0 && rehearsed.code == 0, "\(run.errors)", sourceLocation: sourceLocation)
                 #expect(Self.words(rehearsed.output) == report, "\(rehearsed.errors)", sourceLocation: sourceLocation)
                 let found = try await scratch.withPool(.test(poolSize: 1)) { database in
                     try await database.query(
@@ -178,6 +180,53 @@ import Testing
                 #expect(run.code == 2, "\(words): \(run.errors)")
                 #expect(run.errors.contains(sentence), "\(words): \(run.errors)")
                 #expect(!run.errors.contains("secret"))
+            }
+        }
+    }
+
+    @Test func `rows of any length come whole, and of one that is too long the id`() async throws {
+        try await ScratchDatabase.withFresh { other in
+            try await other.withPool(.test(poolSize: 1)) { database in
+                try await database.withConnection {
+                    try await $0.executeScript(
+                        unsafeSQL: """
+                            CREATE TABLE "user" (id text PRIMARY KEY, name text, email text, "emailVerified" boolean,
+                                "createdAt" timestamptz, image text);
+                            CREATE TABLE account (id text PRIMARY KEY, "accountId" text, "providerId" text, "userId" text,
+                                password text, "createdAt" timestamptz);
+                            INSERT INTO "user"
+                            SELECT 'b' || length, 'Kïm ' || length, 'b' || length || '@example.com', true,
+                                '2024-05-06T07:08:09Z', repeat('ä', length)
+                            FROM unnest(ARRAY[1, 16200, 16384, 40000, 500000, 530000]) AS l (length)
+                            """)
+                }
+            }
+            try await ScratchDatabase.withMigrated { scratch in
+                let run = try await Self.run(["better-auth", "--from", other.url], scratch)
+                #expect(
+                    Self.words(run.output) == [
+                        "b1 created", "b16200 created", "b16384 created", "b40000 created", "b500000 created",
+                        "b530000 refused row_malformed",
+                    ], "\(run.errors)")
+                let names = try await scratch.withPool(.test(poolSize: 1)) { database in
+                    try await database.query("SELECT display_name FROM accounts ORDER BY external_id") {
+                        row throws(PostgresError) in try row.decode(String.self)
+                    }
+                }
+                #expect(names == ["Kïm 1", "Kïm 16200", "Kïm 16384", "Kïm 40000", "Kïm 500000"])
+            }
+        }
+    }
+
+    @Test func `a database is named in a file of the owner's alone, and in no other`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            let file = FileManager.default.temporaryDirectory.appending(path: "url-\(UUID().uuidString)").path
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            try Data("\(scratch.url)\n".utf8).write(to: URL(filePath: file))
+            for (mode, sentence) in [(0o600, "none of Supabase"), (0o640, "0600")] {
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+                let run = try await Self.run(["supabase", file], scratch)
+                #expect(run.code == 2 && run.errors.contains(sentence), "\(run.errors)")
             }
         }
     }

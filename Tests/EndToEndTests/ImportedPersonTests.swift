@@ -73,4 +73,50 @@ import Testing
         #expect(!undone.output.contains("old/3"))
         #expect(undone.error.contains("1 removed, 2 kept"), "\(undone.error)")
     }
+
+    /// What `Tests/Django/people.py` makes in a database.
+    private static func makeDjango(in scratch: ScratchDatabase) async throws {
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+        let process = Process()
+        process.executableURL = root.appending(path: ".local/python/bin/python")
+        process.arguments = [root.appending(path: "Tests/Django/people.py").path, scratch.url]
+        let ended = AsyncStream<Void>.makeStream()
+        process.terminationHandler = { _ in ended.continuation.finish() }
+        try process.run()
+        for await _ in ended.stream {}
+        try #require(process.terminationStatus == 0, "Scripts/python-environment installs what it needs")
+    }
+
+    @Test func `people of a real django-allauth sign in with the passwords that Django hashed`() async throws {
+        let world = try World.shared
+        try await ScratchDatabase.withFresh { other in
+            try await Self.makeDjango(in: other)
+            let words = [
+                "allauth", "--from", other.url, "--id", "django", "--apple-team", "main", "--provider-alias",
+                "siwa=apple",
+            ]
+            let run = try await Countersign.run(["import"] + words, ["postgres.url": world.scratch.url])
+            #expect(run.status == 0, "\(run.error)")
+            #expect(!run.output.contains("notes"), "\(run.output)")
+            #expect(run.error.contains("created 7"), "\(run.error)")
+            for hasher in ["pbkdf2", "pbkdf2sha1", "argon2", "bcryptsha256", "scrypt"] {
+                let email = TokenMint.Literal.string("\(hasher)@example.com")
+                let wrong = try await world.service.post(
+                    "/v1/sign-in/password", ["email": email, "password": "letmein"])
+                #expect(wrong.status == 401, "\(hasher)")
+                for _ in 0..<2 {
+                    let signedIn = try await world.service.post(
+                        "/v1/sign-in/password", ["email": email, "password": "lètmein"])
+                    #expect(signedIn.status == 200, "\(hasher): \(signedIn)")
+                    #expect(try signedIn.text("account.emailProof") == "stated")
+                }
+            }
+            let found = try await world.service.administer(
+                "GET", "/admin/v1/accounts?provider=google&subject=109", bearer: try await world.adminKey("read"))
+            #expect(found.text.contains("kim@example.com"), "\(found)")
+            let inactive = try await world.service.administer(
+                "GET", "/admin/v1/accounts?email=lee@example.com", bearer: try await world.adminKey("read"))
+            #expect(inactive.text.contains(#""status":"disabled""#), "\(inactive)")
+        }
+    }
 }

@@ -25,20 +25,18 @@ package struct AllauthSource: ImportSource {
             (SELECT jsonb_agg(to_jsonb(s) ORDER BY s.id) FROM socialaccount_socialaccount s WHERE s.user_id = u.id)
             """ : "NULL"
         rows = try await PostgresRows(
-            connection,
-            """
-            SELECT (to_jsonb(u) || jsonb_build_object('identities', \(identities), 'addresses', (
-                SELECT jsonb_agg(to_jsonb(e) ORDER BY e."primary" DESC, e.verified DESC, e.id)
-                FROM account_emailaddress e
-                WHERE e.user_id = u.id
-            )))::text
-            FROM auth_user u
-            ORDER BY u.id
-            """)
+            connection, from: "auth_user",
+            as: """
+                to_jsonb(u) || jsonb_build_object('identities', \(identities), 'addresses', (
+                    SELECT jsonb_agg(to_jsonb(e) ORDER BY e."primary" DESC, e.verified DESC, e.id)
+                    FROM account_emailaddress e
+                    WHERE e.user_id = u.id
+                ))
+                """)
     }
 
     package mutating func next() async throws -> SourceRow? {
-        try await rows.next().map { row($0) }
+        try await rows.next(row)
     }
 
     private func row(_ value: JSONValue) -> SourceRow {

@@ -20,18 +20,16 @@ package struct BetterAuthSource: ImportSource {
         }
         let owner: SQL = hasCapitals ? #"a."userId""# : "a.user_id"
         rows = try await PostgresRows(
-            connection,
-            """
-            SELECT (to_jsonb(u) || jsonb_build_object('identities', (
-                SELECT jsonb_agg(to_jsonb(a) ORDER BY a.id) FROM account a WHERE \(owner) = u.id
-            )))::text
-            FROM "user" u
-            ORDER BY u.id
-            """)
+            connection, from: #""user""#,
+            as: """
+                to_jsonb(u) || jsonb_build_object('identities', (
+                    SELECT jsonb_agg(to_jsonb(a) ORDER BY a.id) FROM account a WHERE \(owner) = u.id
+                ))
+                """)
     }
 
     package mutating func next() async throws -> SourceRow? {
-        try await rows.next().map(row)
+        try await rows.next(row)
     }
 
     private func row(_ value: JSONValue) -> SourceRow {

@@ -1,34 +1,68 @@
 import JSON
 package import Postgres
 
-/// The rows of a query in another database, each one JSON object, read through a cursor of one read-only transaction: what is
+/// The rows of a table in another database, each one JSON object, read through a cursor of one read-only transaction: what is
 /// written there meanwhile is not seen, and nothing waits.
+///
+/// A row comes in pieces of 16,384 characters, so that a fetch is bounded whatever the rows hold: 256 pieces are 16 MiB at
+/// most. Of a row that is longer than a row may be nothing comes but its id.
 struct PostgresRows {
-    private let connection: LeasedConnection
-    private var rows: [[UInt8]] = []
-    private var isAtEnd = false
-
-    /// - Parameter query: yields one column, the text of an object.
-    init(_ connection: LeasedConnection, _ query: SQL) async throws {
-        self.connection = connection
-        try await connection.execute("DECLARE people NO SCROLL CURSOR FOR \(query)")
+    private struct Piece: Sendable {
+        let id: String
+        let isLast: Bool
+        let text: [UInt8]?
     }
 
+    private let connection: LeasedConnection
+    private var pieces: [Piece] = []
+    private var isAtEnd = false
+
+    /// - Parameters:
+    ///   - table: whose rows are `u`, in the order of `u.id`.
+    ///   - object: the object of a row, as `jsonb`.
+    init(_ connection: LeasedConnection, from table: SQL, as object: SQL) async throws {
+        self.connection = connection
+        // OFFSET 0 has the object made once. The number is that of `maximumRowBytes`.
+        try await connection.execute(
+            """
+            DECLARE people NO SCROLL CURSOR FOR
+            SELECT u.id::text, p.number = o.pieces, CASE WHEN o.fits THEN substr(o.object, p.number * 16384 + 1, 16384) END
+            FROM \(table) u
+            CROSS JOIN LATERAL (
+                SELECT t.object, octet_length(t.object) <= 1048576 AS fits,
+                    CASE WHEN octet_length(t.object) <= 1048576 THEN (length(t.object) - 1) / 16384 ELSE 0 END AS pieces
+                FROM (SELECT (\(object))::text AS object OFFSET 0) t
+            ) o
+            CROSS JOIN LATERAL generate_series(0, o.pieces) AS p (number)
+            ORDER BY u.id, p.number
+            """)
+    }
+
+    /// - Parameter read: makes the row of its object.
     /// - Returns: `nil` behind the last row.
-    mutating func next() async throws -> JSONValue? {
-        if rows.isEmpty, !isAtEnd {
+    mutating func next(_ read: (JSONValue) -> SourceRow) async throws -> SourceRow? {
+        var bytes: [UInt8] = []
+        while let piece = try await nextPiece() {
+            guard let text = piece.text else { return .malformed(externalID: piece.id) }
+            bytes += text
+            if piece.isLast { return JSONValue(row: bytes).map(read) ?? .malformed(externalID: piece.id) }
+        }
+        return nil
+    }
+
+    private mutating func nextPiece() async throws -> Piece? {
+        if pieces.isEmpty, !isAtEnd {
             do {
-                rows = try await connection.query("FETCH 500 FROM people") { row throws(PostgresError) in
-                    Array(try row.decode(String.self).utf8)
+                pieces = try await connection.query("FETCH 256 FROM people") { row throws(PostgresError) in
+                    let (id, isLast, text) = try row.decode(String.self, Bool.self, String?.self)
+                    return Piece(id: id, isLast: isLast, text: text.map { Array($0.utf8) })
                 }.reversed()
             } catch {
                 throw SourceFault(reading: error)
             }
-            isAtEnd = rows.isEmpty
+            isAtEnd = pieces.isEmpty
         }
-        guard let row = rows.popLast() else { return nil }
-        // A row that is too long is one without an id.
-        return try JSONValue(row: row) ?? JSONValue(parsing: Array("{}".utf8), limits: .row)
+        return pieces.popLast()
     }
 }
 

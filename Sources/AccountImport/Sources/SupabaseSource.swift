@@ -13,20 +13,18 @@ package struct SupabaseSource: ImportSource {
             throw SourceFault("The database has no tables auth.users and auth.identities: it is none of Supabase.")
         }
         rows = try await PostgresRows(
-            connection,
-            """
-            SELECT (to_jsonb(u) || jsonb_build_object('identities', (
-                SELECT jsonb_agg(to_jsonb(i) ORDER BY i.created_at, i.provider)
-                FROM auth.identities i
-                WHERE i.user_id = u.id
-            )))::text
-            FROM auth.users u
-            ORDER BY u.created_at, u.id
-            """)
+            connection, from: "auth.users",
+            as: """
+                to_jsonb(u) || jsonb_build_object('identities', (
+                    SELECT jsonb_agg(to_jsonb(i) ORDER BY i.created_at, i.provider)
+                    FROM auth.identities i
+                    WHERE i.user_id = u.id
+                ))
+                """)
     }
 
     package mutating func next() async throws -> SourceRow? {
-        try await rows.next().map(Self.row)
+        try await rows.next(Self.row)
     }
 
     private static func row(_ value: JSONValue) -> SourceRow {

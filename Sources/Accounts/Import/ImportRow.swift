@@ -15,6 +15,12 @@ package struct ImportRow: Sendable {
         self.content = content
         self.notes = notes
     }
+
+    /// What its texts take, about.
+    package var byteCount: Int {
+        guard case .person(let person) = content else { return 64 }
+        return 256 + (person.passwordHash?.utf8.count ?? 0) + notes.count * 64 + person.identities.count * 768
+    }
 }
 
 /// A person of another system, as the account that they get.

@@ -40,7 +40,8 @@ package enum CreateDecision: Hashable, Sendable {
 package enum StrayAccountPolicy: String, CaseIterable, Sendable {
     /// It stays; the identity can't be bound.
     case refuse
-    /// The identity moves, and the account it leaves empty is deleted.
+    /// The identity moves, with the id of the system that the account came from, and the account it leaves empty is deleted.
+    /// Of two such ids none is lost: then the account stays.
     case merge
 }
 
@@ -107,7 +108,9 @@ package enum Linking {
     ) -> BindDecision {
         guard account.status == .active else { return .refusedAccountDisabled }
         if let owner {
-            guard policy == .merge, owner.id != account.id, owner.isIdentityOnly(key) else {
+            guard policy == .merge, owner.id != account.id, owner.isIdentityOnly(key),
+                owner.externalID == nil || account.externalID == nil
+            else {
                 return .refusedIdentityLinked
             }
         }

@@ -120,6 +120,13 @@ package struct ForeignPasswordHash: Sendable {
         self = read
     }
 
+    /// Whether it can be checked where these kinds can. Keycloak's may be an Argon2.
+    package func isCheckable(by kinds: Set<Kind>) -> Bool {
+        guard kinds.contains(kind) else { return false }
+        if case .argon2 = scheme { return kinds.contains(.argon2) }
+        return true
+    }
+
     /// The kind that a text begins like.
     package static func kind(of text: String) -> Kind {
         switch text {

@@ -5,6 +5,7 @@ extension ImportRecord: AdminRecord {
     package static let fields: [RecordField<ImportRecord>] = [
         .code("name", "Import") { $0.name.text },
         .code("source", "Source") { $0.source },
+        .code("state", "State") { $0.state.rawValue },
         .number("accounts", "Accounts") { $0.accounts },
         .time("createdAt", "First run") { $0.createdAt },
         .time("lastRunAt", "Last run") { $0.lastRunAt },

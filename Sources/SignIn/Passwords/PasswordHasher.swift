@@ -44,16 +44,25 @@ package final class PasswordHasher: Sendable {
         self.places = FairLimit(running: slots, waiting: maximumWaiting)
         self.networkShare = max(1, (slots + maximumWaiting) * 2 / 3)
         let salt = try SecureRandom.bytes(16)
-        self.measuring = Task { await PasswordHasher.measure(cost) * 3 / 2 }
+        self.measuring = Task {
+            await PasswordHasher.time { _ = try? Scrypt.derive(password: [], salt: [], cost: cost, count: 32) } * 3 / 2
+        }
         self.decoy = PasswordHasher.format(cost, salt: salt, hash: SecretBytes(try SecureRandom.bytes(32)))
     }
 
+    /// Whether a check against the hash takes longer here than a refusal is held back. It is tried once.
+    package func exceedsFloor(_ hash: ForeignPasswordHash) async -> Bool {
+        let foreign = foreign
+        let duration = await PasswordHasher.time { _ = try? foreign.matches("", hash) }
+        return await duration > floor
+    }
+
     /// How long a hash takes here; a second, where there is no thread to try.
-    private static func measure(_ cost: Scrypt.Cost) async -> Duration {
+    private static func time(_ hash: @escaping @Sendable () -> Void) async -> Duration {
         await withCheckedContinuation { continuation in
             let isStarted = DedicatedThread.start("password floor") {
                 let begin = ContinuousClock.now
-                _ = try? Scrypt.derive(password: [], salt: [], cost: cost, count: 32)
+                hash()
                 continuation.resume(returning: ContinuousClock.now - begin)
             }
             if !isStarted { continuation.resume(returning: .seconds(1)) }

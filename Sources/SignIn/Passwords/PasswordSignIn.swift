@@ -104,7 +104,7 @@ package struct PasswordSignIn: Sendable {
     }
 
     /// Puts a hash of ours in the place of one that came with an import, now that the password is known. If that fails the
-    /// imported one goes on being good, and the next sign-in tries again.
+    /// imported one goes on being good, is marked as used, and the next sign-in tries again.
     ///
     /// bcrypt reads the first 72 bytes of a password: what is typed beyond them is not known to be right, and must not
     /// become what is asked for from now on.
@@ -116,7 +116,10 @@ package struct PasswordSignIn: Sendable {
         guard !(old.hasPrefix("$2") && password.utf8.count > Self.bcryptBytes),
             let new = try? await hasher.hash(password, by: call),
             let isReplaced = try? await accounts.replaceImportedPassword(old, of: id, by: new)
-        else { return old }
+        else {
+            try? await accounts.markImportedPasswordUsed(old, of: id)
+            return old
+        }
         guard !isReplaced else { return new }
         // Another device of the person's was first, unless the password was changed.
         guard let address, let now = try? await accounts.passwordCredential(for: address)?.passwordHash,

@@ -62,7 +62,8 @@ extension AccountStore {
             let changed = try await change.execute(
                 """
                 UPDATE accounts
-                SET password_hash = \(passwordHash), pending_email = NULL, pending_email_expires_at = NULL
+                SET password_hash = \(passwordHash), password_is_unused = false, pending_email = NULL,
+                    pending_email_expires_at = NULL
                 WHERE account_id = \(id) AND password_hash IS NOT DISTINCT FROM \(old)
                 """)
             guard changed == 1 else { throw Refusal.sessionGone }
@@ -150,7 +151,7 @@ extension Change.Accounts {
             """
             UPDATE accounts
             SET email = \(code.email.text), pending_email = NULL, pending_email_expires_at = NULL,
-                \(AccountStore.droppingImportedPassword)
+                \(AccountStore.droppingUnusedPassword)
                 \(AccountStore.grading(.proven, .mailedCode))
             WHERE account_id = \(account.id)
             """)

@@ -42,10 +42,12 @@ extension AccountStore {
     }
 
     /// The assignment, for a proof of the mailbox, that removes a password which came with an import and was never used: only
-    /// the system before knows whose it is. That is any hash but ours. With its comma, before ``grading(_:_:)``.
-    static let droppingImportedPassword: SQL = """
+    /// the system before knows whose it is. One that a process of the release before has set is ours by its form, whatever
+    /// the mark says. With its comma, before ``grading(_:_:)``.
+    static let droppingUnusedPassword: SQL = """
         password_hash = CASE
-            WHEN password_hash LIKE '$scrypt$ln=%' OR email_proof = 'proven' AND email_verified THEN password_hash END,
+            WHEN NOT password_is_unused OR password_hash LIKE '$scrypt$ln=%' OR email_proof = 'proven' AND email_verified
+            THEN password_hash END,
         """
 
     /// The assignments that set the degree of an address, for `UPDATE accounts`. `email_verified` is for processes of the
@@ -68,7 +70,7 @@ extension Change.Accounts {
         let raised = try await change.execute(
             """
             UPDATE accounts a
-            SET \(email.proof == .proven ? AccountStore.droppingImportedPassword : "")
+            SET \(email.proof == .proven ? AccountStore.droppingUnusedPassword : "")
                 \(AccountStore.grading(email.proof, email.source))
             WHERE a.account_id = \(id) AND a.email = \(email.address.text)
                 AND a.email_proof_source IS DISTINCT FROM \(EmailProof.Source.otherSubject.rawValue)

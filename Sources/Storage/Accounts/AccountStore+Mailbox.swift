@@ -39,7 +39,8 @@ extension AccountStore {
             _ = try await change.execute(
                 """
                 UPDATE accounts
-                SET password_hash = \(passwordHash), pending_email = NULL, pending_email_expires_at = NULL
+                SET password_hash = \(passwordHash), password_is_unused = false, pending_email = NULL,
+                    pending_email_expires_at = NULL
                 WHERE account_id = \(account.id)
                 """)
             try await change.accounts.endAccess(to: account.id, because: .passwordReset)

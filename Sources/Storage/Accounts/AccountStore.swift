@@ -65,7 +65,7 @@ package struct AccountStore: Sendable {
             """
             WITH replaced AS (
                 UPDATE accounts
-                SET password_hash = \(new)
+                SET password_hash = \(new), password_is_unused = false
                 WHERE account_id = \(id) AND password_hash = \(old)
                 RETURNING account_id
             ), touched AS (
@@ -77,6 +77,16 @@ package struct AccountStore: Sendable {
             """
         ) { row throws(PostgresError) in try row.decode(AccountID.self) }
         return rows.count == 1
+    }
+
+    /// Marks a password that came with an import as used, where its hash stays.
+    package func markImportedPasswordUsed(_ hash: String, of id: AccountID) async throws(PostgresError) {
+        try await database.execute(
+            """
+            UPDATE accounts
+            SET password_is_unused = false
+            WHERE account_id = \(id) AND password_hash = \(hash) AND password_is_unused
+            """)
     }
 
     package func isEmailHeld(_ email: EmailAddress) async throws(PostgresError) -> Bool {

@@ -47,7 +47,11 @@ package struct ImportRehearsal: Sendable {
     package func merge(
         _ batch: [ImportRow], of run: OpenImport, by call: Call
     ) async throws -> [ImportResult] {
-        try await ImportStore.merge(batch, of: run, into: .temporary, by: call, in: connection)
+        // One transaction, as a batch of a run is. What fails ends with the connection.
+        try await connection.execute("BEGIN")
+        let results = try await ImportStore.merge(batch, of: run, into: .temporary, by: call, in: connection)
+        try await connection.execute("COMMIT")
+        return results
     }
 }
 
@@ -64,7 +68,8 @@ extension ImportStore {
         for _ in 0..<10 {
             do {
                 return try await database.change(by: call) { change in
-                    try await ImportStore.merge(batch, of: run, into: .real, by: call, in: change)
+                    try await ImportStore.requireCurrent(run, in: change)
+                    return try await ImportStore.merge(batch, of: run, into: .real, by: call, in: change)
                 }
             } catch let error as PostgresError
                 where error.isUniqueViolation(of: "accounts_email_key")
@@ -164,10 +169,10 @@ extension ImportStore {
         _ = try await session.execute(
             """
             INSERT INTO \(tables.accounts) (account_id, email, email_verified, email_proof, email_proof_source, password_hash,
-                display_name, status, disabled_reason, external_id, created_at)
+                password_is_unused, display_name, status, disabled_reason, external_id, created_at)
             SELECT p.account_id, p.email, p.email IS NOT NULL AND p.proof <> \(EmailProof.claimed.rawValue), p.proof,
                 CASE WHEN p.email IS NOT NULL THEN \(EmailProof.Source.imported.rawValue) END, p.password_hash,
-                p.display_name, CASE WHEN p.is_disabled THEN 'disabled' ELSE 'active' END,
+                p.password_hash IS NOT NULL, p.display_name, CASE WHEN p.is_disabled THEN 'disabled' ELSE 'active' END,
                 CASE WHEN p.is_disabled THEN 'import' END, p.external_id, p.created_at
             FROM unnest(\(written.map(\.id)), \(persons.map { $0.email?.text }), \(degrees.map(\.rawValue)),
                 \(persons.map(\.passwordHash)), \(persons.map { $0.displayName?.text }), \(persons.map(\.isDisabled)),

@@ -11,22 +11,33 @@ package struct ImportRecord: Sendable {
     package let source: String
     package let createdAt: Timestamp
     package let lastRunAt: Timestamp
-    /// `nil` while a run is under way, and where one was killed.
+    /// `nil` while a run is under way, and where one was cut off.
     package let finishedAt: Timestamp?
+    package let state: State
     /// Rows of the last run by outcome, by outcome and code (`conflict:email_taken`), and by note.
     package let counts: [(outcome: String, count: Int)]
     /// The rows that became an account.
     package let accounts: Int
+
+    package enum State: String, Sendable {
+        case underWay = "under_way"
+        /// The process of the last run was killed. What it had written stays.
+        case cutOff = "cut_off"
+        case finished
+    }
 }
 
 /// An import under way: what its rows are known by.
 package struct OpenImport: Sendable {
     let id: ImportID
     private let key: [UInt8]
+    /// When the run began that may write; no other may.
+    let begunAt: Timestamp?
 
-    fileprivate init(id: ImportID, key: [UInt8]) {
+    fileprivate init(id: ImportID, key: [UInt8], begunAt: Timestamp? = nil) {
         self.id = id
         self.key = key
+        self.begunAt = begunAt
     }
 
     /// That of no rows, for a rehearsal of an import that is not there yet.
@@ -37,6 +48,21 @@ package struct OpenImport: Sendable {
     func digest(of externalID: ExternalID) throws -> [UInt8] {
         try HMACSHA256.authenticationCode(for: Array(externalID.text.utf8), key: key).bytes
     }
+}
+
+/// That no other run of the import's name is under way, as long as its connection is there.
+package struct ImportLock: Sendable {
+    fileprivate let connection: LeasedConnection
+
+    /// - Throws: when the connection is lost, and the lock with it.
+    package func requireHeld() async throws(PostgresError) {
+        try await connection.execute("SELECT 1")
+    }
+}
+
+/// The run has lost its lock, and another one of its name, or an undo, has come after it.
+package struct ImportSuperseded: Error, CustomStringConvertible {
+    package var description: String { "Another run of this import has begun, or it was undone: this one ends." }
 }
 
 /// `imports`: what was brought in from other systems, by name.
@@ -53,30 +79,67 @@ package struct ImportStore: Sendable {
     ///
     /// - Returns: `nil` when another is under way.
     package func alone<Result: Sendable>(
-        _ name: ImportName, _ body: @Sendable () async throws -> Result
+        _ name: ImportName, _ body: @Sendable (ImportLock) async throws -> Result
     ) async throws -> Result? {
         try await database.withConnection { connection in
             let locked = try await connection.query(
-                "SELECT pg_try_advisory_lock(hashtextextended('countersign import ' || \(name.text)::text, 0))"
+                "SELECT pg_try_advisory_lock(\(ImportStore.lockKey("\(name.text)::text")))"
             ) { row throws(PostgresError) in try row.decode(Bool.self) }
             // It is let go with the connection.
-            return locked == [true] ? try await body() : nil
+            return locked == [true] ? try await body(ImportLock(connection: connection)) : nil
         }
     }
 
-    /// Begins a run: makes the import of this name if there is none.
-    package func begin(_ name: ImportName, source: String, by call: Call) async throws -> OpenImport {
+    private static func lockKey(_ name: SQL) -> SQL { "hashtextextended('countersign import ' || \(name), 0)" }
+
+    /// Begins a run, which is recorded: makes the import of this name if there is none.
+    ///
+    /// - Parameter terms: how rows are taken, for the audit trail.
+    package func begin(
+        _ name: ImportName, source: String, terms: String, by call: Call
+    ) async throws -> OpenImport {
         let id = ImportID(now: call.now)
-        let sealed = try keyRing.seal(try SecureRandom.bytes(32), for: .imports, at: Self.location(id))
-        _ = try await database.execute(
+        let key = try SecureRandom.bytes(32)
+        let sealed = try keyRing.seal(key, for: .imports, at: Self.location(id))
+        let begun = try await database.change(by: call) { change in
+            try await ImportStore.recordCutOff(name, in: change)
+            let rows = try await change.query(
+                """
+                INSERT INTO imports (import_id, name, source, sealed_key, created_at, last_run_at)
+                VALUES (\(id), \(name.text), \(source), \(sealed), \(call.now), \(call.now))
+                ON CONFLICT ON CONSTRAINT imports_name_key DO UPDATE
+                SET last_run_at = GREATEST(EXCLUDED.last_run_at, imports.last_run_at + interval '1 microsecond'),
+                    finished_at = NULL
+                RETURNING import_id, sealed_key, last_run_at
+                """
+            ) { row throws(PostgresError) in try row.decode(ImportID.self, [UInt8].self, Timestamp.self) }
+            try await change.record(.importBegun, reason: "\(name): \(terms)")
+            return rows.first
+        }
+        guard let (id, sealed, begunAt) = begun else { throw Refusal.accountNotFound }
+        return OpenImport(
+            id: id, key: try keyRing.open(sealed, for: .imports, at: Self.location(id)), begunAt: begunAt)
+    }
+
+    /// Records that the last run of an import was cut off, if it was. For a caller that is ``alone(_:_:)``: then a run
+    /// without an end is under way nowhere.
+    package func settle(_ name: ImportName, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            try await ImportStore.recordCutOff(name, in: change)
+        }
+    }
+
+    private static func recordCutOff(_ name: ImportName, in change: Change) async throws {
+        let accounts = try await change.query(
             """
-            INSERT INTO imports (import_id, name, source, sealed_key, created_at, last_run_at)
-            VALUES (\(id), \(name.text), \(source), \(sealed), \(call.now), \(call.now))
-            ON CONFLICT ON CONSTRAINT imports_name_key DO UPDATE
-            SET last_run_at = EXCLUDED.last_run_at, finished_at = NULL
-            """)
-        guard let begun = try await find(name) else { throw Refusal.accountNotFound }
-        return begun
+            UPDATE imports
+            SET finished_at = \(change.call.now)
+            WHERE name = \(name.text) AND finished_at IS NULL
+            RETURNING (SELECT count(*) FROM imported_rows r WHERE r.import_id = imports.import_id)
+            """
+        ) { row throws(PostgresError) in try row.decode(Int.self) }
+        guard let accounts = accounts.first else { return }
+        try await change.record(.accountsImported, reason: "\(name): cut off, with \(accounts) rows in")
     }
 
     /// The import of this name, if there is one.
@@ -98,14 +161,27 @@ package struct ImportStore: Sendable {
         _ run: OpenImport, counts: [(outcome: String, count: Int)], summary: String, by call: Call
     ) async throws {
         try await database.change(by: call) { change in
-            _ = try await change.execute(
+            let ended = try await change.execute(
                 """
                 UPDATE imports
                 SET outcomes = \(counts.map(\.outcome)), outcome_counts = \(counts.map(\.count)), finished_at = \(call.now)
-                WHERE import_id = \(run.id)
+                WHERE import_id = \(run.id) AND last_run_at = \(run.begunAt) AND finished_at IS NULL
                 """)
+            // What came after it has recorded that it was cut off.
+            guard ended == 1 else { return }
             try await change.record(.accountsImported, reason: summary)
         }
+    }
+
+    /// Fails unless the run is the last one of its import, which it then is until the change ends.
+    static func requireCurrent(_ run: OpenImport, in change: Change) async throws {
+        let current = try await change.execute(
+            """
+            SELECT FROM imports
+            WHERE import_id = \(run.id) AND last_run_at = \(run.begunAt) AND finished_at IS NULL
+            FOR SHARE
+            """)
+        guard current == 1 else { throw ImportSuperseded() }
     }
 
     package func list() async throws(PostgresError) -> [ImportRecord] { try await records("true") }
@@ -117,21 +193,38 @@ package struct ImportStore: Sendable {
     private func records(_ condition: SQL) async throws(PostgresError) -> [ImportRecord] {
         try await database.query(
             """
-            SELECT import_id, name, source, created_at, last_run_at, finished_at, outcomes, outcome_counts,
+            SELECT import_id, name, source, created_at, last_run_at, finished_at, CASE
+                    WHEN finished_at IS NOT NULL THEN \(ImportRecord.State.finished.rawValue)
+                    WHEN \(isLocked) THEN \(ImportRecord.State.underWay.rawValue)
+                    ELSE \(ImportRecord.State.cutOff.rawValue)
+                END, outcomes, outcome_counts,
                 (SELECT count(*) FROM imported_rows r WHERE r.import_id = imports.import_id)
             FROM imports
             WHERE \(condition)
             ORDER BY name
             """
         ) { row throws(PostgresError) in
-            let (id, name, source, created, run, finished, outcomes, counts, accounts) = try row.decode(
-                ImportID.self, String.self, String.self, Timestamp.self, Timestamp.self, Timestamp?.self,
+            let (id, name, source, created, run, finished, state, outcomes, counts, accounts) = try row.decode(
+                ImportID.self, String.self, String.self, Timestamp.self, Timestamp.self, Timestamp?.self, String.self,
                 [String].self, [Int].self, Int.self)
-            guard let name = ImportName(name) else { throw PostgresValue.mismatch("a text that names no import") }
+            guard let name = ImportName(name), let state = ImportRecord.State(rawValue: state) else {
+                throw PostgresValue.mismatch("a text that names no import or no state")
+            }
             return ImportRecord(
                 id: id, name: name, source: source, createdAt: created, lastRunAt: run, finishedAt: finished,
-                counts: zip(outcomes, counts).map { ($0, $1) }, accounts: accounts)
+                state: state, counts: zip(outcomes, counts).map { ($0, $1) }, accounts: accounts)
         }
+    }
+
+    /// Whether a run of the row's import holds the lock of its name (PostgreSQL, "pg_locks": a key of 64 bits is in halves).
+    private var isLocked: SQL {
+        """
+        EXISTS (
+            SELECT FROM pg_locks l
+            WHERE l.locktype = 'advisory' AND l.objsubid = 1
+                AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+                AND (l.classid::bigint << 32) | l.objid::bigint = \(ImportStore.lockKey("imports.name")))
+        """
     }
 
     static func location(_ id: ImportID) -> SealedLocation {

@@ -191,7 +191,8 @@ extension Change.Links {
             provider: identity.key.provider)
     }
 
-    /// Moves the identity out of an identity-only account, and deletes that account.
+    /// Moves the identity out of an identity-only account, with the id that the account has in the system before, and deletes
+    /// that account.
     fileprivate func move(
         _ identityID: IdentityID, of identity: VerifiedIdentity, _ hash: SecretHash, from merged: AccountID,
         to accountID: AccountID, _ request: BindRequest
@@ -207,6 +208,12 @@ extension Change.Links {
             WHERE identity_id = \(identityID)
             """)
         try await release(hash, of: identity.key)
+        _ = try await change.execute(
+            """
+            UPDATE accounts
+            SET external_id = (SELECT m.external_id FROM accounts m WHERE m.account_id = \(merged))
+            WHERE account_id = \(accountID) AND external_id IS NULL
+            """)
         _ = try await change.execute("DELETE FROM accounts WHERE account_id = \(merged)")
         try await change.record(
             .accountMerged, accountID: merged, identityID: identityID, provider: identity.key.provider)

@@ -52,7 +52,7 @@ struct ImportCommand: AsyncParsableCommand {
 
         func run() async throws {
             let kept = try await withImports(options) { store in
-                guard let kept = try await store.alone(name, { try await undo(in: store) }) else {
+                guard let kept = try await store.alone(name, { _ in try await undo(in: store) }) else {
                     throw UsageFault.isBusy(name)
                 }
                 return kept
@@ -63,6 +63,7 @@ struct ImportCommand: AsyncParsableCommand {
         private func undo(in store: ImportStore) async throws -> Int {
             guard let run = try await store.find(name) else { throw CommandFailure("There is no import \(name).") }
             let clock = SystemClock()
+            if !dryRun { try await store.settle(name, by: clock.call(by: .commandLine)) }
             var (removed, kept) = (0, 0)
             var next: [UInt8]?
             repeat {

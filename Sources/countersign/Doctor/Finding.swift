@@ -70,6 +70,7 @@ enum CheckName: String, CaseIterable, Sendable {
     case connections
     case clock
     case keyRing
+    case passwords
     case appleSecret
     case appleKeys
     case googleKeys

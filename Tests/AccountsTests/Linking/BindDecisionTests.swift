@@ -22,10 +22,11 @@ import Testing
 
     private static func account(
         _ identities: [Identity] = [], email: String? = nil, isVerified: Bool = false, hasPassword: Bool = false,
-        status: Account.Status = .active
+        status: Account.Status = .active, externalID: String? = nil
     ) -> Account {
         Account(
-            id: AccountID(now: start), email: email.flatMap(EmailAddress.init),
+            id: AccountID(now: start), externalID: externalID.flatMap(ExternalID.init),
+            email: email.flatMap(EmailAddress.init),
             emailProof: isVerified ? .proven : .claimed,
             displayName: nil, status: status, createdAt: start, hasPassword: hasPassword, identities: identities)
     }
@@ -101,6 +102,14 @@ import Testing
         #expect(
             Self.decide(to: Self.account(), owner: identityOnly, policy: .merge)
                 == .link(replacing: nil, leaving: identityOnly.id))
+    }
+
+    @Test func `merge leaves an account alone whose id in the system before would be lost`() {
+        let owner = Self.account([Self.identity()], externalID: "old/1")
+        #expect(
+            Self.decide(to: Self.account(), owner: owner, policy: .merge) == .link(replacing: nil, leaving: owner.id))
+        #expect(
+            Self.decide(to: Self.account(externalID: "old/2"), owner: owner, policy: .merge) == .refusedIdentityLinked)
     }
 
     @Test func `merge leaves an account alone that is more than the identity`() {

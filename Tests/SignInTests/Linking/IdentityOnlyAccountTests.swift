@@ -133,6 +133,26 @@ import Testing
         }
     }
 
+    @Test(arguments: Way.allCases)
+    func `merge moves the id that an imported account has, and leaves an account whose id would be lost`(
+        way: Way
+    ) async throws {
+        try await SignInFixture.withMail(strays: .merge) { fixture in
+            let found = try await arrange(.nothing, fixture)
+            try await fixture.database.execute(
+                "UPDATE accounts SET external_id = 'old/1' WHERE account_id = \(found.stray.account.id)")
+            try await fixture.database.execute(
+                "UPDATE accounts SET external_id = 'old/2' WHERE account_id = \(found.member.account.id)")
+            try await expectFailure("identityAlreadyLinked") { try await ask(way, found, fixture) }
+            #expect(try await fixture.account(found.stray).externalID?.text == "old/1")
+            try await fixture.database.execute(
+                "UPDATE accounts SET external_id = NULL WHERE account_id = \(found.member.account.id)")
+            try await ask(way, found, fixture)
+            #expect(try await fixture.account(found.member).externalID?.text == "old/1")
+            #expect(try await fixture.texts("SELECT external_id FROM accounts") == ["old/1"])
+        }
+    }
+
     @Test func `a ticket of before the provider ended what it had opened moves nothing`() async throws {
         try await SignInFixture.withMail(strays: .merge) { fixture in
             let found = try await arrange(.nothing, fixture)

@@ -195,6 +195,63 @@ import Testing
         }
     }
 
+    /// An account with a stated address and a password that came with an import, which has an identity to sign in with.
+    private static func imported(_ hash: String, _ fixture: SignInFixture) async throws -> SignedIn {
+        let person = try await fixture.create(
+            try await fixture.ticket(.apple, try fixture.apple("kim", SignInFixture.email(StatedAddress.text))))
+        try await fixture.database.execute(
+            """
+            UPDATE accounts
+            SET password_hash = \(hash), password_is_unused = true
+            WHERE account_id = \(person.account.id)
+            """)
+        return person
+    }
+
+    @Test func `a proof of the mailbox removes an imported password that was never used`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let person = try await Self.imported(Self.vectors[0].hash, fixture)
+            await #expect(throws: SignInFailure.invalidCredentials) {
+                _ = try await fixture.signIn(StatedAddress.text, password: "wrong")
+            }
+            try await fixture.verify(person)
+            #expect(try await !fixture.account(person).hasPassword)
+            await #expect(throws: SignInFailure.invalidCredentials) {
+                _ = try await fixture.signIn(StatedAddress.text, password: Self.vectors[0].password)
+            }
+        }
+    }
+
+    @Test func `a proof of the mailbox keeps an imported password that was used, also where its hash stayed`()
+        async throws
+    {
+        // Of more than 72 bytes, so that bcrypt's hash is not replaced.
+        for (hash, password, isReplaced) in [
+            (Self.vectors[0].hash, Self.vectors[0].password, true), (Self.hashOfLong, Self.long + "b", false),
+        ] {
+            try await SignInFixture.withMail { fixture in
+                let person = try await Self.imported(hash, fixture)
+                _ = try await fixture.signIn(StatedAddress.text, password: password)
+                #expect(try await (Self.hash(of: StatedAddress.text, in: fixture.database) != hash) == isReplaced)
+                try await fixture.verify(person)
+                _ = try await fixture.signIn(StatedAddress.text, password: password)
+            }
+        }
+    }
+
+    @Test func `a proof of the mailbox keeps a password that took an imported one's place`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let person = try await Self.imported(Self.vectors[0].hash, fixture)
+            try await fixture.service.accounts.changePassword(
+                of: try await fixture.opened(person), current: Self.vectors[0].password, to: SignInFixture.password,
+                by: fixture.call)
+            // A process of the release before leaves the mark.
+            try await fixture.database.execute("UPDATE accounts SET password_is_unused = true")
+            try await fixture.verify(person)
+            _ = try await fixture.signIn(StatedAddress.text)
+        }
+    }
+
     @Test func `a row that names a cost beyond the caps lets nobody in and allocates nothing`() async throws {
         try await SignInFixture.run { fixture in
             let passwords = fixture.service.passwords

@@ -1,0 +1,2 @@
+-- why: undoes 0036.
+ALTER TABLE accounts DROP COLUMN password_is_unused;

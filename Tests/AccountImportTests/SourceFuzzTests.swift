@@ -1,0 +1,100 @@
+import AccountImport
+import Accounts
+import TestSupport
+import Testing
+
+/// Files of each exporter with bytes changed: every row has an outcome, or the file is no source any more.
+@Suite struct SourceFuzzTests {
+    enum Format: String, CaseIterable, Sendable {
+        case firebase, firebaseCSV, auth0, cognito, keycloak, ndjson
+
+        var text: String {
+            switch self {
+            case .firebase: SourceTests.firebase
+            case .firebaseCSV:
+                (0..<4).map { number in
+                    SourceTests.record([
+                        0: "f\(number)", 1: "kim\(number)@example.com", 2: "true", 5: "\"Kim, \"\"K\"\"\"",
+                        7: "10987654321098765432\(number)", 23: "1600000000123", 28: "001.kim\(number)",
+                    ])
+                }.joined(separator: "\n")
+            case .auth0: SourceTests.auth0
+            case .cognito: SourceTests.cognito
+            case .keycloak: SourceTests.keycloak
+            case .ndjson:
+                #"{"externalId":"u1","email":"kim@example.com","identities":[{"provider":"apple","subject":"1"}]}"#
+                    + "\n" + #"{"externalId":"u2","createdAt":"2024-05-06T07:08:09Z","disabled":true}"#
+            }
+        }
+
+        func source(_ input: PieceInput) throws -> any ImportSource {
+            switch self {
+            case .firebase, .firebaseCSV: try FirebaseSource(input)
+            case .auth0: Auth0Source(input)
+            case .cognito: CognitoSource(input)
+            case .keycloak: KeycloakSource(input, aliases: ["siwa": .apple])
+            case .ndjson: NeutralSource(input)
+            }
+        }
+
+        /// Whether a row ends with its line, whatever is in it.
+        var isOfLines: Bool { self == .auth0 || self == .ndjson }
+    }
+
+    private static let now = Timestamp(seconds: 1_800_000_000)
+
+    private static var rules: RowRules {
+        var rules = RowRules()
+        (rules.appleTeams, rules.appleTeam, rules.allowsOwnForms) = ([.main], .main, true)
+        return rules
+    }
+
+    /// The outcomes of the rows of a file, in an empty database; `nil` when the file can't be read to its end.
+    private static func outcomes(_ bytes: [UInt8], _ format: Format) async throws -> [ImportOutcome]? {
+        var ground = ImportGround(rows: [:], identities: [:], addresses: [:])
+        var outcomes: [ImportOutcome] = []
+        do {
+            var source = try format.source(PieceInput(bytes, size: 61))
+            while let row = try await source.next() {
+                let checked = try rules.check(row, at: now)
+                let (result, person) = ground.decide(checked, id: AccountID(now: now))
+                // Written is what is created, and nothing else.
+                if case .created = result.outcome { #expect(person != nil) } else { #expect(person == nil) }
+                outcomes.append(result.outcome)
+            }
+            return outcomes
+        } catch is SourceFault {
+            return nil
+        }
+    }
+
+    @Test(arguments: Format.allCases) func `every row of a fuzzed file has an outcome`(_ format: Format) async throws {
+        let bytes = Array(format.text.utf8)
+        let whole = try #require(try await Self.outcomes(bytes, format))
+        #expect(whole.contains { $0.word == "created" })
+        var random = SplitMix64(seed: 14)
+        var words: Set<String> = []
+        for _ in 0..<2_000 {
+            var fuzzed = bytes
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let position = Int.random(in: 0..<fuzzed.count, using: &random)
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0:
+                    fuzzed.removeSubrange(
+                        position..<min(fuzzed.count, position + Int.random(in: 1...40, using: &random)))
+                case 1: fuzzed.insert(UInt8.random(in: 0...255, using: &random), at: position)
+                default: fuzzed[position] = UInt8.random(in: 0...255, using: &random)
+                }
+                if fuzzed.isEmpty { fuzzed = [0x20] }
+            }
+            let outcomes = try await Self.outcomes(fuzzed, format)
+            words.formUnion(outcomes?.map(\.word) ?? ["unreadable"])
+            guard format.isOfLines else { continue }
+            let lines = fuzzed.split(separator: 0x0A).count { line in
+                !line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+            }
+            #expect(outcomes?.count == lines)
+        }
+        #expect(words.isSuperset(of: ["created", "refused"]), "\(words)")
+    }
+}

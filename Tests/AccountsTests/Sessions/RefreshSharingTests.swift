@@ -165,7 +165,8 @@ import Testing
             #expect(!isNoticed)
         }
         var moving = RefreshLineage(generation: 1, parent: 0, rotatedAt: Timestamp(seconds: 0))
-        for (seconds, network) in [(Int64(0), "192.0.2.0/24"), (61, "198.51.100.0/24"), (122, "203.0.113.0/24")] {
+        let moves: [(Int64, Network)] = [(0, "192.0.2.0/24"), (61, "198.51.100.0/24"), (122, "203.0.113.0/24")]
+        for (seconds, network) in moves {
             guard case .renewed(let renewed) = moving.presented(1, from: network, at: Timestamp(seconds: seconds))
             else {
                 Issue.record("noticed after \(seconds) s")

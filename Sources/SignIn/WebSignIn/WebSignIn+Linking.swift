@@ -27,9 +27,57 @@ extension WebSignIn {
                 linkTicket: ticket, credential: credential, replacing: replacing, by: call.with(.browser))
             switch answer {
             case .signedIn(let signedIn): return try await enter(flow, signedIn, by: call)
-            case .linkRequired(let link): return .link(try await page(of: flow, link: link, by: call))
+            case .linkRequired(let link): return .confirm(try await page(of: flow, link: link, by: call))
             }
         }
+    }
+
+    /// Binds to the account that is shown by an identity of it. Another identity changes nothing.
+    func prove(
+        _ flow: StoredWebFlow, _ ticket: String, by person: ProvenPerson, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
+        let link = try await linkRequired(ticket, by: call)
+        guard case .identity(let identity, let grant, _) = person, let holder = link.holder?.account,
+            holder.identities.contains(where: { $0.key == identity.key })
+        else {
+            await credentials.abandon(person, after: .invalidCredentials, by: call)
+            return try await unproven(flow, .otherIdentity, by: call)
+        }
+        let bound: SignInAnswer
+        do throws(SignInFailure) {
+            let answer = try await persons.signIn(
+                .identity(identity, grant: grant, displayName: nil), by: call.with(.browser))
+            guard case .signedIn(let proof) = answer else { throw .invalidCredentials }
+            bound = try await bind(ticket, provenBy: proof, by: call)
+        } catch {
+            return try await unproven(flow, .refused, by: call)
+        }
+        guard case .signedIn(let signedIn) = bound else { return try await unproven(flow, .refused, by: call) }
+        return try await enter(flow, signedIn, by: call)
+    }
+
+    /// The session that proves the account ends: the browser has the one that *bind* opens.
+    private func bind(
+        _ ticket: String, provenBy proof: SignedIn, by call: Call
+    ) async throws(SignInFailure) -> SignInAnswer {
+        let token = Array(proof.session.accessToken.utf8)
+        let bound: SignInAnswer
+        do throws(SignInFailure) {
+            bound = try await linking.bind(linkTicket: ticket, credential: .session(token), by: call.with(.browser))
+        } catch {
+            try await sessions.sessions.end(proof.session.id, of: proof.account.id, by: call)
+            throw error
+        }
+        try await sessions.sessions.end(proof.session.id, of: proof.account.id, by: call)
+        return bound
+    }
+
+    /// Back to the choice, where the ticket is as good as before.
+    func unproven(
+        _ flow: StoredWebFlow, _ reason: UnprovenReason, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
+        guard try await resume(flow) else { throw .webFlowExpired }
+        return .unproven(try await page(of: flow, as: .linking, by: call), reason)
     }
 
     /// Mails a code that proves the account to bind to.
@@ -60,8 +108,17 @@ extension WebSignIn {
         _ id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> (flow: StoredWebFlow, ticket: String) {
         let flow = try await read(id, browser: browser, by: call)
-        guard flow.status == .linking, let ticket = flow.linkTicket else { throw .webFlowExpired }
+        guard let ticket = flow.linkTicket else { throw .webFlowExpired }
+        // The person has come back from a provider by themselves.
+        if flow.status != .linking {
+            guard try await resume(flow) else { throw .webFlowExpired }
+        }
         return (flow, ticket)
+    }
+
+    /// Goes on with the choice of a person who was sent to a provider to prove an account.
+    private func resume(_ flow: StoredWebFlow) async throws(SignInFailure) -> Bool {
+        try await stored { try await store.resumeLinking(flow.id) }
     }
 
     /// What the person of a ticket has to choose, as of now. What it shows of an account is kept as shown.

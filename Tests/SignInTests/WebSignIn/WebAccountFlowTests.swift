@@ -136,7 +136,7 @@ import Testing
             let flow = try await fixture.openAccountFlow()
             let (_, link) = try await fixture.sign(in: flow, at: .apple).link
             let step = try await fixture.web.cancelLink(flow: flow.id, browser: fixture.browser, by: fixture.call)
-            guard case .choose(let page) = step else { return #expect(Bool(false)) }
+            guard case .choose(let page, _) = step else { return #expect(Bool(false)) }
             #expect(page.status == .new && page.link == nil)
             try await expectFailure("linkTicketExpired") { try await fixture.base.create(link) }
             #expect(try await fixture.base.audited(.linkCancelled) == ["person -"])
@@ -150,7 +150,7 @@ import Testing
         try await WebFixture.run { fixture in
             let flow = try await fixture.openAccountFlow()
             let step = try await fixture.finish(try await fixture.appleAnswer(flow, action: "cancel"))
-            guard case .choose(let page) = step else { return #expect(Bool(false)) }
+            guard case .choose(let page, _) = step else { return #expect(Bool(false)) }
             _ = try await fixture.sign(in: page, at: .google).link
             guard
                 case .cancelled = try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)

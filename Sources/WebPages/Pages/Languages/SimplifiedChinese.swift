@@ -38,15 +38,15 @@ extension LanguageTexts {
         case .sendAnotherCode: "重新发送验证码"
         case .linkTitle: "您已有账户吗？"
         case .signedInAs: "您已通过 {{provider}} 以 {{email}} 的身份登录。"
-        case .notLinkedYet: "此 {{provider}} 账户尚未关联任何 {{app}} 账户。"
+        case .notLinkedYet: "还没有 {{app}} 账户使用此 {{provider}} 账户。"
         case .mailboxProven: "您已证明 {{email}} 是您的邮件地址。"
         case .holderExists: "已有一个账户使用此邮件地址。它的登录方式："
         case .holderSince: "账户创建于 {{date}}"
         case .linkedOn: "关联于 {{date}}"
         case .useExisting: "使用已有账户"
         case .useExistingHint: "证明该账户属于您之后，两种方式都可以登录同一个账户。"
-        case .createNew: "创建新账户"
-        case .createNewHint: "如果您是第一次使用 {{app}}。"
+        case .createNew: "我是新用户"
+        case .createNewHint: "与现有账户分开的新账户。"
         case .createTitle: "创建账户"
         case .askedBefore: "您以前用其他方式登录过 {{app}} 吗？如果是，请使用原来的账户，以免出现两个账户。"
         case .haveAccount: "我已有账户"
@@ -58,6 +58,8 @@ extension LanguageTexts {
         case .bindTitle: "使用已有账户"
         case .bindLead: "请证明该账户属于您。之后您也可以通过 {{provider}} 登录。"
         case .bindLeadMailbox: "请证明该账户属于您。"
+        case .codeWasRight: "验证码正确。"
+        case .isThisYours: "这是您的账户吗？"
         case .thisIsMine: "这是我的账户"
         case .thisIsMineHint: "您的邮件地址已足以证明。其他所有设备都将退出登录。"
         case .linkAccount: "使用此账户"
@@ -134,6 +136,8 @@ extension LanguageTexts {
         case .providerUnavailable: "目前无法连接登录服务商。请重试，或用其他方式登录。"
         case .providerRefused: "无法确认此次登录。请重试，或用其他方式登录。"
         case .cancelledAtProvider: "您已取消。请选择登录方式。"
+        case .otherIdentity:
+            "该账户不是用来登录此账户的。请选择其他账户，或以其他方式证明。"
         }
     }
 

@@ -20,6 +20,12 @@ struct CreatePage: Sendable {
 
 extension CreatePage {
     static let template = """
+        {{^isMailbox}}
+        {{#hasEmail}}
+        <p class="lead">{{text.signedInAs}}</p>
+        {{/hasEmail}}
+        <p class="lead">{{text.notLinkedYet}}</p>
+        {{/isMailbox}}
         <div class="box"><p>{{text.askedBefore}}</p>
         <a class="button" href="{{{bindLink}}}">{{text.haveAccount}}</a></div>
         {{> error}}

@@ -51,8 +51,8 @@ package enum UnprovenReason: Sendable {
     case cancelled
     /// The identity is not one of the account that is shown.
     case otherIdentity
-    /// The provider has refused, or its answer was.
-    case refused
+    /// The provider has, or the answer was.
+    case refused(SignInFailure)
 }
 
 /// The answer to an app's request.

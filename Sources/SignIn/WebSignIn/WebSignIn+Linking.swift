@@ -36,40 +36,47 @@ extension WebSignIn {
     func prove(
         _ flow: StoredWebFlow, _ ticket: String, by person: ProvenPerson, by call: Call
     ) async throws(SignInFailure) -> WebStep {
-        let link = try await linkRequired(ticket, by: call)
-        guard case .identity(let identity, let grant, _) = person, let holder = link.holder?.account,
-            holder.identities.contains(where: { $0.key == identity.key })
-        else {
-            await credentials.abandon(person, after: .invalidCredentials, by: call)
+        let identity: VerifiedIdentity
+        let grant: NewGrant?
+        do throws(SignInFailure) {
+            let holder = try await linkRequired(ticket, by: call).holder?.account
+            guard case .identity(let own, let ownGrant, _) = person,
+                holder?.identities.contains(where: { $0.key == own.key }) == true
+            else { throw .invalidCredentials }
+            (identity, grant) = (own, ownGrant)
+        } catch {
+            await credentials.abandon(person, after: error, by: call)
+            guard case .invalidCredentials = error else { throw error }
             return try await unproven(flow, .otherIdentity, by: call)
         }
-        let bound: SignInAnswer
+        let bound: SignedIn
         do throws(SignInFailure) {
-            let answer = try await persons.signIn(
-                .identity(identity, grant: grant, displayName: nil), by: call.with(.browser))
-            guard case .signedIn(let proof) = answer else { throw .invalidCredentials }
-            bound = try await bind(ticket, provenBy: proof, by: call)
+            guard
+                case .signedIn(let proof) = try await persons.signIn(
+                    .identity(identity, grant: grant, displayName: nil), by: call.with(.browser)),
+                case .signedIn(let signedIn) = try await bind(ticket, provenBy: proof, by: call)
+            else { throw .invalidCredentials }
+            bound = signedIn
         } catch {
-            return try await unproven(flow, .refused, by: call)
+            return try await unproven(flow, .refused(error), by: call)
         }
-        guard case .signedIn(let signedIn) = bound else { return try await unproven(flow, .refused, by: call) }
-        return try await enter(flow, signedIn, by: call)
+        return try await enter(flow, bound, by: call)
     }
 
-    /// The session that proves the account ends: the browser has the one that *bind* opens.
+    /// The session that proves the account ends, whatever comes of it: the browser has the one that *bind* opens.
     private func bind(
         _ ticket: String, provenBy proof: SignedIn, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
-        let token = Array(proof.session.accessToken.utf8)
-        let bound: SignInAnswer
+        let answer: Result<SignInAnswer, SignInFailure>
         do throws(SignInFailure) {
-            bound = try await linking.bind(linkTicket: ticket, credential: .session(token), by: call.with(.browser))
+            let token = Array(proof.session.accessToken.utf8)
+            answer = .success(
+                try await linking.bind(linkTicket: ticket, credential: .session(token), by: call.with(.browser)))
         } catch {
-            try await sessions.sessions.end(proof.session.id, of: proof.account.id, by: call)
-            throw error
+            answer = .failure(error)
         }
         try await sessions.sessions.end(proof.session.id, of: proof.account.id, by: call)
-        return bound
+        return try answer.get()
     }
 
     /// Back to the choice, where the ticket is as good as before.

@@ -217,7 +217,7 @@ extension WebSignIn {
             person = try await verify()
         } catch {
             guard flow.linkTicket != nil else { return try await fail(flow, error) }
-            return try await unproven(flow, .refused, by: call)
+            return try await unproven(flow, .refused(error), by: call)
         }
         if let ticket = flow.linkTicket { return try await prove(flow, ticket, by: person, by: call) }
         return try await settle(flow, person, by: call)
@@ -228,17 +228,16 @@ extension WebSignIn {
         _ flow: StoredWebFlow, browser: BrowserSecret?, error: String, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         let isCancelled = ["user_cancelled_authorize", "access_denied"].contains { $0.utf8.elementsEqual(error.utf8) }
+        let refusal = SignInFailure.providerUnavailable(retryAfter: 5, reason: "provider_error")
         if flow.linkTicket != nil {
-            return try await unproven(flow, isCancelled ? .cancelled : .refused, by: call)
+            return try await unproven(flow, isCancelled ? .cancelled : .refused(refusal), by: call)
         }
         if isCancelled, flow.onlyProvider == nil, let browser {
             let reopened = try await stored { try await store.reopen(flow.id, of: browser.hash, by: call) }
             guard let reopened else { throw .webFlowExpired }
             return .choose(try await page(of: reopened, by: call), isCancelled: true)
         }
-        guard flow.kind == .app else {
-            return try await fail(flow, .providerUnavailable(retryAfter: 5, reason: "provider_error"))
-        }
+        guard flow.kind == .app else { return try await fail(flow, refusal) }
         try await end(flow, as: .failed)
         return .returned(try appReturn(.error(isCancelled ? .accessDenied : .serverError), of: flow))
     }

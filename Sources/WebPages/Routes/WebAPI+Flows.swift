@@ -160,15 +160,13 @@ extension FormError {
             switch reason {
             case .cancelled: .cancelledAtProvider
             case .otherIdentity: .otherIdentity
-            case .refused: .providerRefused
+            case .refused(let failure): Self(failure, wrong: .providerRefused) ?? .providerRefused
             }
     }
 
     /// What a redirect may have a page say: what a way to a provider has come to.
     fileprivate init?(ofRedirect text: String) {
-        guard let fault = Self(rawValue: text),
-            [.cancelledAtProvider, .otherIdentity, .providerRefused].contains(fault)
-        else { return nil }
+        guard let fault = Self(rawValue: text), fault.fields.isEmpty else { return nil }
         self = fault
     }
 }

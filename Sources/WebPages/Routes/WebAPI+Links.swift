@@ -159,7 +159,9 @@ extension WebAPI {
             return .create(try createPage(flow, reference, link, displayName: link.suggestedName?.text))
         case .confirm where link.provenHolder != nil:
             return .bind(try bindPage(flow, reference, link, email: nil, isConfirming: true))
-        case .bind where link.choices.contains(.bind):
+        // Nor is there a question where one answer is left.
+        case .bind where link.choices.contains(.bind), .first where link.choices == [.bind],
+            nil where link.choices == [.bind]:
             return .bind(try bindPage(flow, reference, link, email: email ?? link.ownEmail, error: fault))
         case .email where offersBindCode(link):
             return .emailCode(try bindCodePage(flow, reference, .address, email: email ?? link.ownEmail))
@@ -201,6 +203,7 @@ extension WebAPI {
         let target = try reference.target("/web/link/bind")
         return BindPage(
             purpose: flow.purpose, source: link.source, holder: link.holder.map { AccountHolder($0) },
+            isHolderHidden: link.holder == nil && link.choices == [.bind],
             confirm: link.provenHolder == nil ? nil : target,
             password: link.source == .mailbox || isConfirming ? nil : target,
             providers: isConfirming ? [] : provers(of: link).map { .init($0, target) },

@@ -116,14 +116,14 @@ struct PageSamples {
     }
 
     private func bind(
-        _ source: ProvenSource, holder: AccountHolder?, isProof: Bool, isCodeRight: Bool = false,
-        error: FormError? = nil
+        _ source: ProvenSource, holder: AccountHolder?, isHidden: Bool = false, isProof: Bool,
+        isCodeRight: Bool = false, error: FormError? = nil
     ) -> WebPage {
         .bind(
             BindPage(
-                purpose: .account, source: source, holder: holder, confirm: isProof ? form("link/bind") : nil,
-                password: isCodeRight ? nil : form("link/bind"), offersEmailCode: true, isCodeRight: isCodeRight,
-                createLink: link("create"),
+                purpose: .account, source: source, holder: holder, isHolderHidden: isHidden,
+                confirm: isProof ? form("link/bind") : nil, password: isCodeRight ? nil : form("link/bind"),
+                offersEmailCode: true, isCodeRight: isCodeRight, createLink: isHidden ? nil : link("create"),
                 cancel: form("link/cancel"), email: email, error: error))
     }
 
@@ -145,6 +145,7 @@ struct PageSamples {
             ("create-mailbox", create(.mailbox, offersPassword: true)),
             ("create-error", create(.mailbox, offersPassword: true, error: .weakPassword)),
             ("bind", bind(.google, holder: providersOnly, isProof: false)),
+            ("bind-holder-hidden", bind(.apple, holder: nil, isHidden: true, isProof: false)),
             ("bind-code-right", bind(.google, holder: holder, isProof: true, isCodeRight: true)),
             ("bind-mailbox", bind(.mailbox, holder: holder, isProof: true)),
             ("bind-error", bind(.apple, holder: nil, isProof: false, error: .wrongPassword)),

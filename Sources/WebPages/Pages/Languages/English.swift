@@ -47,13 +47,14 @@ extension LanguageTexts {
         case .signedInAs: "You signed in with {{provider}} as {{email}}."
         case .notLinkedYet: "No {{app}} account uses this {{provider}} account yet."
         case .mailboxProven: "You’ve shown that {{email}} is your address."
-        case .holderExists: "There is already an account with this address. It is opened with:"
+        case .holderExists: "There is already an account with this address."
+        case .holderWays: "It is opened with:"
         case .holderSince: "Account since {{date}}"
         case .linkedOn: "Linked on {{date}}"
         case .useExisting: "Use my existing account"
         case .useExistingHint: "You show that it’s yours, and from then on both ways open the same account."
         case .createNew: "I’m new here"
-        case .createNewHint: "An account of its own, without the one that there is."
+        case .createNewHint: "A new account, separate from the existing one."
         case .createTitle: "Create an account"
         case .askedBefore:
             "Have you signed in to {{app}} another way before? Then use that account, so that you don’t end up with two."
@@ -158,7 +159,7 @@ extension LanguageTexts {
         case .providerRefused: "The sign-in couldn’t be confirmed. Try again, or sign in another way."
         case .cancelledAtProvider: "You cancelled. Choose how you want to sign in."
         case .otherIdentity:
-            "That account is not one of those that open this one. Choose another, or show in another way that it’s yours."
+            "That sign-in doesn’t open this account. Use another one, or show in another way that the account is yours."
         }
     }
 

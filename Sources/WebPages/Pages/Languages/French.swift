@@ -47,14 +47,15 @@ extension LanguageTexts {
         case .signedInAs: "Vous vous êtes connecté avec {{provider}} en tant que {{email}}."
         case .notLinkedYet: "Aucun compte {{app}} n’utilise encore ce compte {{provider}}."
         case .mailboxProven: "Vous avez prouvé que l’adresse {{email}} est la vôtre."
-        case .holderExists: "Il existe déjà un compte avec cette adresse. On y accède avec\u{A0}:"
+        case .holderExists: "Il existe déjà un compte avec cette adresse."
+        case .holderWays: "On y accède avec\u{A0}:"
         case .holderSince: "Compte créé le {{date}}"
         case .linkedOn: "Associé le {{date}}"
         case .useExisting: "Utiliser mon compte existant"
         case .useExistingHint:
             "Vous montrez qu’il est à vous\u{202F}; les deux moyens de connexion mènent ensuite au même compte."
         case .createNew: "Je suis nouveau ici"
-        case .createNewHint: "Un compte à part, sans celui qui existe."
+        case .createNewHint: "Un nouveau compte, distinct du compte existant."
         case .createTitle: "Créer un compte"
         case .askedBefore:
             """
@@ -172,7 +173,7 @@ extension LanguageTexts {
         case .providerRefused: "La connexion n’a pas pu être confirmée. Réessayez ou connectez-vous autrement."
         case .cancelledAtProvider: "Vous avez annulé. Choisissez comment vous connecter."
         case .otherIdentity:
-            "Ce compte ne fait pas partie de ceux qui ouvrent celui-ci. Choisissez-en un autre, ou une autre preuve."
+            "Cette connexion n’ouvre pas ce compte. Choisissez-en une autre, ou une autre preuve."
         }
     }
 

@@ -50,14 +50,15 @@ extension LanguageTexts {
         case .signedInAs: "Sie haben sich mit {{provider}} als {{email}} angemeldet."
         case .notLinkedYet: "Dieses {{provider}}-Konto gehört noch zu keinem Konto bei {{app}}."
         case .mailboxProven: "Sie haben bestätigt, dass {{email}} Ihre Adresse ist."
-        case .holderExists: "Es gibt schon ein Konto mit dieser Adresse. Es wird geöffnet mit:"
+        case .holderExists: "Es gibt schon ein Konto mit dieser Adresse."
+        case .holderWays: "Es wird geöffnet mit:"
         case .holderSince: "Konto seit {{date}}"
         case .linkedOn: "Verknüpft am {{date}}"
         case .useExisting: "Vorhandenes Konto verwenden"
         case .useExistingHint:
             "Sie zeigen, dass es Ihres ist. Danach führen beide Wege in dasselbe Konto."
         case .createNew: "Ich bin neu hier"
-        case .createNewHint: "Ein eigenes Konto, ohne das vorhandene."
+        case .createNewHint: "Ein neues Konto, getrennt vom vorhandenen."
         case .createTitle: "Konto erstellen"
         case .askedBefore:
             """
@@ -182,7 +183,7 @@ extension LanguageTexts {
             """
         case .cancelledAtProvider: "Sie haben abgebrochen. Wählen Sie, wie Sie sich anmelden möchten."
         case .otherIdentity:
-            "Dieses Konto gehört nicht zu denen, die das gezeigte öffnen. Wählen Sie ein anderes oder einen anderen Nachweis."
+            "Diese Anmeldung öffnet das Konto nicht. Wählen Sie eine andere oder einen anderen Nachweis."
         }
     }
 

@@ -41,7 +41,8 @@ extension LanguageTexts {
         case .signedInAs: "{{provider}}に{{email}}としてサインインしました。"
         case .notLinkedYet: "この{{provider}}アカウントを使う{{app}}のアカウントはまだありません。"
         case .mailboxProven: "{{email}}がご本人のアドレスであることを確認しました。"
-        case .holderExists: "このアドレスのアカウントがすでにあります。サインイン方法:"
+        case .holderExists: "このアドレスのアカウントがすでにあります。"
+        case .holderWays: "サインイン方法:"
         case .holderSince: "アカウント作成日: {{date}}"
         case .linkedOn: "連携日: {{date}}"
         case .useExisting: "既存のアカウントを使う"
@@ -141,7 +142,7 @@ extension LanguageTexts {
         case .providerRefused: "サインインを確認できませんでした。もう一度試すか、別の方法でサインインしてください。"
         case .cancelledAtProvider: "キャンセルしました。サインイン方法を選んでください。"
         case .otherIdentity:
-            "そのアカウントは、このアカウントの入り口ではありません。別のアカウントか、別の確認方法を選んでください。"
+            "そのサインインでは、このアカウントに入れません。別のサインインか、別の確認方法を選んでください。"
         }
     }
 

@@ -41,6 +41,7 @@ enum PageText: String, CaseIterable, Sendable {
     case notLinkedYet
     case mailboxProven
     case holderExists
+    case holderWays
     case holderSince
     case linkedOn
     case useExisting
@@ -132,8 +133,7 @@ enum PageText: String, CaseIterable, Sendable {
             ["client"]
         case .signedInAs: ["provider", "email"]
         case .notLinkedYet: ["app", "provider"]
-        case .bindLead, .conflictTitle, .conflictLead, .unlinkProvider, .unlinkedProvider,
-            .unlinkProviderTitle,
+        case .bindLead, .conflictTitle, .conflictLead, .unlinkProvider, .unlinkedProvider, .unlinkProviderTitle,
             .unlinkProviderLead, .unlinkSignsOut, .unlinkedSignsOut:
             ["provider"]
         case .mailboxProven, .codeSent, .codeSentConfirmAddress, .takesAddress: ["email"]
@@ -142,11 +142,10 @@ enum PageText: String, CaseIterable, Sendable {
         case .privacy, .terms, .help, .cancel, .back, .continueWithApple, .continueWithGoogle, .or, .email, .password,
             .signIn, .emailMeACode, .codeTitle, .codeTitleBind, .codeTitleConfirmAddress, .codeLead, .sendCode,
             .enterCodeTitle, .codeLife, .code, .confirmCode, .codeMissing, .sendAnotherCode, .linkTitle,
-            .holderExists, .useExisting, .useExistingHint, .createNew, .createNewHint, .createTitle, .haveAccount,
-            .displayName,
-            .newPassword, .newPasswordHint, .createAccount, .bindTitle, .bindLeadMailbox, .codeWasRight, .isThisYours,
-            .thisIsMine,
-            .thisIsMineHint, .linkAccount, .createInstead, .conflictHint, .passwordAgain, .replace, .keep,
+            .holderExists, .holderWays, .useExisting, .useExistingHint, .createNew, .createNewHint, .createTitle,
+            .haveAccount, .displayName, .newPassword, .newPasswordHint, .createAccount, .bindTitle, .bindLeadMailbox,
+            .codeWasRight, .isThisYours, .thisIsMine, .thisIsMineHint, .linkAccount, .createInstead, .conflictHint,
+            .passwordAgain, .replace, .keep,
             .consentAccount, .useAnotherAccount, .scopeProfile, .scopeEmail, .allow, .deny, .openCancelled,
             .flipTitle, .flipLead, .signedOutTitle, .signedOutLead, .signInAgain, .accountTitle, .waysToSignIn,
             .passwordIsSet, .onlyWay,

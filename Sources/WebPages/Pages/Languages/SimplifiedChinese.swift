@@ -40,7 +40,8 @@ extension LanguageTexts {
         case .signedInAs: "您已通过 {{provider}} 以 {{email}} 的身份登录。"
         case .notLinkedYet: "还没有 {{app}} 账户使用此 {{provider}} 账户。"
         case .mailboxProven: "您已证明 {{email}} 是您的邮件地址。"
-        case .holderExists: "已有一个账户使用此邮件地址。它的登录方式："
+        case .holderExists: "已有一个账户使用此邮件地址。"
+        case .holderWays: "它的登录方式："
         case .holderSince: "账户创建于 {{date}}"
         case .linkedOn: "关联于 {{date}}"
         case .useExisting: "使用已有账户"
@@ -137,7 +138,7 @@ extension LanguageTexts {
         case .providerRefused: "无法确认此次登录。请重试，或用其他方式登录。"
         case .cancelledAtProvider: "您已取消。请选择登录方式。"
         case .otherIdentity:
-            "该账户不是用来登录此账户的。请选择其他账户，或以其他方式证明。"
+            "该登录方式无法打开此账户。请使用其他登录方式，或以其他方式证明该账户属于您。"
         }
     }
 

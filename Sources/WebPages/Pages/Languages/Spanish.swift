@@ -47,13 +47,14 @@ extension LanguageTexts {
         case .signedInAs: "Has iniciado sesión con {{provider}} como {{email}}."
         case .notLinkedYet: "Ninguna cuenta de {{app}} usa todavía esta cuenta de {{provider}}."
         case .mailboxProven: "Has demostrado que {{email}} es tu dirección."
-        case .holderExists: "Ya existe una cuenta con esta dirección. Se entra en ella con:"
+        case .holderExists: "Ya existe una cuenta con esta dirección."
+        case .holderWays: "Se entra en ella con:"
         case .holderSince: "Cuenta creada el {{date}}"
         case .linkedOn: "Vinculada el {{date}}"
         case .useExisting: "Usar mi cuenta"
         case .useExistingHint: "Demuestras que es tuya y, desde entonces, entras en ella de las dos formas."
         case .createNew: "Soy nuevo aquí"
-        case .createNewHint: "Una cuenta aparte, sin la que ya existe."
+        case .createNewHint: "Una cuenta nueva, separada de la que ya existe."
         case .createTitle: "Crear una cuenta"
         case .askedBefore:
             "¿Has entrado antes en {{app}} de otra forma? Usa entonces esa cuenta para no acabar con dos."
@@ -169,7 +170,7 @@ extension LanguageTexts {
             "No se ha podido confirmar el inicio de sesión. Inténtalo otra vez o inicia sesión de otra forma."
         case .cancelledAtProvider: "Has cancelado. Elige cómo quieres iniciar sesión."
         case .otherIdentity:
-            "Esa cuenta no es una de las que abren esta. Elige otra, o demuestra de otra forma que es tuya."
+            "Con ese inicio de sesión no se entra en esta cuenta. Usa otro, o demuestra de otra forma que es tuya."
         }
     }
 

@@ -3,6 +3,8 @@ struct BindPage: Sendable {
     let purpose: SignInPurpose
     let source: ProvenSource
     let holder: AccountHolder?
+    /// Whether there is an account with the person's address, of which nothing is shown.
+    var isHolderHidden = false
     /// Posts `proof=ticket` by its button: the mailbox is proven and ``holder`` is shown. `nil` where that is no proof.
     let confirm: FormTarget?
     /// Posts `email`, `password`; `nil` where a mailbox was proven, which is the proof of its own account alone.
@@ -28,6 +30,10 @@ extension BindPage {
         <p class="lead" role="status">{{text.codeWasRight}}</p>
         {{/isCodeRight}}
         {{^isCodeRight}}
+        {{#isHolderHidden}}
+        <p class="lead">{{text.signedInAs}}</p>
+        <p class="lead">{{text.holderExists}}</p>
+        {{/isHolderHidden}}
         <p class="lead">{{#isMailbox}}{{text.bindLeadMailbox}}{{/isMailbox}}\
         {{^isMailbox}}{{text.bindLead}}{{/isMailbox}}</p>
         {{/isCodeRight}}
@@ -64,8 +70,9 @@ extension BindPage {
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
         var view = PageView(.bind, localization[isCodeRight ? .isThisYours : .bindTitle], error: error)
         view.show(purpose, in: theme)
-        view.show(source, email: nil)
+        view.show(source, email: isHolderHidden ? email : nil)
         view.show(holder, in: localization)
+        view["isHolderHidden"] = isHolderHidden
         view["isCodeRight"] = isCodeRight
         view["providers"] = providers.map { $0.value(in: localization, theme) }
         view["divided"] = confirm != nil || !providers.isEmpty

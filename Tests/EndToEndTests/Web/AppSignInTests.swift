@@ -68,7 +68,7 @@ import Testing
         let first = try await world.chooser(attempt, browser)
         let again = try await world.signIn("nobody", with: provider, on: first, browser, cancel: true)
         #expect(again.status == 200)
-        #expect(again.html.text.contains("You cancelled. Choose how you want to sign in."))
+        #expect(again.html.text.contains("You cancelled. Try again, or choose another way."))
         let person = "after-cancel-\(provider)"
         try await world.newPerson(person)
         let other: Sandbox.Provider = provider == .apple ? .google : .apple

@@ -157,7 +157,7 @@ extension LanguageTexts {
         case .mailUnavailable: "We can’t send mail right now. Sign in another way, or try again later."
         case .providerUnavailable: "The provider can’t be reached right now. Try again, or sign in another way."
         case .providerRefused: "The sign-in couldn’t be confirmed. Try again, or sign in another way."
-        case .cancelledAtProvider: "You cancelled. Choose how you want to sign in."
+        case .cancelledAtProvider: "You cancelled. Try again, or choose another way."
         case .otherIdentity:
             "That sign-in doesn’t open this account. Use another one, or show in another way that the account is yours."
         }

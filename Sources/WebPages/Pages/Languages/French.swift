@@ -171,7 +171,7 @@ extension LanguageTexts {
         case .providerUnavailable:
             "Le fournisseur est injoignable pour le moment. Réessayez ou connectez-vous autrement."
         case .providerRefused: "La connexion n’a pas pu être confirmée. Réessayez ou connectez-vous autrement."
-        case .cancelledAtProvider: "Vous avez annulé. Choisissez comment vous connecter."
+        case .cancelledAtProvider: "Vous avez annulé. Réessayez, ou choisissez un autre moyen."
         case .otherIdentity:
             "Cette connexion n’ouvre pas ce compte. Choisissez-en une autre, ou une autre preuve."
         }

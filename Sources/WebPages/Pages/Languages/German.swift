@@ -181,7 +181,7 @@ extension LanguageTexts {
             Die Anmeldung konnte nicht bestätigt werden. Versuchen Sie es noch einmal, oder melden Sie sich auf anderem \
             Weg an.
             """
-        case .cancelledAtProvider: "Sie haben abgebrochen. Wählen Sie, wie Sie sich anmelden möchten."
+        case .cancelledAtProvider: "Sie haben abgebrochen. Versuchen Sie es erneut, oder wählen Sie einen anderen Weg."
         case .otherIdentity:
             "Diese Anmeldung öffnet das Konto nicht. Wählen Sie eine andere oder einen anderen Nachweis."
         }

@@ -140,7 +140,7 @@ extension LanguageTexts {
         case .mailUnavailable: "現在メールを送信できません。別の方法でサインインするか、後でもう一度お試しください。"
         case .providerUnavailable: "現在プロバイダに接続できません。もう一度試すか、別の方法でサインインしてください。"
         case .providerRefused: "サインインを確認できませんでした。もう一度試すか、別の方法でサインインしてください。"
-        case .cancelledAtProvider: "キャンセルしました。サインイン方法を選んでください。"
+        case .cancelledAtProvider: "キャンセルしました。もう一度試すか、別の方法を選んでください。"
         case .otherIdentity:
             "そのサインインでは、このアカウントに入れません。別のサインインか、別の確認方法を選んでください。"
         }

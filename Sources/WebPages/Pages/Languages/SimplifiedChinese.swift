@@ -136,7 +136,7 @@ extension LanguageTexts {
         case .mailUnavailable: "目前无法发送邮件。请用其他方式登录，或稍后再试。"
         case .providerUnavailable: "目前无法连接登录服务商。请重试，或用其他方式登录。"
         case .providerRefused: "无法确认此次登录。请重试，或用其他方式登录。"
-        case .cancelledAtProvider: "您已取消。请选择登录方式。"
+        case .cancelledAtProvider: "您已取消。请重试，或选择其他方式。"
         case .otherIdentity:
             "该登录方式无法打开此账户。请使用其他登录方式，或以其他方式证明该账户属于您。"
         }

@@ -168,7 +168,7 @@ extension LanguageTexts {
             "Ahora no se puede contactar con el proveedor. Inténtalo otra vez o inicia sesión de otra forma."
         case .providerRefused:
             "No se ha podido confirmar el inicio de sesión. Inténtalo otra vez o inicia sesión de otra forma."
-        case .cancelledAtProvider: "Has cancelado. Elige cómo quieres iniciar sesión."
+        case .cancelledAtProvider: "Has cancelado. Inténtalo de nuevo o elige otra forma."
         case .otherIdentity:
             "Con ese inicio de sesión no se entra en esta cuenta. Usa otro, o demuestra de otra forma que es tuya."
         }

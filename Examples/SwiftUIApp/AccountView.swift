@@ -11,6 +11,8 @@ struct AccountView: View {
     @State private var isDeleting = false
     /// What the service wants a fresh sign-in for; it is done after that, if the same person has signed in.
     @State private var waiting: Waiting?
+    /// What another identity has brought in place of a fresh sign-in.
+    @State private var ticket: LinkTicket?
 
     enum Act {
         case unlink(identity: String)
@@ -47,7 +49,9 @@ struct AccountView: View {
             if let failure { Text(failure) }
             if waiting != nil {
                 // Signed in again, the same client has a fresh session.
-                SignInView(client: client, notice: nil) { account in Task { await resume(as: account) } }
+                SignInView(client: client, notice: nil, ticket: $ticket) { account in
+                    Task { await resume(as: account) }
+                }
                 Button("Not now") { waiting = nil }
             } else if isDeleting {
                 Text("Your account and all that is in it will be gone.")

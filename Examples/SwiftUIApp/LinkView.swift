@@ -6,12 +6,16 @@ import SwiftUI
 struct LinkView: View {
     let client: SignInClient
     let ticket: LinkTicket
+    /// Lets the person sign in to the account that is theirs; nil when they have: it is proven by the session.
+    let signIn: (@MainActor () -> Void)?
     /// Another ticket to show, or none: the person is signed in, or begins again.
     let proceed: @MainActor (LinkTicket?) -> Void
     @State private var email = ""
     @State private var code = ""
     @State private var password = ""
     @State private var failure: String?
+    /// The one that the person is signed in to.
+    @State private var account: ClientAccount?
     /// The proof that was right, and the other identity of this kind that stands in its way.
     @State private var conflict: (proof: BindProof, maskedEmail: String?)?
 
@@ -22,6 +26,10 @@ struct LinkView: View {
                 Text("Your account has another sign-in of this kind: \(conflict.maskedEmail ?? "without an address").")
                 Button("Replace it") { Task { await bind(conflict.proof, replacing: true) } }
                 Button("Keep it") { self.conflict = nil }
+            } else if signIn == nil {
+                Text("You’re signed in as \(account?.displayName ?? account?.email ?? "…").")
+                Text("Open this account with \(ticket.provider.rawValue) too?")
+                Button("Yes") { Task { await bind(.session) } }.disabled(account == nil)
             } else {
                 if let holder = ticket.holder { Text(ways(into: holder)) }
                 // In the server's order: its suggestion comes first.
@@ -36,7 +44,10 @@ struct LinkView: View {
                 }
             }
         }
-        .task { email = ticket.email ?? "" }
+        .task {
+            email = ticket.email ?? ""
+            if signIn == nil { await loadAccount() }
+        }
     }
 
     private var create: some View {
@@ -50,6 +61,7 @@ struct LinkView: View {
                 Text("Is this your account?")
                 Button("Yes, it’s mine") { Task { await bind(.ticket) } }
             } else {
+                if let signIn { Button("Sign in to it", action: signIn) }
                 TextField("Your account’s address", text: $email)
                 TextField("Password", text: $password)
                 Button("Use my password") { Task { await bind(.password(email: email, password: password)) } }
@@ -58,6 +70,10 @@ struct LinkView: View {
                 Button("Use the code") { Task { await bind(.emailCode(email: email, code: code)) } }
             }
         }
+    }
+
+    private func loadAccount() async {
+        do { account = try await client.account() } catch { failure = sentence(for: error) }
     }
 
     private func makeAccount() async {

@@ -5,14 +5,22 @@ import SwiftUI
 struct RootView: View {
     let client: SignInClient
     @State private var state: SessionState?
+    /// Of an identity that is new, until it is decided on: also while the person signs in to the account that is theirs.
+    @State private var ticket: LinkTicket?
 
     var body: some View {
         VStack {
             switch state {
             case nil: ProgressView()
-            case .signedIn: AccountView(client: client)
-            case .signedOut: SignInView(client: client, notice: nil)
-            case .ended: SignInView(client: client, notice: SessionError.noSession.errorDescription)
+            case .signedIn:
+                if let ticket {
+                    LinkView(client: client, ticket: ticket, signIn: nil) { self.ticket = $0 }
+                } else {
+                    AccountView(client: client)
+                }
+            case .signedOut: SignInView(client: client, notice: nil, ticket: $ticket)
+            case .ended:
+                SignInView(client: client, notice: SessionError.noSession.errorDescription, ticket: $ticket)
             }
         }
         .padding()

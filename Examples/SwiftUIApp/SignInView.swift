@@ -7,13 +7,16 @@ import UIKit
 struct SignInView: View {
     let client: SignInClient
     let notice: String?
+    /// Of an identity that is new.
+    @Binding var ticket: LinkTicket?
     /// For who is signed in already, and does it again; perhaps as another person.
     var done: @MainActor (ClientAccount) -> Void = { _ in }
     /// For the next request.
     @State private var nonce: SignInNonce?
     /// That of the request which was made: another one may be there before Apple's sheet is closed.
     @State private var sent: SignInNonce?
-    @State private var ticket: LinkTicket?
+    /// The person signs in to the account that they bind the ticket's identity to.
+    @State private var isProving = false
     @State private var failure: String?
     /// Why there is no nonce.
     @State private var nonceFailure: String?
@@ -25,9 +28,13 @@ struct SignInView: View {
             if let notice { Text(notice) }
             if let failure { Text(failure) }
             if let nonceFailure { Text(nonceFailure) }
-            if let ticket {
-                LinkView(client: client, ticket: ticket) { self.ticket = $0 }
+            if let ticket, !isProving {
+                LinkView(client: client, ticket: ticket, signIn: { isProving = true }) { self.ticket = $0 }
             } else {
+                if isProving {
+                    Text("Sign in the way you did before.")
+                    Button("Back") { isProving = false }
+                }
                 // The button asks for the request at once, so the nonce is there before it works.
                 SignInWithAppleButton(.signIn) { request in
                     guard let nonce else { return }
@@ -87,7 +94,9 @@ struct SignInView: View {
     private func show(_ outcome: SignInOutcome) {
         switch outcome {
         case .signedIn(let account): done(account)
-        case .linkRequired(let ticket): self.ticket = ticket
+        case .linkRequired(let ticket):
+            self.ticket = ticket
+            isProving = false
         }
     }
 }

@@ -15,6 +15,7 @@ def walk(visitor, name, see):
     email, known = f"{name}-typed@example.com", f"{name}-known"
     stack.account(email, PASSWORD)
     stack.person(known, givenName="Kim", familyName="Lee")
+    stack.person(f"{name}-other")
     languages = {"ui_locales": visitor.language} if visitor.language else {}
 
     def chooser(**more):
@@ -58,13 +59,14 @@ def walk(visitor, name, see):
 
     account()
     see("account-chooser")
+    visitor.press("google")
+    visitor.cancel_there()
+    see("cancelled-at-provider")
     visitor.sign_in(known, "google")
-    see("link")
+    see("create")
     visitor.click('main a[href*="bind"]')
     see("bind")
     visitor.page.go_back()
-    visitor.click('main a[href*="create"]')
-    see("create")
     visitor.click('form[action^="/web/link/create"] button')
     see("account")
     visitor.page.goto(linking_url(LinkingClient(stack), stack, visitor.language))
@@ -75,13 +77,7 @@ def walk(visitor, name, see):
     visitor.click('form[action^="/web/sign-out"] button')
     see("signed-out")
 
-    # Apple states the address that Google has stated: the account's holder is shown.
-    account()
-    visitor.sign_in(known, "apple")
-    see("link-with-holder")
-    visitor.click('main a[href*="bind"]')
-    see("bind-with-holder")
-    visitor.context.clear_cookies()
+    link(visitor, name, known, see)
 
     # Another identity of a provider that the account has.
     stack.person(f"{name}-first", email=f"{name}-first@example.com")
@@ -94,6 +90,100 @@ def walk(visitor, name, see):
         if person.endswith("first"):
             visitor.context.clear_cookies()
     see("conflict")
+
+
+def link(visitor, name, known, see):
+    """A person who comes by another way than before proves the account that has their address, in each degree of it.
+
+    - known: has an account by Google, whose word for its address is all that there is.
+    """
+    stack = visitor.stack
+
+    def arrive(person, provider):
+        visitor.context.clear_cookies()
+        visitor.account()
+        visitor.sign_in(person, provider)
+
+    def go(choice):
+        visitor.click(f'main a[href*="with={choice}"]')
+
+    def ask_provider(provider):
+        visitor.click(f"button[name=provider][value={provider}]")
+        visitor.page.wait_for_url(f"{stack.sandbox}/{provider}/**")
+
+    # Stated: the account is shown by its providers.
+    arrive(known, "apple")
+    see("link-stated")
+    go("bind")
+    see("bind-stated")
+    ask_provider("google")
+    visitor.consent(f"{name}-other")
+    see("bind-stated-other-identity")
+    ask_provider("google")
+    visitor.cancel_there()
+    see("bind-stated-cancelled")
+    visitor.click("main button[name=to][value=email]")
+    see("bind-stated-email")
+    visitor.enter("input[name=email]")
+    see("bind-stated-code")
+    visitor.type_code(stack.mailed_code(f"{known}@example.com"))
+    see("bind-stated-code-right")
+    go("create")
+    see("create-stated-code-right")
+    go("bind")
+    see("bind-stated-shown")
+    ask_provider("google")
+    visitor.consent(known)
+    see("account-bound-by-provider")
+
+    # Stated, and they read its mailbox: by a mailed code, or by the provider that runs it.
+    coded, reader = f"{name}-coded", f"{name}-reader"
+    stack.person(coded)
+    arrive(coded, "google")
+    visitor.click('form[action^="/web/link/create"] button')
+    visitor.context.clear_cookies()
+    visitor.account()
+    visitor.ask_for_code(f"{coded}@example.com")
+    visitor.type_code(stack.mailed_code(f"{coded}@example.com"))
+    see("link-mailbox")
+    go("bind")
+    see("bind-mailbox")
+    go("create")
+    see("create-mailbox")
+    stack.person(reader, email=f"{reader}@gmail.com")
+    arrive(reader, "apple")
+    visitor.click('form[action^="/web/link/create"] button')
+    arrive(reader, "google")
+    see("link-reader")
+    go("bind")
+    see("bind-reader")
+    go("create")
+    see("create-reader")
+    go("bind")
+    visitor.click("button[name=proof]")
+    see("account-bound-by-reader")
+
+    # Proven: nothing of the account is shown.
+    owner = f"{name}-owner"
+    stack.person(owner, email=f"{owner}@gmail.com")
+    arrive(owner, "google")
+    visitor.click('form[action^="/web/link/create"] button')
+    arrive(owner, "apple")
+    see("bind-proven")
+    visitor.type_password(f"{owner}@gmail.com", "wrong horse battery")
+    see("bind-proven-wrong-password")
+
+    # Claimed: somebody has typed the address, which counts for nothing.
+    claimed = f"{name}-claimed"
+    stack.account(f"{claimed}@example.com", PASSWORD)
+    stack.person(claimed)
+    arrive(claimed, "google")
+    see("create-claimed")
+    go("bind")
+    see("bind-claimed")
+    visitor.type_password(f"{claimed}@example.com", PASSWORD)
+    see("account-bound-by-password")
+    visitor.context.clear_cookies()
 
 
 def linking_url(client, stack, language=None):

@@ -92,7 +92,6 @@ class RequestsOAuthlib:
 def to_consent(visitor, person):
     """From the chooser through the provider and a new account to the question."""
     visitor.sign_in(person, "google")
-    visitor.click('main a[href*="create"]')
     return visitor.click('form[action^="/web/link/create"] button')
 
 

@@ -117,7 +117,7 @@ def accessible(browser, stack, scheme):
     def see(name):
         page = person.page
         seen.append(name)
-        for variant, dimensions in (scheme, DESKTOP), (f"{scheme}-phone", PHONE):
+        for variant, dimensions in (scheme, DESKTOP), (f"{scheme}-phone", PHONE), (f"{scheme}-narrow", NARROW):
             size(page, dimensions)
             picture(page, name, variant)
             for violation in Axe().run(page, options=RULES).response["violations"]:

@@ -14,13 +14,15 @@ package enum WebFlowKind: String, CaseIterable, Sendable {
 ///       ┌──────────────── reopen: another way, or the OAuth client's consent ────────────────┐
 ///       ▼                                                                                    │
 ///     new ─send─▶ sent ─hold: Apple's─▶ returned ─take─┐                                     │
-///      │           └─────take: Google's────────────────┼─▶ verifying ─┬─keep─▶ linking ──────┤
-///      └───take: proven by password or code────────────┘              │           │          │
-///                                                                     ├───────────┴─end─▶ spent
-///                                                                     └─keep─▶ coded ─spend──▲
+///      │           │└────take: Google's────────────────┼─▶ verifying ─┬─keep─▶ linking ──────┤
+///      └───take: proven by password or code────────────┘              │          ││          │
+///                  │                                                  ├──────────┼┴─end─▶ spent
+///                  │                                                  └─keep─▶ coded ─spend──▲
+///                  └◀─────── send: to prove the account ─────────────────────────┘
 ///
 /// An OAuth client's flow is also spent by `decide`, from each status that waits for the person. From there `cancel` fails
-/// a flow, and so do `take` for another browser and a proof that is refused.
+/// a flow, and so do `take` for another browser and a proof that is refused. A flow with a ticket goes back to `linking` by
+/// `resumeLinking`, whatever has become of the way to the provider.
 package enum WebFlowStatus: String, CaseIterable, Sendable {
     /// The person has yet to choose how to sign in.
     case new

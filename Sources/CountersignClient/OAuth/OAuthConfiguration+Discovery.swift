@@ -21,8 +21,7 @@ extension OAuthConfiguration {
         var request = URLRequest(url: url)
         request.setValue("application/json", forHTTPHeaderField: "Accept")
         request.setValue("Countersign-Swift/1", forHTTPHeaderField: "User-Agent")
-        let (data, response) = try await transport.exchange(request)
-        let answer = HTTPAnswer(data, response)
+        let answer = try await transport.exchange(request)
         switch answer.status {
         case 200: break
         case 429, 500...599: throw .transient(retryAfter: answer.retryAfter, requestID: answer.requestID)

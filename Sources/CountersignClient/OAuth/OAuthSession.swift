@@ -24,10 +24,8 @@ public actor OAuthSession {
     private var unsaved: StoredOAuthSession?
     /// The store has this session, so what it holds is the truth: another process may have refreshed it, or ended it.
     private var isKept: Bool
-    private var refreshing: Task<Result<String, SessionError>, Never>?
-    /// Calls that wait for the refresh.
-    private var waiters: [Int: Waiter<Result<String, SessionError>>] = [:]
-    private var nextWaiter = 0
+    /// Its outcome is an access token.
+    private let refreshes = SharedRefresh<String>()
 
     /// A session with tokens that the app has got. It is in the store after ``save()`` or the first refresh.
     ///
@@ -117,49 +115,18 @@ public actor OAuthSession {
     }
 
     /// Ends the calls that wait, with `cancelled`. A refresh under way is finished and kept; later calls work.
-    public func stop() {
-        for waiter in waiters.values { waiter.finish(.failure(.cancelled)) }
-        waiters = [:]
-    }
+    public func stop() { refreshes.releaseWaiters() }
 }
 
 extension OAuthSession {
     private func usableToken() async throws(SessionError) -> String {
         if unsaved == nil, let token = current.freshToken(now()) { return token }
         do {
-            return try await refreshed()
+            return try await refreshes.outcome { [self] _ throws(SessionError) in try await refresh() }
         } catch {
             guard case .transient = error, let token = current.unexpiredToken(now()) else { throw error }
             return token
         }
-    }
-
-    /// What the refresh under way comes to, or one that begins.
-    private func refreshed() async throws(SessionError) -> String {
-        let refresh = refreshing ?? startRefresh()
-        let waiter = Waiter<Result<String, SessionError>>()
-        let id = nextWaiter
-        nextWaiter += 1
-        waiters[id] = waiter
-        defer { waiters[id] = nil }
-        Task { waiter.finish(await refresh.value) }
-        return try await withTaskCancellationHandler {
-            await waiter.value
-        } onCancel: {
-            waiter.finish(.failure(.cancelled))
-        }.get()
-    }
-
-    /// The refresh is a task of its own: it goes on for the others, and is kept, when who asked for it gives up.
-    private func startRefresh() -> Task<Result<String, SessionError>, Never> {
-        let task = Task { () -> Result<String, SessionError> in
-            let result: Result<String, SessionError>
-            do throws(SessionError) { result = .success(try await refresh()) } catch { result = .failure(error) }
-            refreshing = nil
-            return result
-        }
-        refreshing = task
-        return task
     }
 
     private func refresh() async throws(SessionError) -> String {
@@ -172,8 +139,8 @@ extension OAuthSession {
         let request = endpoint.refreshRequest(sent, additional: await additionalRefreshParameters())
         let sentAt = now()
         do {
-            let (data, response) = try await transport.exchange(request)
-            return try take(try TokenGrant(HTTPAnswer(data, response), sentAt: sentAt), for: sent)
+            let answer = try await transport.exchange(request)
+            return try take(try TokenGrant(answer, sentAt: sentAt), for: sent)
         } catch .reauthenticate(let code, let requestID) {
             return try end(sent, .reauthenticate(code: code, requestID: requestID))
         } catch .cancelled {

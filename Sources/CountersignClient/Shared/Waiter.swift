@@ -41,11 +41,13 @@ final class Waiter<Value: Sendable>: Sendable {
 
 /// What a task comes to. Ends with `cancelled`, and leaves the task alone, as soon as the caller's task is cancelled.
 ///
-/// - Parameter onCancel: what else is to be done then.
+/// - Parameters:
+///   - waiter: by which others may end the wait.
+///   - onCancel: what else is to be done then.
 func outcome<Success: Sendable>(
-    of task: Task<Result<Success, SessionError>, Never>, onCancel: @escaping @Sendable () -> Void = {}
+    of task: Task<Result<Success, SessionError>, Never>, by waiter: Waiter<Result<Success, SessionError>> = Waiter(),
+    onCancel: @escaping @Sendable () -> Void = {}
 ) async throws(SessionError) -> Success {
-    let waiter = Waiter<Result<Success, SessionError>>()
     Task { waiter.finish(await task.value) }
     return try await withTaskCancellationHandler {
         await waiter.value

@@ -28,8 +28,7 @@ struct Server: Sendable {
         }
         request.httpMethod = method ?? (body == nil ? "GET" : "POST")
         if let bearer { request.setBearer(bearer) }
-        let (data, response) = try await transport.exchange(request)
-        return HTTPAnswer(data, response)
+        return try await transport.exchange(request)
     }
 
     /// - Parameter query: encoded already.

@@ -25,9 +25,9 @@ extension SignInClient {
     /// Ends all sessions and all links of services. This one is forgotten here once the server has done it.
     public func signOutEverywhere() async throws(SessionError) {
         let owner = try signedIn().accountID
-        let generation = generation
+        let generation = refreshes.generation
         try await send("v1/sessions/revoke", ["scope": "all"]).require(204)
-        guard generation == self.generation else { return }
+        guard generation == refreshes.generation else { return }
         try close { document in
             if document.isOpen(only: owner) { document.session = nil }
         }

@@ -26,22 +26,17 @@ extension SignInClient {
     /// - Returns: the answer, whatever its status.
     public func data(for request: URLRequest) async throws(SessionError) -> (Data, HTTPURLResponse) {
         try server.hosts.check(request.url)
-        var request = request
-        let begun = try await usableSession()
-        request.setBearer(begun.accessToken)
-        let first = try await server.transport.exchange(request)
-        let reason = HTTPAnswer(first.0, first.1)
         let isServer = request.url.flatMap(SecureHosts.host) == SecureHosts.host(of: server.baseURL)
-        // What the server itself refuses for another reason must not be sent twice: it may hold a code.
-        let isSession = !isServer || reason.problemCode == nil || reason.refusesSession
-        guard reason.status == 401, isSession, request.httpBodyStream == nil else { return first }
-        let session = try await freshSession(replacing: begun)
-        request.setBearer(session.accessToken)
-        let second = try await server.transport.exchange(request)
-        // Only the server itself can say that the session is over, not another API.
-        let answer = HTTPAnswer(second.0, second.1)
-        if isServer, answer.refusesSession { throw end(session, code: "invalid_session", answer.requestID) }
-        return second
+        let answer = try await exchange(isOfServer: isServer) { token throws(SessionError) in
+            var request = request
+            request.setBearer(token)
+            return try await server.transport.exchange(request)
+        } isRefusal: { answer in
+            // What the server itself refuses for another reason must not be sent twice: it may hold a code.
+            answer.status == 401 && request.httpBodyStream == nil
+                && (!isServer || answer.problemCode == nil || answer.refusesSession)
+        }
+        return (answer.body, answer.response)
     }
 
     /// The account that is signed in, from the server.
@@ -68,13 +63,28 @@ extension SignInClient {
     func send(
         _ path: String, _ body: [String: JSONValue]? = nil, method: String? = nil, isCode: Bool = false
     ) async throws(SessionError) -> HTTPAnswer {
+        try await exchange(isCode: isCode) { token throws(SessionError) in
+            try await server.send(path, body, method: method, bearer: token)
+        } isRefusal: {
+            $0.refusesSession
+        }
+    }
+
+    /// - Parameters:
+    ///   - isOfServer: whether the server itself answers: no other API can say that the session is over.
+    ///   - send: with an access token.
+    ///   - isRefusal: whether an answer refuses the token.
+    private func exchange(
+        isOfServer: Bool = true, isCode: Bool = false, _ send: (String) async throws(SessionError) -> HTTPAnswer,
+        isRefusal: (HTTPAnswer) -> Bool
+    ) async throws(SessionError) -> HTTPAnswer {
         let begun = try await usableSession()
-        let first = try await server.send(path, body, method: method, bearer: begun.accessToken)
-        guard first.refusesSession else { return first }
+        let first = try await send(begun.accessToken)
+        guard isRefusal(first) else { return first }
         let session = try await freshSession(replacing: begun)
         if isCode { throw .transient(retryAfter: nil, requestID: first.requestID) }
-        let second = try await server.send(path, body, method: method, bearer: session.accessToken)
-        if second.refusesSession { throw end(session, code: "invalid_session", second.requestID) }
+        let second = try await send(session.accessToken)
+        if isOfServer, second.refusesSession { throw end(session, code: "invalid_session", second.requestID) }
         return second
     }
 
@@ -109,24 +119,11 @@ extension SignInClient {
             owner = session.accountID
             if session.isFresh(now()), session.accessToken != refused?.accessToken { return session }
             // Of an earlier token the refresh has been made already.
-            let refresh = refreshing ?? startRefresh(of: session)
-            if let refreshed = try await outcome(of: refresh), refreshed.accountID == owner { return refreshed }
-        }
-    }
-
-    /// The refresh is a task of its own: it goes on for the others, and is kept, when who asked for it gives up.
-    private func startRefresh(of session: StoredSession) -> Task<Result<StoredSession?, SessionError>, Never> {
-        let generation = generation
-        let task = Task { () -> Result<StoredSession?, SessionError> in
-            let result: Result<StoredSession?, SessionError>
-            do throws(SessionError) { result = .success(try await refresh(session, generation)) } catch {
-                result = .failure(error)
+            let refreshed = try await refreshes.outcome { [self] generation throws(SessionError) in
+                try await refresh(session, generation)
             }
-            if generation == self.generation { refreshing = nil }
-            return result
+            if let refreshed, refreshed.accountID == owner { return refreshed }
         }
-        refreshing = task
-        return task
     }
 
     /// - Returns: the session with new tokens; nil after a sign-in or sign-out meanwhile.
@@ -140,10 +137,10 @@ extension SignInClient {
         do throws(SessionError) {
             answer = try await server.send("v1/sessions/refresh", ["refreshToken": .string(session.refreshToken)])
         } catch {
-            guard generation == self.generation else { return nil }
+            guard generation == refreshes.generation else { return nil }
             throw error
         }
-        guard generation == self.generation else { return nil }
+        guard generation == refreshes.generation else { return nil }
         if answer.status == 401, let code = answer.problemCode,
             ["invalid_refresh_token", "refresh_token_reused"].contains(code)
         {
@@ -173,8 +170,7 @@ extension SignInClient {
         guard known.refreshToken == session.refreshToken else {
             return .transient(retryAfter: nil, requestID: requestID)
         }
-        generation += 1
-        refreshing = nil
+        refreshes.renounce()
         endedCode = code
         // A store that fails now is asked again before the next call.
         try? keeper.change { $0.session = nil }

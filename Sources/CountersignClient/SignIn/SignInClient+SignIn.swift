@@ -72,7 +72,7 @@ extension SignInClient {
         var session = try answer.session.session(of: account.id, sentAt: sentAt)
         session.openedBy = answer.identity?.identityId
         let isApple = answer.identity?.provider == .apple
-        generation += 1
+        refreshes.renounce()
         endedCode = nil
         defer { announce() }
         let names = unkeptNames

@@ -20,7 +20,7 @@ extension SignInClient {
             guard let known = keeper.known.session else { throw error }
             session = known
         }
-        let underWay = refreshing
+        let underWay = refreshes.underWay
         var kept: SessionError?
         do { try close { $0.session = nil } } catch { kept = error }
         if let session { try await end(session, underWay, revoke) }
@@ -31,8 +31,7 @@ extension SignInClient {
     ///
     /// - Parameter change: what is to be left of the document.
     func close(_ change: (inout SessionDocument) -> Void) throws(SessionError) {
-        generation += 1
-        refreshing = nil
+        refreshes.renounce()
         endedCode = nil
         defer { announce() }
         try keeper.change(change)

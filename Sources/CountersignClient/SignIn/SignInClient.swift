@@ -18,12 +18,10 @@ public actor SignInClient {
     nonisolated let sessionStates = SessionStates()
 
     var keeper: SessionKeeper
-    /// Counts sign-ins, sign-outs and ends: what was asked for under an earlier one changes nothing any more.
-    var generation = 0
     /// Why the last session ended, until the next sign-in or sign-out.
     var endedCode: String?
-    /// The refresh under way; nil as its success when the session it was for is no longer the client's.
-    var refreshing: Task<Result<StoredSession?, SessionError>, Never>?
+    /// Renounced by each sign-in, sign-out and end. The outcome is nil when the session is no longer the client's.
+    let refreshes = SharedRefresh<StoredSession?>()
     /// Names that Apple has given while the store took nothing.
     var unkeptNames: [String: StoredName] = [:]
     /// Attempts of web sign-in whose code was sent, by their state.

@@ -44,6 +44,17 @@ package struct ShownHolder: Sendable {
     }
 }
 
+extension LinkRequired {
+    /// The providers by which the account that is shown is entered, and by which it can be proven: not where it has another
+    /// identity of the ticket's own provider, which *bind* would have to replace.
+    package var provers: [Provider] {
+        guard case .identity(let own) = person, let holder = holder?.account else { return [] }
+        let keys = holder.identities.map(\.key)
+        guard !keys.contains(where: { $0.provider == own.key.provider && $0.realm == own.key.realm }) else { return [] }
+        return Provider.allCases.filter { provider in keys.contains { $0.provider == provider } }
+    }
+}
+
 extension UnknownIdentityDecision {
     var showsIdentities: Bool {
         if case .linkRequired(_, .identities) = self { true } else { false }

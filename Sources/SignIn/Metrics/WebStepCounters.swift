@@ -60,7 +60,8 @@ extension WebStep {
     var stepOutcome: WebStepCounters.Outcome {
         switch self {
         case .returned(let answer): answer.isError ? .refused : .done
-        case .link, .choose, .signedIn, .cancelled: .done
+        case .link, .confirm, .choose, .signedIn, .cancelled: .done
+        case .unproven: .refused
         }
     }
 }

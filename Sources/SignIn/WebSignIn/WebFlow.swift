@@ -32,12 +32,27 @@ package enum WebStep: Sendable {
     case returned(AppReturn)
     /// The person chooses on our own page whether to make an account.
     case link(WebFlow)
-    /// The person of a flow that ends here chooses once more how to sign in.
-    case choose(WebFlow)
+    /// A mailed code was right, and leads into the account that is shown: is it theirs?
+    case confirm(WebFlow)
+    /// What the person has brought from a provider proves no account to bind to.
+    case unproven(WebFlow, UnprovenReason)
+    /// The person chooses once more how to sign in.
+    ///
+    /// - Parameter isCancelled: at the provider, just now.
+    case choose(WebFlow, isCancelled: Bool = false)
     /// A flow that ends here has signed its person in.
     case signedIn(WebFlow, WebSessionSecret)
     /// A flow that ends here was given up.
     case cancelled
+}
+
+/// Why a way to a provider has proven no account.
+package enum UnprovenReason: Sendable {
+    case cancelled
+    /// The identity is not one of the account that is shown.
+    case otherIdentity
+    /// The provider has, or the answer was.
+    case refused(SignInFailure)
 }
 
 /// The answer to an app's request.

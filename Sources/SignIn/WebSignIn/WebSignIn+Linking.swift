@@ -27,9 +27,64 @@ extension WebSignIn {
                 linkTicket: ticket, credential: credential, replacing: replacing, by: call.with(.browser))
             switch answer {
             case .signedIn(let signedIn): return try await enter(flow, signedIn, by: call)
-            case .linkRequired(let link): return .link(try await page(of: flow, link: link, by: call))
+            case .linkRequired(let link): return .confirm(try await page(of: flow, link: link, by: call))
             }
         }
+    }
+
+    /// Binds to the account that is shown by an identity of it. Another identity changes nothing.
+    func prove(
+        _ flow: StoredWebFlow, _ ticket: String, by person: ProvenPerson, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
+        let identity: VerifiedIdentity
+        let grant: NewGrant?
+        do throws(SignInFailure) {
+            let holder = try await linkRequired(ticket, by: call).holder?.account
+            guard case .identity(let own, let ownGrant, _) = person,
+                holder?.identities.contains(where: { $0.key == own.key }) == true
+            else { throw .invalidCredentials }
+            (identity, grant) = (own, ownGrant)
+        } catch {
+            await credentials.abandon(person, after: error, by: call)
+            guard case .invalidCredentials = error else { throw error }
+            return try await unproven(flow, .otherIdentity, by: call)
+        }
+        let bound: SignedIn
+        do throws(SignInFailure) {
+            guard
+                case .signedIn(let proof) = try await persons.signIn(
+                    .identity(identity, grant: grant, displayName: nil), by: call.with(.browser)),
+                case .signedIn(let signedIn) = try await bind(ticket, provenBy: proof, by: call)
+            else { throw .invalidCredentials }
+            bound = signedIn
+        } catch {
+            return try await unproven(flow, .refused(error), by: call)
+        }
+        return try await enter(flow, bound, by: call)
+    }
+
+    /// The session that proves the account ends, whatever comes of it: the browser has the one that *bind* opens.
+    private func bind(
+        _ ticket: String, provenBy proof: SignedIn, by call: Call
+    ) async throws(SignInFailure) -> SignInAnswer {
+        let answer: Result<SignInAnswer, SignInFailure>
+        do throws(SignInFailure) {
+            let token = Array(proof.session.accessToken.utf8)
+            answer = .success(
+                try await linking.bind(linkTicket: ticket, credential: .session(token), by: call.with(.browser)))
+        } catch {
+            answer = .failure(error)
+        }
+        try await sessions.sessions.end(proof.session.id, of: proof.account.id, by: call)
+        return try answer.get()
+    }
+
+    /// Back to the choice, where the ticket is as good as before.
+    func unproven(
+        _ flow: StoredWebFlow, _ reason: UnprovenReason, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
+        guard try await resume(flow) else { throw .webFlowExpired }
+        return .unproven(try await page(of: flow, as: .linking, by: call), reason)
     }
 
     /// Mails a code that proves the account to bind to.
@@ -60,8 +115,17 @@ extension WebSignIn {
         _ id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> (flow: StoredWebFlow, ticket: String) {
         let flow = try await read(id, browser: browser, by: call)
-        guard flow.status == .linking, let ticket = flow.linkTicket else { throw .webFlowExpired }
+        guard let ticket = flow.linkTicket else { throw .webFlowExpired }
+        // The person has come back from a provider by themselves.
+        if flow.status != .linking {
+            guard try await resume(flow) else { throw .webFlowExpired }
+        }
         return (flow, ticket)
+    }
+
+    /// Goes on with the choice of a person who was sent to a provider to prove an account.
+    private func resume(_ flow: StoredWebFlow) async throws(SignInFailure) -> Bool {
+        try await stored { try await store.resumeLinking(flow.id) }
     }
 
     /// What the person of a ticket has to choose, as of now. What it shows of an account is kept as shown.

@@ -14,8 +14,27 @@ extension WebSignIn {
     package func start(
         _ provider: Provider, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> String {
+        try await start(provider, try await readOpen(id, browser: browser, by: call), browser: browser, by: call)
+    }
+
+    /// Sends the browser of a person who has a ticket to a provider, by which the account that is shown is entered: that
+    /// identity of it proves it.
+    ///
+    /// - Returns: the provider's URL.
+    package func startProof(
+        by provider: Provider, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> String {
+        let flow = try await read(id, browser: browser, by: call)
+        guard let ticket = flow.linkTicket, try await linkRequired(ticket, by: call).provers.contains(provider) else {
+            throw .webFlowExpired
+        }
+        return try await start(provider, flow, browser: browser, by: call)
+    }
+
+    private func start(
+        _ provider: Provider, _ flow: StoredWebFlow, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> String {
         try await steps.counting(.start) { () throws(SignInFailure) in
-            let flow = try await readOpen(id, browser: browser, by: call)
             guard let browser else { throw .webFlowExpired }
             guard flow.onlyProvider == nil || flow.onlyProvider == provider else { throw .providerDisabled }
             let state = try OpaqueSecret.fresh()
@@ -25,7 +44,7 @@ extension WebSignIn {
                 verifier: provider == .google ? try OpaqueSecret.fresh().text : nil)
             let (url, request) = try self.request(
                 to: provider, state: state, secrets: secrets, loginHint: flow.loginHint)
-            guard try await stored({ try await store.send(id, of: browser.hash, to: request, by: call) }) else {
+            guard try await stored({ try await store.send(flow.id, of: browser.hash, to: request, by: call) }) else {
                 throw .webFlowExpired
             }
             return url
@@ -198,26 +217,30 @@ extension WebSignIn {
         do throws(SignInFailure) {
             person = try await verify()
         } catch {
-            return try await fail(flow, error)
+            guard flow.linkTicket != nil else { return try await fail(flow, error) }
+            return try await unproven(flow, .refused(error), by: call)
         }
+        if let ticket = flow.linkTicket { return try await prove(flow, ticket, by: person, by: call) }
         return try await settle(flow, person, by: call)
     }
 
-    /// The provider has refused, or the person there.
+    /// The provider has refused, or the person there: they choose another way, unless the app wants this one alone.
     private func decline(
         _ flow: StoredWebFlow, browser: BrowserSecret?, error: String, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         let isCancelled = ["user_cancelled_authorize", "access_denied"].contains { $0.utf8.elementsEqual(error.utf8) }
-        guard flow.kind != .app else {
-            try await end(flow, as: .failed)
-            return .returned(try appReturn(.error(isCancelled ? .accessDenied : .serverError), of: flow))
+        let refusal = SignInFailure.providerUnavailable(retryAfter: 5, reason: "provider_error")
+        if flow.linkTicket != nil {
+            return try await unproven(flow, isCancelled ? .cancelled : .refused(refusal), by: call)
         }
-        guard isCancelled, let browser else {
-            return try await fail(flow, .providerUnavailable(retryAfter: 5, reason: "provider_error"))
+        if isCancelled, flow.onlyProvider == nil, let browser {
+            let reopened = try await stored { try await store.reopen(flow.id, of: browser.hash, by: call) }
+            guard let reopened else { throw .webFlowExpired }
+            return .choose(try await page(of: reopened, by: call), isCancelled: true)
         }
-        let reopened = try await stored { try await store.reopen(flow.id, of: browser.hash, by: call) }
-        guard let reopened else { throw .webFlowExpired }
-        return .choose(try await page(of: reopened, by: call))
+        guard flow.kind == .app else { return try await fail(flow, refusal) }
+        try await end(flow, as: .failed)
+        return .returned(try appReturn(.error(isCancelled ? .accessDenied : .serverError), of: flow))
     }
 
     /// Ends a flow whose person could not be proven. The app learns no more than whether to try again.

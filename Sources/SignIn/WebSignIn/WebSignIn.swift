@@ -235,7 +235,9 @@ package struct WebSignIn: Sendable {
             sources.append(registered.formActionSource(for: requested))
         }
         var link = link
-        if link == nil, status == .linking, let ticket = flow.linkTicket {
+        // Its person may have come back from a provider by themselves.
+        let isBack = status == flow.status && status.isOpen
+        if link == nil, status == .linking || isBack, let ticket = flow.linkTicket {
             link = try await linkRequired(ticket, by: call)
         }
         return WebFlow(

@@ -124,7 +124,7 @@ package struct WebFlowStore: Sendable {
         return try rows.first.map { try $0.flow(seal) }
     }
 
-    /// Sends the browser to a provider. What it was sent with before counts no more.
+    /// Sends the browser to a provider. What it was sent with before counts no more; a ticket stays.
     package func send(
         _ id: WebFlowID, of browser: SecretHash, to request: WebProviderRequest, by call: Call
     ) async throws -> Bool {
@@ -136,7 +136,18 @@ package struct WebFlowStore: Sendable {
                 client_id = \(request.clientID), provider_redirect_uri = \(request.redirectURI),
                 state_hash = \(request.stateHash), sealed_secrets = \(secrets), handle_hash = NULL, sealed_answer = NULL,
                 answer_expires_at = NULL
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen) AND f.expires_at > \(call.now)
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now)
+                AND f.status IN ('new', 'sent', 'returned', 'linking')
+            """) == 1
+    }
+
+    /// Goes on with the choice of a person who was sent to a provider with a ticket.
+    package func resumeLinking(_ id: WebFlowID) async throws(PostgresError) -> Bool {
+        try await database.execute(
+            """
+            UPDATE web_flows f
+            SET status = 'linking', \(WebFlowStore.erasingProviderStep)
+            WHERE f.flow_id = \(id) AND f.status IN ('sent', 'returned', 'verifying') AND f.sealed_ticket IS NOT NULL
             """) == 1
     }
 

@@ -69,6 +69,8 @@ enum FormError: String, CaseIterable, Sendable {
     case providerRefused
     /// The person cancelled at the provider.
     case cancelledAtProvider
+    /// What was brought from a provider is not of the account that is shown.
+    case otherIdentity
 }
 
 /// An account that exists already, as far as the person may see it.
@@ -104,7 +106,7 @@ extension FormError {
         case .missingPassword, .weakPassword: [.password]
         case .invalidDisplayName: [.displayName]
         case .identityAlreadyLinked, .holderChanged, .lastSignInMethod, .accountDisabled, .tooManyTries,
-            .mailUnavailable, .providerUnavailable, .providerRefused, .cancelledAtProvider:
+            .mailUnavailable, .providerUnavailable, .providerRefused, .cancelledAtProvider, .otherIdentity:
             []
         }
     }

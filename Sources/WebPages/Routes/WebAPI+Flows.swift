@@ -13,6 +13,8 @@ extension WebAPI {
         case email
         case create
         case bind
+        /// After a right code: whether the account that is shown is the person's.
+        case confirm
     }
 
     var flowRoutes: [Route] {
@@ -57,30 +59,35 @@ extension WebAPI {
 
     private func show(_ request: Request) async throws -> Response {
         guard let browser = cookies.browser(of: request) else { throw SignInFailure.webFlowExpired }
-        let screen = try request.queryValues().only("with").flatMap(Screen.init)
+        let values = try request.queryValues()
+        let screen = values.only("with").flatMap(Screen.init)
         let flow = try await signIn.flow(try flowID(of: request), browser: browser, by: call(of: request))
         let reference = FlowReference(id: flow.id, browser: browser)
         let page: WebPage
+        let fault = values.only("fault").flatMap(FormError.init(ofRedirect:))
         if let link = flow.link {
-            page = try linkScreen(screen, flow, reference, link)
+            page = try linkScreen(screen, flow, reference, link, fault: fault)
         } else if flow.status.isOpen {
-            page = try chooserScreen(screen, flow, reference, email: flow.loginHint)
+            page = try chooserScreen(screen, flow, reference, email: flow.loginHint, fault: fault)
         } else {
             throw SignInFailure.webFlowExpired
         }
         return response(page, to: request, flow: flow)
     }
 
-    /// - Parameter email: what stands in the field for the address.
+    /// - Parameters:
+    ///   - email: what stands in the field for the address.
+    ///   - fault: what has become of the step before.
     func chooserScreen(
-        _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, email: String?
+        _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, email: String?,
+        fault: FormError? = nil
     ) throws -> WebPage {
         switch screen {
         case .password where offersPassword(in: flow):
             return .password(try passwordPage(flow, reference, email: email))
         case .email where offersEmailCode(in: flow):
             return .emailCode(try emailCodePage(flow, reference, .address, email: email))
-        case .password, .email, .create, .bind, .first, nil:
+        case .password, .email, .create, .bind, .confirm, .first, nil:
             let providers = flow.only.map { [$0] } ?? flow.providers
             return .chooser(
                 ChooserPage(
@@ -90,7 +97,7 @@ extension WebAPI {
                     },
                     password: offersPassword(in: flow) ? try reference.target("/web/password") : nil,
                     emailCodeLink: emailCodeLink(in: flow, reference),
-                    cancel: try reference.target("/web/cancel"), email: email))
+                    cancel: try reference.target("/web/cancel"), email: email, error: fault))
         }
     }
 
@@ -111,8 +118,14 @@ extension WebAPI {
         switch step {
         case .returned(let answer):
             return response(to: request, answer)
-        case .link(let flow), .choose(let flow):
-            return redirect(to: "/web/sign-in?flow=\(flow.id)", flow: flow)
+        case .link(let flow):
+            return redirect(to: flow.page(), flow: flow)
+        case .confirm(let flow):
+            return redirect(to: flow.page(.confirm), flow: flow)
+        case .unproven(let flow, let reason):
+            return redirect(to: flow.page(.bind, fault: FormError(reason)), flow: flow)
+        case .choose(let flow, let isCancelled):
+            return redirect(to: flow.page(fault: isCancelled ? .cancelledAtProvider : nil), flow: flow)
         case .signedIn(let flow, let secret):
             var response = redirect(to: flow.continuation, flow: flow)
             response.setCookie(cookies.cookie(secret))
@@ -141,7 +154,30 @@ extension OpenAppPage.Outcome {
     }
 }
 
+extension FormError {
+    fileprivate init(_ reason: UnprovenReason) {
+        self =
+            switch reason {
+            case .cancelled: .cancelledAtProvider
+            case .otherIdentity: .otherIdentity
+            case .refused(let failure): Self(failure, wrong: .providerRefused) ?? .providerRefused
+            }
+    }
+
+    /// What a redirect may have a page say: what a way to a provider has come to.
+    fileprivate init?(ofRedirect text: String) {
+        guard let fault = Self(rawValue: text), fault.fields.isEmpty else { return nil }
+        self = fault
+    }
+}
+
 extension WebFlow {
+    /// The address of one of its pages.
+    fileprivate func page(_ screen: WebAPI.Screen? = nil, fault: FormError? = nil) -> String {
+        let with = screen.map { "&with=\($0.rawValue)" } ?? ""
+        return "/web/sign-in?flow=\(id)\(with)\(fault.map { "&fault=\($0.rawValue)" } ?? "")"
+    }
+
     /// Where its browser goes on when its person is signed in.
     fileprivate var continuation: String {
         switch kind {

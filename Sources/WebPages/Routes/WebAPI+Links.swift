@@ -17,6 +17,7 @@ extension WebAPI {
     private struct BindForm {
         let screen: Screen?
         let proof: Proof?
+        let provider: Provider?
         let email: String?
         let password: String?
         let code: String?
@@ -25,6 +26,7 @@ extension WebAPI {
         init(_ form: inout Fields) {
             screen = form.screen()
             proof = form.optionalChoice("proof", of: Proof.self)
+            provider = form.optionalChoice("provider", of: Provider.self)
             email = form.optionalString("email")
             password = form.optionalString("password", maximumBytes: 4096)
             code = form.optionalString("code", maximumBytes: 64)
@@ -39,6 +41,11 @@ extension WebAPI {
                 let (flow, form) = try flowForm(of: request, "/web/link/bind") { BindForm(&$0) }
                 request.note(email: form.email)
                 if let screen = form.screen { return try await show(screen, typed: form.email, flow, request) }
+                if let provider = form.provider {
+                    let url = try await signIn.startProof(
+                        by: provider, flow: flow.id, browser: flow.browser, by: call(of: request))
+                    return redirect(to: url)
+                }
                 switch (form.proof, form.email, form.password, form.code) {
                 case (.ticket, nil, nil, nil):
                     return try await bind(form, .ticket, flow, request)
@@ -138,18 +145,27 @@ extension WebAPI {
 // MARK: - Pages
 
 extension WebAPI {
-    /// - Parameter email: what was typed on the screen before.
+    /// - Parameters:
+    ///   - email: what was typed on the screen before.
+    ///   - fault: what has become of the step before.
     func linkScreen(
-        _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, typed email: String? = nil
+        _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired,
+        typed email: String? = nil, fault: FormError? = nil
     ) throws -> WebPage {
         switch screen {
-        case .create where link.choices.contains(.create):
+        // Who is new has one screen, from which another leads to an account of theirs.
+        case .first where link.isOfNewPerson, nil where link.isOfNewPerson,
+            .create where link.choices.contains(.create):
             return .create(try createPage(flow, reference, link, displayName: link.suggestedName?.text))
-        case .bind where link.choices.contains(.bind):
-            return .bind(try bindPage(flow, reference, link, email: email ?? link.ownEmail))
+        case .confirm where link.provenHolder != nil:
+            return .bind(try bindPage(flow, reference, link, email: nil, isConfirming: true))
+        // Nor is there a question where one answer is left.
+        case .bind where link.choices.contains(.bind), .first where link.choices == [.bind],
+            nil where link.choices == [.bind]:
+            return .bind(try bindPage(flow, reference, link, email: email ?? link.ownEmail, error: fault))
         case .email where offersBindCode(link):
             return .emailCode(try bindCodePage(flow, reference, .address, email: email ?? link.ownEmail))
-        case .create, .bind, .email, .password, .first, nil:
+        case .create, .bind, .confirm, .email, .password, .first, nil:
             return .link(
                 LinkPage(
                     purpose: flow.purpose, source: link.source, email: link.ownEmail,
@@ -181,15 +197,24 @@ extension WebAPI {
     }
 
     private func bindPage(
-        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, email: String?, error: FormError? = nil
+        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, email: String?, isConfirming: Bool = false,
+        error: FormError? = nil
     ) throws -> BindPage {
         let target = try reference.target("/web/link/bind")
         return BindPage(
             purpose: flow.purpose, source: link.source, holder: link.holder.map { AccountHolder($0) },
-            confirm: link.provenHolder == nil ? nil : target, password: link.source == .mailbox ? nil : target,
-            offersEmailCode: offersBindCode(link),
+            isHolderHidden: link.holder == nil && link.choices == [.bind],
+            confirm: link.provenHolder == nil ? nil : target,
+            password: link.source == .mailbox || isConfirming ? nil : target,
+            providers: isConfirming ? [] : provers(of: link).map { .init($0, target) },
+            offersEmailCode: offersBindCode(link), isCodeRight: isConfirming,
             createLink: link.choices.contains(.create) ? reference.link(.create) : nil,
             cancel: try reference.target("/web/link/cancel"), email: email, error: error)
+    }
+
+    /// The providers that a browser can be sent to for a proof.
+    private func provers(of link: LinkRequired) -> [Provider] {
+        link.provers.filter { signIn.configuration.providers.contains($0) }
     }
 
     private func bindCodePage(
@@ -220,6 +245,12 @@ extension LinkRequired {
         case .identity(let identity): identity.email.flatMap { $0.isPrivateRelay ? nil : $0.address.text }
         case .mailbox(let email): email.text
         }
+    }
+
+    /// Whether nobody has the address that a provider states: to make an account is what is left to do.
+    fileprivate var isOfNewPerson: Bool {
+        guard case .identity = person else { return false }
+        return choices.first == .create && holder == nil
     }
 
     /// The account whose mailbox the ticket proves.

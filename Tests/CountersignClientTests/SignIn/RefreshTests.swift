@@ -7,7 +7,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite struct RefreshTests {
+@Suite(.timeLimit(.minutes(2))) struct RefreshTests {
     private let request: URLRequest
 
     init() throws {
@@ -275,5 +275,9 @@ import Testing
         gate.open()
         #expect(bearer(try await call.value) == bearer(5))
         #expect(try Fixture.stored(store.content).session?.refreshToken == Fixture.refresh(5))
+        // The new session has refreshes of its own.
+        try await client.setNeedsRefresh()
+        #expect(bearer(try await client.authorize(request)) == bearer(2))
+        #expect(server.requests(to: "/v1/sessions/refresh").count == 2)
     }
 }

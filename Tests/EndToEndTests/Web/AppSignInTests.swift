@@ -59,10 +59,42 @@ import Testing
     }
 
     @Test(arguments: Sandbox.Provider.allCases)
-    func `who cancels at the provider is sent back to the app`(_ provider: Sandbox.Provider) async throws {
+    func `who cancels at the provider chooses another way, or leaves from there`(
+        _ provider: Sandbox.Provider
+    ) async throws {
         let world = try World.shared
         let attempt = try AppAttempt()
-        let back = try await world.answer(to: attempt, "nobody", with: provider, cancel: true)
+        let browser = world.browser()
+        let first = try await world.chooser(attempt, browser)
+        let again = try await world.signIn("nobody", with: provider, on: first, browser, cancel: true)
+        #expect(again.status == 200)
+        #expect(again.html.text.contains("You cancelled. Try again, or choose another way."))
+        let person = "after-cancel-\(provider)"
+        try await world.newPerson(person)
+        let other: Sandbox.Provider = provider == .apple ? .google : .apple
+        let signedIn = try AppAnswer(try await world.signIn(person, with: other, on: again, browser))
+        #expect(signedIn["code"] != nil && signedIn["state"] == attempt.state)
+
+        let second = try await world.chooser(try AppAttempt(), browser)
+        let chooser = try await world.signIn("nobody", with: provider, on: second, browser, cancel: true)
+        let left = try AppAnswer(try await browser.submit(try chooser.form("/web/cancel"), on: chooser))
+        #expect(left["error"] == "access_denied")
+    }
+
+    @Test(arguments: Sandbox.Provider.allCases)
+    func `who cancels at the provider that the app wants alone is sent back to the app`(
+        _ provider: Sandbox.Provider
+    ) async throws {
+        let world = try World.shared
+        let attempt = try AppAttempt()
+        let browser = world.browser()
+        let shown = try await browser.open(attempt.url(["provider": provider.rawValue]))
+        var page = try await world.consent("nobody", at: shown, browser, cancel: true)
+        if provider == .apple {
+            let form = try #require(page.html.forms.first { $0.attributes["id"] == "answer" })
+            page = try await browser.submit(form, on: page)
+        }
+        let back = try AppAnswer(page)
         #expect(back.address == WebWorld.appLink)
         #expect(back["error"] == "access_denied")
         #expect(back["state"] == attempt.state)

@@ -284,8 +284,7 @@ import Testing
 
     @Test func `an error of Apple's is one of ours to the app, and its text goes nowhere`() async throws {
         for (error, expected) in [
-            ("user_cancelled_authorize", "access_denied"), ("invalid_request", "server_error"),
-            ("<script>alert(1)</script>", "server_error"),
+            ("invalid_request", "server_error"), ("<script>alert(1)</script>", "server_error"),
         ] {
             let pending = try await self.pending("refused")
             let state = try #require(pending.form.input("state")?.value)

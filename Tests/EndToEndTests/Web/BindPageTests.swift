@@ -17,7 +17,10 @@ import Testing
         try await world.openGoogleAccount(name, email: email, workspace: workspace)
         let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
         let question = try await world.signIn(name, with: .google, on: chooser, browser)
-        return (holder, try await follow("bind", on: question, browser))
+        // The account of a proven address shows nothing, and leaves no choice.
+        guard degree == .proven else { return (holder, try await follow("bind", on: question, browser)) }
+        #expect(question.html.text.contains("There is already an account with this address."))
+        return (holder, question)
     }
 
     private func follow(_ word: String, on page: Browser.Page, _ browser: Browser) async throws -> Browser.Page {
@@ -86,10 +89,13 @@ import Testing
         let shown = try await typeCode(holder, page, browser)
         #expect(shown.status == 200)
         #expect(shown.html.text.contains("s***@company.example"))
-        let again = confirmation(on: shown) == nil ? try await follow("bind", on: shown, browser) : shown
-        let button = try #require(confirmation(on: again), "\(again.answer.body)")
+        #expect(shown.html.text.contains("The code was right."))
+        #expect(shown.html.text.contains("Is this your account?"))
+        // One question, and nothing to type.
+        #expect(shown.html.forms.allSatisfy { $0.input("email") == nil && $0.input("password") == nil })
+        let button = try #require(confirmation(on: shown), "\(shown.answer.body)")
         try await expectEntered(
-            try await browser.submit(button, on: again, button: "ticket"), holder, proof: "proven")
+            try await browser.submit(button, on: shown, button: "ticket"), holder, proof: "proven")
     }
 
     @Test func `who has been shown a stated account that isn't theirs makes one, as the page says`() async throws {
@@ -109,6 +115,98 @@ import Testing
         let (holder, page) = try await bindPage(.stated, "runs", workspace: "company.example", browser)
         let button = try #require(confirmation(on: page), "\(page.answer.body)")
         try await expectEntered(try await browser.submit(button, on: page, button: "ticket"), holder, proof: "proven")
+    }
+
+    // MARK: By a provider
+
+    /// Continues with Apple, by which the holder is entered.
+    private func continueWithApple(
+        as person: String, on page: Browser.Page, _ browser: Browser, cancel: Bool = false
+    ) async throws -> Browser.Page {
+        let button = try #require(
+            page.html.forms.first { $0.path == Self.target && $0.buttons.contains { $0.value == "apple" } },
+            "\(page.answer.body)")
+        let shown = try await browser.submit(button, on: page, button: "apple")
+        #expect(shown.url.hasPrefix(try World.shared.sandbox.url))
+        let answer = try await World.shared.consent(person, at: shown, browser, cancel: cancel)
+        let form = try #require(answer.html.forms.first { $0.attributes["id"] == "answer" }, "\(answer.answer.text)")
+        return try await browser.submit(form, on: answer)
+    }
+
+    @Test func `the provider by which the account is entered binds, with one session more`() async throws {
+        let world = try World.shared
+        let browser = world.browser()
+        let (holder, page) = try await bindPage(.stated, "entered", browser)
+        #expect(page.html.text.contains("Continue with Apple") && !page.html.text.contains("Continue with Google"))
+        let account = try await continueWithApple(as: "entered", on: page, browser)
+        try await expectEntered(account, holder, proof: "stated")
+        // That of the person's device, and the browser's.
+        let sessions = try await world.count(
+            "SELECT count(*) FROM sessions WHERE account_id = \(holder.device.account.id)::uuid AND ended_at IS NULL")
+        #expect(sessions == 2)
+    }
+
+    private func sessions(of accounts: (String, String)) async throws -> Int64 {
+        try await World.shared.count(
+            "SELECT count(*) FROM sessions WHERE account_id IN (\(accounts.0)::uuid, \(accounts.1)::uuid)")
+    }
+
+    @Test func `another identity changes nothing and is named, a cancellation too, and the ticket stays good`()
+        async throws
+    {
+        let world = try World.shared
+        let browser = world.browser()
+        let (holder, page) = try await bindPage(.stated, "mistaken", browser)
+        let bystander = try await world.newAccount("bystander")
+        let accounts = (holder.device.account.id, try bystander.text("account.accountId"))
+        let before = try await sessions(of: accounts)
+        let refused = try await continueWithApple(as: "bystander", on: page, browser)
+        #expect(refused.status == 200)
+        #expect(refused.html.text.contains("That sign-in doesn’t open this account."))
+        #expect(try await sessions(of: accounts) == before)
+        #expect(try await world.service.get("/v1/account", bearer: bystander.text("session.accessToken")).status == 200)
+
+        let cancelled = try await continueWithApple(as: "mistaken", on: refused, browser, cancel: true)
+        #expect(cancelled.html.text.contains("You cancelled."))
+        try await expectEntered(
+            try await continueWithApple(as: "mistaken", on: cancelled, browser), holder, proof: "stated")
+    }
+
+    @Test func `who comes back from the provider without an answer goes on by another proof`() async throws {
+        let browser = try World.shared.browser()
+        let (holder, page) = try await bindPage(.stated, "back", browser)
+        let button = try #require(
+            page.html.forms.first { $0.path == Self.target && $0.buttons.contains { $0.value == "apple" } })
+        _ = try await browser.submit(button, on: page, button: "apple")
+        let account = try await browser.submit(
+            try form("password", on: page), on: page,
+            typed: ["email": holder.email, "password": DegreeHolder.password])
+        try await expectEntered(account, holder, proof: "stated")
+    }
+
+    @Test func `a provider by which nothing shown is entered is no proof`() async throws {
+        let browser = try World.shared.browser()
+        let (_, page) = try await bindPage(.proven, "unshown", browser)
+        #expect(!page.html.text.contains("Continue with"))
+        var fields = try form("password", on: page).fields
+        fields = fields.filter { $0.name == "csrf" } + [(name: "provider", value: "apple")]
+        let refused = try await browser.send(fields, to: try form("password", on: page).action, on: page)
+        #expect(refused.status == 400)
+        fields[fields.count - 1].value = "facebook"
+        #expect(try await browser.send(fields, to: try form("password", on: page).action, on: page).status == 400)
+    }
+
+    @Test func `who is new has one screen, from which another leads to an account of theirs`() async throws {
+        let world = try World.shared
+        let browser = world.browser()
+        try await world.openGoogleAccount("newcomer", email: "newcomer@example.com")
+        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
+        let screen = try await world.signIn("newcomer", with: .google, on: chooser, browser)
+        #expect(screen.html.text.contains("Create an account"))
+        let bind = try await follow("bind", on: screen, browser)
+        #expect(bind.html.text.contains("Use your existing account"))
+        let account = try await browser.submit(try screen.form("/web/link/create"), on: screen)
+        #expect(account.status == 200 && account.html.text.contains("newcomer@example.com"))
     }
 
     @Test func `an account that has changed since is shown again, with the address that was there`() async throws {

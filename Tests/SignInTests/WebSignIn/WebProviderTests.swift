@@ -81,9 +81,23 @@ import Testing
         }
     }
 
-    @Test(arguments: Provider.allCases) func `a person who cancels is denied`(provider: Provider) async throws {
+    @Test(arguments: Provider.allCases)
+    func `a person who cancels chooses once more, and is denied where the app wants this provider alone`(
+        provider: Provider
+    ) async throws {
         try await WebFixture.run { fixture in
-            let flow = try await fixture.open()
+            let any = try await fixture.open()
+            let again =
+                switch provider {
+                case .apple: try await fixture.finish(try await fixture.appleAnswer(any, action: "cancel"))
+                case .google: try await fixture.finish(try await fixture.googleAnswer(any, action: "cancel"))
+                }
+            guard case .choose(let page, true) = again else { return #expect(Bool(false)) }
+            #expect(page.status == .new)
+            let other = provider == .apple ? Provider.google : .apple
+            #expect(try await fixture.sign(in: page, at: other).code.count == 43)
+
+            let flow = try await fixture.open { $0.provider = [provider.rawValue] }
             let step =
                 switch provider {
                 case .apple: try await fixture.finish(try await fixture.appleAnswer(flow, action: "cancel"))

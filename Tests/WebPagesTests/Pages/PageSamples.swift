@@ -115,12 +115,15 @@ struct PageSamples {
                 error: error))
     }
 
-    private func bind(_ source: ProvenSource, holder: AccountHolder?, isProof: Bool, error: FormError? = nil) -> WebPage
-    {
+    private func bind(
+        _ source: ProvenSource, holder: AccountHolder?, isHidden: Bool = false, isProof: Bool,
+        isCodeRight: Bool = false, error: FormError? = nil
+    ) -> WebPage {
         .bind(
             BindPage(
-                purpose: .account, source: source, holder: holder, confirm: isProof ? form("link/bind") : nil,
-                password: form("link/bind"), offersEmailCode: true, createLink: link("create"),
+                purpose: .account, source: source, holder: holder, isHolderHidden: isHidden,
+                confirm: isProof ? form("link/bind") : nil, password: isCodeRight ? nil : form("link/bind"),
+                offersEmailCode: true, isCodeRight: isCodeRight, createLink: isHidden ? nil : link("create"),
                 cancel: form("link/cancel"), email: email, error: error))
     }
 
@@ -142,6 +145,8 @@ struct PageSamples {
             ("create-mailbox", create(.mailbox, offersPassword: true)),
             ("create-error", create(.mailbox, offersPassword: true, error: .weakPassword)),
             ("bind", bind(.google, holder: providersOnly, isProof: false)),
+            ("bind-holder-hidden", bind(.apple, holder: nil, isHidden: true, isProof: false)),
+            ("bind-code-right", bind(.google, holder: holder, isProof: true, isCodeRight: true)),
             ("bind-mailbox", bind(.mailbox, holder: holder, isProof: true)),
             ("bind-error", bind(.apple, holder: nil, isProof: false, error: .wrongPassword)),
             ("conflict-password", conflict(.password(email: email))),

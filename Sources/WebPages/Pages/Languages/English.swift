@@ -45,15 +45,16 @@ extension LanguageTexts {
         case .sendAnotherCode: "Send the code again"
         case .linkTitle: "Do you already have an account?"
         case .signedInAs: "You signed in with {{provider}} as {{email}}."
-        case .notLinkedYet: "This {{provider}} account isn’t linked to an account at {{app}} yet."
+        case .notLinkedYet: "No {{app}} account uses this {{provider}} account yet."
         case .mailboxProven: "You’ve shown that {{email}} is your address."
-        case .holderExists: "There is already an account with this address. It is opened with:"
+        case .holderExists: "There is already an account with this address."
+        case .holderWays: "It is opened with:"
         case .holderSince: "Account since {{date}}"
         case .linkedOn: "Linked on {{date}}"
         case .useExisting: "Use my existing account"
         case .useExistingHint: "You show that it’s yours, and from then on both ways open the same account."
-        case .createNew: "Create a new account"
-        case .createNewHint: "If you’re at {{app}} for the first time."
+        case .createNew: "I’m new here"
+        case .createNewHint: "A new account, separate from the existing one."
         case .createTitle: "Create an account"
         case .askedBefore:
             "Have you signed in to {{app}} another way before? Then use that account, so that you don’t end up with two."
@@ -67,6 +68,8 @@ extension LanguageTexts {
         case .bindTitle: "Use your existing account"
         case .bindLead: "Show that the account is yours. From then on you can also open it with {{provider}}."
         case .bindLeadMailbox: "Show that the account is yours."
+        case .codeWasRight: "The code was right."
+        case .isThisYours: "Is this your account?"
         case .thisIsMine: "This is my account"
         case .thisIsMineHint: "Your address is proof enough. All other devices will be signed out."
         case .linkAccount: "Use this account"
@@ -154,7 +157,9 @@ extension LanguageTexts {
         case .mailUnavailable: "We can’t send mail right now. Sign in another way, or try again later."
         case .providerUnavailable: "The provider can’t be reached right now. Try again, or sign in another way."
         case .providerRefused: "The sign-in couldn’t be confirmed. Try again, or sign in another way."
-        case .cancelledAtProvider: "You cancelled. Choose how you want to sign in."
+        case .cancelledAtProvider: "You cancelled. Try again, or choose another way."
+        case .otherIdentity:
+            "That sign-in doesn’t open this account. Use another one, or show in another way that the account is yours."
         }
     }
 

@@ -45,16 +45,17 @@ extension LanguageTexts {
         case .sendAnotherCode: "Renvoyer le code"
         case .linkTitle: "Avez-vous déjà un compte\u{202F}?"
         case .signedInAs: "Vous vous êtes connecté avec {{provider}} en tant que {{email}}."
-        case .notLinkedYet: "Ce compte {{provider}} n’est encore associé à aucun compte {{app}}."
+        case .notLinkedYet: "Aucun compte {{app}} n’utilise encore ce compte {{provider}}."
         case .mailboxProven: "Vous avez prouvé que l’adresse {{email}} est la vôtre."
-        case .holderExists: "Il existe déjà un compte avec cette adresse. On y accède avec\u{A0}:"
+        case .holderExists: "Il existe déjà un compte avec cette adresse."
+        case .holderWays: "On y accède avec\u{A0}:"
         case .holderSince: "Compte créé le {{date}}"
         case .linkedOn: "Associé le {{date}}"
         case .useExisting: "Utiliser mon compte existant"
         case .useExistingHint:
             "Vous montrez qu’il est à vous\u{202F}; les deux moyens de connexion mènent ensuite au même compte."
-        case .createNew: "Créer un compte"
-        case .createNewHint: "Si c’est votre première visite sur {{app}}."
+        case .createNew: "Je suis nouveau ici"
+        case .createNewHint: "Un nouveau compte, distinct du compte existant."
         case .createTitle: "Créer un compte"
         case .askedBefore:
             """
@@ -72,6 +73,8 @@ extension LanguageTexts {
         case .bindLead:
             "Montrez que ce compte est le vôtre. Vous pourrez ensuite y accéder aussi avec {{provider}}."
         case .bindLeadMailbox: "Montrez que ce compte est le vôtre."
+        case .codeWasRight: "Le code était correct."
+        case .isThisYours: "Est-ce votre compte\u{202F}?"
         case .thisIsMine: "C’est mon compte"
         case .thisIsMineHint: "Votre adresse suffit comme preuve. Tous les autres appareils seront déconnectés."
         case .linkAccount: "Utiliser ce compte"
@@ -168,7 +171,9 @@ extension LanguageTexts {
         case .providerUnavailable:
             "Le fournisseur est injoignable pour le moment. Réessayez ou connectez-vous autrement."
         case .providerRefused: "La connexion n’a pas pu être confirmée. Réessayez ou connectez-vous autrement."
-        case .cancelledAtProvider: "Vous avez annulé. Choisissez comment vous connecter."
+        case .cancelledAtProvider: "Vous avez annulé. Réessayez, ou choisissez un autre moyen."
+        case .otherIdentity:
+            "Cette connexion n’ouvre pas ce compte. Choisissez-en une autre, ou une autre preuve."
         }
     }
 

@@ -48,16 +48,17 @@ extension LanguageTexts {
         case .sendAnotherCode: "Code noch einmal senden"
         case .linkTitle: "Haben Sie schon ein Konto?"
         case .signedInAs: "Sie haben sich mit {{provider}} als {{email}} angemeldet."
-        case .notLinkedYet: "Dieses {{provider}}-Konto ist noch mit keinem Konto bei {{app}} verknüpft."
+        case .notLinkedYet: "Dieses {{provider}}-Konto gehört noch zu keinem Konto bei {{app}}."
         case .mailboxProven: "Sie haben bestätigt, dass {{email}} Ihre Adresse ist."
-        case .holderExists: "Es gibt schon ein Konto mit dieser Adresse. Es wird geöffnet mit:"
+        case .holderExists: "Es gibt schon ein Konto mit dieser Adresse."
+        case .holderWays: "Es wird geöffnet mit:"
         case .holderSince: "Konto seit {{date}}"
         case .linkedOn: "Verknüpft am {{date}}"
         case .useExisting: "Vorhandenes Konto verwenden"
         case .useExistingHint:
             "Sie zeigen, dass es Ihres ist. Danach führen beide Wege in dasselbe Konto."
-        case .createNew: "Neues Konto erstellen"
-        case .createNewHint: "Wenn Sie zum ersten Mal bei {{app}} sind."
+        case .createNew: "Ich bin neu hier"
+        case .createNewHint: "Ein neues Konto, getrennt vom vorhandenen."
         case .createTitle: "Konto erstellen"
         case .askedBefore:
             """
@@ -75,6 +76,8 @@ extension LanguageTexts {
         case .bindLead:
             "Zeigen Sie, dass das Konto Ihnen gehört. Danach können Sie es auch mit {{provider}} öffnen."
         case .bindLeadMailbox: "Zeigen Sie, dass das Konto Ihnen gehört."
+        case .codeWasRight: "Der Code war richtig."
+        case .isThisYours: "Ist das Ihr Konto?"
         case .thisIsMine: "Das ist mein Konto"
         case .thisIsMineHint: "Ihre Adresse genügt als Nachweis. Alle anderen Geräte werden abgemeldet."
         case .linkAccount: "Dieses Konto verwenden"
@@ -178,7 +181,9 @@ extension LanguageTexts {
             Die Anmeldung konnte nicht bestätigt werden. Versuchen Sie es noch einmal, oder melden Sie sich auf anderem \
             Weg an.
             """
-        case .cancelledAtProvider: "Sie haben abgebrochen. Wählen Sie, wie Sie sich anmelden möchten."
+        case .cancelledAtProvider: "Sie haben abgebrochen. Versuchen Sie es erneut, oder wählen Sie einen anderen Weg."
+        case .otherIdentity:
+            "Diese Anmeldung öffnet das Konto nicht. Wählen Sie eine andere oder einen anderen Nachweis."
         }
     }
 

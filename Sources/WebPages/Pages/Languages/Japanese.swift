@@ -39,15 +39,16 @@ extension LanguageTexts {
         case .sendAnotherCode: "コードを再送信"
         case .linkTitle: "すでにアカウントをお持ちですか？"
         case .signedInAs: "{{provider}}に{{email}}としてサインインしました。"
-        case .notLinkedYet: "この{{provider}}アカウントは、まだ{{app}}のアカウントに連携されていません。"
+        case .notLinkedYet: "この{{provider}}アカウントを使う{{app}}のアカウントはまだありません。"
         case .mailboxProven: "{{email}}がご本人のアドレスであることを確認しました。"
-        case .holderExists: "このアドレスのアカウントがすでにあります。サインイン方法:"
+        case .holderExists: "このアドレスのアカウントがすでにあります。"
+        case .holderWays: "サインイン方法:"
         case .holderSince: "アカウント作成日: {{date}}"
         case .linkedOn: "連携日: {{date}}"
         case .useExisting: "既存のアカウントを使う"
         case .useExistingHint: "ご本人のアカウントと確認できれば、どちらの方法でも同じアカウントに入れます。"
-        case .createNew: "新しいアカウントを作成"
-        case .createNewHint: "{{app}}を初めてお使いの場合。"
+        case .createNew: "初めて利用します"
+        case .createNewHint: "既存のアカウントとは別のアカウントになります。"
         case .createTitle: "アカウントを作成"
         case .askedBefore:
             "以前に別の方法で{{app}}にサインインしたことはありますか？ある場合は、アカウントが二つにならないよう、そちらをお使いください。"
@@ -61,6 +62,8 @@ extension LanguageTexts {
         case .bindTitle: "既存のアカウントを使う"
         case .bindLead: "ご本人のアカウントであることを確認します。その後は{{provider}}でもサインインできます。"
         case .bindLeadMailbox: "ご本人のアカウントであることを確認します。"
+        case .codeWasRight: "コードは正しいものでした。"
+        case .isThisYours: "これはあなたのアカウントですか？"
         case .thisIsMine: "これは自分のアカウントです"
         case .thisIsMineHint: "メールアドレスで確認済みです。ほかのデバイスはすべてサインアウトされます。"
         case .linkAccount: "このアカウントを使う"
@@ -137,7 +140,9 @@ extension LanguageTexts {
         case .mailUnavailable: "現在メールを送信できません。別の方法でサインインするか、後でもう一度お試しください。"
         case .providerUnavailable: "現在プロバイダに接続できません。もう一度試すか、別の方法でサインインしてください。"
         case .providerRefused: "サインインを確認できませんでした。もう一度試すか、別の方法でサインインしてください。"
-        case .cancelledAtProvider: "キャンセルしました。サインイン方法を選んでください。"
+        case .cancelledAtProvider: "キャンセルしました。もう一度試すか、別の方法を選んでください。"
+        case .otherIdentity:
+            "そのサインインでは、このアカウントに入れません。別のサインインか、別の確認方法を選んでください。"
         }
     }
 

@@ -41,6 +41,7 @@ enum PageText: String, CaseIterable, Sendable {
     case notLinkedYet
     case mailboxProven
     case holderExists
+    case holderWays
     case holderSince
     case linkedOn
     case useExisting
@@ -58,6 +59,8 @@ enum PageText: String, CaseIterable, Sendable {
     case bindTitle
     case bindLead
     case bindLeadMailbox
+    case codeWasRight
+    case isThisYours
     case thisIsMine
     case thisIsMineHint
     case linkAccount
@@ -122,7 +125,7 @@ enum PageText: String, CaseIterable, Sendable {
         switch self {
         case .title, .errorTitle: ["heading", "service"]
         case .date: ["day", "month", "year"]
-        case .signInTitle, .createNewHint, .askedBefore, .codeLeadBind, .openTitle, .openSignedIn, .openFailed,
+        case .signInTitle, .askedBefore, .codeLeadBind, .openTitle, .openSignedIn, .openFailed,
             .openApp:
             ["app"]
         case .continueToClient, .codeLeadConfirmAddress, .consentTitle, .consentScopes, .consentEnd, .clientPrivacy,
@@ -139,9 +142,10 @@ enum PageText: String, CaseIterable, Sendable {
         case .privacy, .terms, .help, .cancel, .back, .continueWithApple, .continueWithGoogle, .or, .email, .password,
             .signIn, .emailMeACode, .codeTitle, .codeTitleBind, .codeTitleConfirmAddress, .codeLead, .sendCode,
             .enterCodeTitle, .codeLife, .code, .confirmCode, .codeMissing, .sendAnotherCode, .linkTitle,
-            .holderExists, .useExisting, .useExistingHint, .createNew, .createTitle, .haveAccount, .displayName,
-            .newPassword, .newPasswordHint, .createAccount, .bindTitle, .bindLeadMailbox, .thisIsMine,
-            .thisIsMineHint, .linkAccount, .createInstead, .conflictHint, .passwordAgain, .replace, .keep,
+            .holderExists, .holderWays, .useExisting, .useExistingHint, .createNew, .createNewHint, .createTitle,
+            .haveAccount, .displayName, .newPassword, .newPasswordHint, .createAccount, .bindTitle, .bindLeadMailbox,
+            .codeWasRight, .isThisYours, .thisIsMine, .thisIsMineHint, .linkAccount, .createInstead, .conflictHint,
+            .passwordAgain, .replace, .keep,
             .consentAccount, .useAnotherAccount, .scopeProfile, .scopeEmail, .allow, .deny, .openCancelled,
             .flipTitle, .flipLead, .signedOutTitle, .signedOutLead, .signInAgain, .accountTitle, .waysToSignIn,
             .passwordIsSet, .onlyWay,

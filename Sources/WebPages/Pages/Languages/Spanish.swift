@@ -45,15 +45,16 @@ extension LanguageTexts {
         case .sendAnotherCode: "Enviar el código otra vez"
         case .linkTitle: "¿Ya tienes una cuenta?"
         case .signedInAs: "Has iniciado sesión con {{provider}} como {{email}}."
-        case .notLinkedYet: "Esta cuenta de {{provider}} aún no está vinculada a ninguna cuenta de {{app}}."
+        case .notLinkedYet: "Ninguna cuenta de {{app}} usa todavía esta cuenta de {{provider}}."
         case .mailboxProven: "Has demostrado que {{email}} es tu dirección."
-        case .holderExists: "Ya existe una cuenta con esta dirección. Se entra en ella con:"
+        case .holderExists: "Ya existe una cuenta con esta dirección."
+        case .holderWays: "Se entra en ella con:"
         case .holderSince: "Cuenta creada el {{date}}"
         case .linkedOn: "Vinculada el {{date}}"
         case .useExisting: "Usar mi cuenta"
         case .useExistingHint: "Demuestras que es tuya y, desde entonces, entras en ella de las dos formas."
-        case .createNew: "Crear una cuenta nueva"
-        case .createNewHint: "Si es tu primera vez en {{app}}."
+        case .createNew: "Soy nuevo aquí"
+        case .createNewHint: "Una cuenta nueva, separada de la que ya existe."
         case .createTitle: "Crear una cuenta"
         case .askedBefore:
             "¿Has entrado antes en {{app}} de otra forma? Usa entonces esa cuenta para no acabar con dos."
@@ -67,6 +68,8 @@ extension LanguageTexts {
         case .bindTitle: "Usa la cuenta que ya tienes"
         case .bindLead: "Demuestra que la cuenta es tuya. Después también podrás entrar en ella con {{provider}}."
         case .bindLeadMailbox: "Demuestra que la cuenta es tuya."
+        case .codeWasRight: "El código era correcto."
+        case .isThisYours: "¿Es esta tu cuenta?"
         case .thisIsMine: "Esta es mi cuenta"
         case .thisIsMineHint: "Tu dirección basta como prueba. Se cerrará la sesión en los demás dispositivos."
         case .linkAccount: "Usar esta cuenta"
@@ -165,7 +168,9 @@ extension LanguageTexts {
             "Ahora no se puede contactar con el proveedor. Inténtalo otra vez o inicia sesión de otra forma."
         case .providerRefused:
             "No se ha podido confirmar el inicio de sesión. Inténtalo otra vez o inicia sesión de otra forma."
-        case .cancelledAtProvider: "Has cancelado. Elige cómo quieres iniciar sesión."
+        case .cancelledAtProvider: "Has cancelado. Inténtalo de nuevo o elige otra forma."
+        case .otherIdentity:
+            "Con ese inicio de sesión no se entra en esta cuenta. Usa otro, o demuestra de otra forma que es tuya."
         }
     }
 

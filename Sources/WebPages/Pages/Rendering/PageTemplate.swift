@@ -129,6 +129,7 @@ enum PageTemplate: String, CaseIterable {
         {{#holder}}
         <div class="box">
         <p>{{text.holderExists}}</p>
+        <p>{{text.holderWays}}</p>
         <ul class="rows">
         {{#identities}}
         {{> heldIdentity}}

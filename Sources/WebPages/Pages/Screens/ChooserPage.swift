@@ -71,7 +71,7 @@ extension ChooserPage {
 }
 
 extension ChooserPage.ProviderButton {
-    fileprivate func value(in localization: Localization, _ theme: PageTheme) -> [String: Any] {
+    func value(in localization: Localization, _ theme: PageTheme) -> [String: Any] {
         var value = form.value
         value["style"] = HTMLText(provider.rawValue)
         switch provider {

@@ -1,4 +1,4 @@
-/// The last question before an account is made: whether there is none yet.
+/// The last question before an account is made: whether there is none yet, unless one has been shown.
 struct CreatePage: Sendable {
     let purpose: SignInPurpose
     let source: ProvenSource
@@ -20,8 +20,16 @@ struct CreatePage: Sendable {
 
 extension CreatePage {
     static let template = """
+        {{^isMailbox}}
+        {{#hasEmail}}
+        <p class="lead">{{text.signedInAs}}</p>
+        {{/hasEmail}}
+        <p class="lead">{{text.notLinkedYet}}</p>
+        {{/isMailbox}}
+        {{^takesAddress}}
         <div class="box"><p>{{text.askedBefore}}</p>
         <a class="button" href="{{{bindLink}}}">{{text.haveAccount}}</a></div>
+        {{/takesAddress}}
         {{> error}}
         <form method="post" action="{{{action}}}">{{> csrf}}
         <div class="field"><label for="displayName">{{text.displayName}}</label>
@@ -41,6 +49,9 @@ extension CreatePage {
         <p>{{text.takesAddress}}</p>
         {{/takesAddress}}
         <button class="primary">{{text.createAccount}}</button></form>
+        {{#takesAddress}}
+        <p class="last"><a class="button quiet" href="{{{bindLink}}}">{{text.useExisting}}</a></p>
+        {{/takesAddress}}
         {{> cancelLast}}
         """
 

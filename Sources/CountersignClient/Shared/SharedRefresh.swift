@@ -1,0 +1,62 @@
+/// A refresh that is made once for all who need one. It is a task of its own: it goes on for the others, and is kept, when
+/// who asked for it gives up.
+final class SharedRefresh<Success: Sendable>: Sendable {
+    typealias Outcome = Result<Success, SessionError>
+
+    private struct State {
+        var underWay: Task<Outcome, Never>?
+        var generation = 0
+        var waiters: [ObjectIdentifier: Waiter<Outcome>] = [:]
+    }
+
+    private let state = Locked(State())
+
+    /// Counts what ``renounce()`` has given up: a refresh that began under an earlier one changes nothing any more.
+    var generation: Int { state.withLock { $0.generation } }
+
+    /// The one under way.
+    var underWay: Task<Outcome, Never>? { state.withLock { $0.underWay } }
+
+    /// What the refresh under way comes to, or one that begins with the generation as it is.
+    func outcome(
+        orOf refresh: @escaping @Sendable (_ generation: Int) async throws(SessionError) -> Success
+    ) async throws(SessionError) -> Success {
+        let waiter = Waiter<Outcome>()
+        let id = ObjectIdentifier(waiter)
+        let task = state.withLock { state in
+            state.waiters[id] = waiter
+            let task = state.underWay ?? begin(refresh, state.generation)
+            state.underWay = task
+            return task
+        }
+        defer { state.withLock { $0.waiters[id] = nil } }
+        return try await CountersignClient.outcome(of: task, by: waiter)
+    }
+
+    private func begin(
+        _ refresh: @escaping @Sendable (Int) async throws(SessionError) -> Success, _ generation: Int
+    ) -> Task<Outcome, Never> {
+        Task {
+            let outcome: Outcome
+            do throws(SessionError) { outcome = .success(try await refresh(generation)) } catch {
+                outcome = .failure(error)
+            }
+            state.withLock { if $0.generation == generation { $0.underWay = nil } }
+            return outcome
+        }
+    }
+
+    /// The one under way is for a session that is over: who needs one from now on begins another.
+    func renounce() {
+        state.withLock { state in
+            state.generation += 1
+            state.underWay = nil
+        }
+    }
+
+    /// Ends the calls that wait, with `cancelled`. The refresh itself goes on.
+    func releaseWaiters() {
+        let waiters = state.withLock { $0.waiters }
+        for waiter in waiters.values { waiter.finish(.failure(.cancelled)) }
+    }
+}

@@ -38,12 +38,13 @@ extension WebSignIn {
     ) async throws(SignInFailure) -> WebStep {
         let identity: VerifiedIdentity
         let grant: NewGrant?
+        let holder: AccountID
         do throws(SignInFailure) {
-            let holder = try await linkRequired(ticket, by: call).holder?.account
             guard case .identity(let own, let ownGrant, _) = person,
-                holder?.identities.contains(where: { $0.key == own.key }) == true
+                let shown = try await linkRequired(ticket, by: call).holder?.account,
+                shown.identities.contains(where: { $0.key == own.key })
             else { throw .invalidCredentials }
-            (identity, grant) = (own, ownGrant)
+            (identity, grant, holder) = (own, ownGrant, shown.id)
         } catch {
             await credentials.abandon(person, after: error, by: call)
             guard case .invalidCredentials = error else { throw error }
@@ -54,7 +55,7 @@ extension WebSignIn {
             guard
                 case .signedIn(let proof) = try await persons.signIn(
                     .identity(identity, grant: grant, displayName: nil), by: call.with(.browser)),
-                case .signedIn(let signedIn) = try await bind(ticket, provenBy: proof, by: call)
+                case .signedIn(let signedIn) = try await bind(ticket, to: holder, provenBy: proof, by: call)
             else { throw .invalidCredentials }
             bound = signedIn
         } catch {
@@ -63,12 +64,14 @@ extension WebSignIn {
         return try await enter(flow, bound, by: call)
     }
 
-    /// The session that proves the account ends, whatever comes of it: the browser has the one that *bind* opens.
+    /// The session that proves the account ends, whatever comes of it: the browser has the one that *bind* opens. It proves
+    /// nothing if the identity was moved to another account since that was shown.
     private func bind(
-        _ ticket: String, provenBy proof: SignedIn, by call: Call
+        _ ticket: String, to holder: AccountID, provenBy proof: SignedIn, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
         let answer: Result<SignInAnswer, SignInFailure>
         do throws(SignInFailure) {
+            guard proof.account.id == holder else { throw .invalidCredentials }
             let token = Array(proof.session.accessToken.utf8)
             answer = .success(
                 try await linking.bind(linkTicket: ticket, credential: .session(token), by: call.with(.browser)))

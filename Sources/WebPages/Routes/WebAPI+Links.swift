@@ -247,7 +247,7 @@ extension LinkRequired {
         }
     }
 
-    /// Whether nobody has the address that a provider states: to make an account is what is left to do.
+    /// Whether no account has the address that a provider states: to make one is what is left to do.
     fileprivate var isOfNewPerson: Bool {
         guard case .identity = person else { return false }
         return choices.first == .create && holder == nil

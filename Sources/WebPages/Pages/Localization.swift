@@ -1,10 +1,11 @@
 import Accounts
 import Mustache
 import Primitives
+import Texts
 
 /// The texts of a language, parsed.
 struct Localization: Sendable {
-    let tag: String
+    let language: Language
     /// By ``PageText``'s raw value, as templates name them.
     let templates: [String: MustacheTemplate]
     private let texts: [PageText: MustacheTemplate]
@@ -13,37 +14,38 @@ struct Localization: Sendable {
     private let months: [String]
 
     init(_ language: LanguageTexts) {
-        func parsed(_ text: String) -> MustacheTemplate {
+        // What is missing or can't be parsed is a fault of the files, whatever the configuration says: the first start of
+        // any build finds it.
+        func parsed(_ text: String?, _ name: String) -> MustacheTemplate {
+            guard let text else { fatalError("the pages have no text \(name) in \(language.language.rawValue)") }
             do {
                 // The values are HTML already.
                 let source = text.replacing("{{", with: "{{{").replacing("}}", with: "}}}")
                 return try MustacheTemplate(string: source)
             } catch {
-                // A fault of this source, whatever the configuration says: the first start of any build finds it.
-                fatalError("a text of the pages in \(language.tag) can't be parsed: \(error)")
+                fatalError("the text \(name) in \(language.language.rawValue) can't be parsed: \(error)")
             }
         }
-        let texts = PageText.allCases.map { ($0, parsed(language.text($0))) }
-        self.tag = language.tag
+        let texts = PageText.allCases.map { ($0, parsed(language.pages[$0], $0.rawValue)) }
+        self.language = language.language
         self.texts = Dictionary(uniqueKeysWithValues: texts)
         self.templates = Dictionary(uniqueKeysWithValues: texts.map { ($0.0.rawValue, $0.1) })
-        self.errors = Dictionary(uniqueKeysWithValues: FormError.allCases.map { ($0, parsed(language.error($0))) })
+        self.errors = Dictionary(
+            uniqueKeysWithValues: FormError.allCases.map { error in
+                (error, parsed(language.errors[error.rawValue], error.rawValue))
+            })
         self.failures = Dictionary(
             uniqueKeysWithValues: FailurePage.Failure.allCases.map { failure in
-                let text = language.failure(failure)
-                return (failure, (parsed(text.heading), parsed(text.advice)))
+                let (heading, advice) = ("\(failure.rawValue).heading", "\(failure.rawValue).advice")
+                return (
+                    failure, (parsed(language.failures[heading], heading), parsed(language.failures[advice], advice))
+                )
             })
         self.months = language.months
     }
 
-    /// The value of the attribute `dir`, by the script that the language is usually written in.
-    var direction: String {
-        let subtags = tag.lowercased().split(separator: "-")
-        guard let language = subtags.first, !subtags.contains("latn") else { return "ltr" }
-        return Localization.rightToLeft.contains(String(language)) ? "rtl" : "ltr"
-    }
-
-    private static let rightToLeft: Set = ["ar", "arc", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"]
+    /// The value of the attribute `dir`.
+    var direction: String { language.isRightToLeft ? "rtl" : "ltr" }
 
     subscript(text: PageText) -> MustacheTemplate {
         guard let template = texts[text] else { fatalError("every text is parsed") }
@@ -65,7 +67,7 @@ struct Localization: Sendable {
         let civil = CivilTime(secondsSince1970: time.seconds)
         let month = months.indices.contains(civil.month - 1) ? months[civil.month - 1] : String(civil.month)
         // French counts the first of a month, and only that.
-        let day = tag == "fr" && civil.day == 1 ? "1er" : String(civil.day)
+        let day = language == .fr && civil.day == 1 ? "1er" : String(civil.day)
         return self[.date].render([
             "day": HTMLText(day), "month": HTMLText(month), "year": HTMLText(String(civil.year)),
         ])

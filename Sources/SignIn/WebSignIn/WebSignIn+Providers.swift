@@ -216,9 +216,11 @@ extension WebSignIn {
         do throws(SignInFailure) {
             person = try await verify()
         } catch {
+            if flow.errand?.session != nil { return try await notLinked(flow, error) }
             guard flow.linkTicket != nil else { return try await fail(flow, error) }
             return try await unproven(flow, .refused, by: call)
         }
+        if let session = flow.errand?.session { return try await link(flow, person, to: session, by: call) }
         if let ticket = flow.linkTicket { return try await prove(flow, ticket, by: person, by: call) }
         return try await settle(flow, person, by: call)
     }
@@ -231,13 +233,15 @@ extension WebSignIn {
         if flow.linkTicket != nil {
             return try await unproven(flow, isCancelled ? .cancelled : .refused, by: call)
         }
+        let refusal = SignInFailure.providerUnavailable(retryAfter: 5, reason: "provider_error")
+        if flow.errand?.session != nil { return try await notLinked(flow, isCancelled ? nil : refusal) }
         if isCancelled, flow.onlyProvider == nil, let browser {
             let reopened = try await stored { try await store.reopen(flow.id, of: browser.hash, by: call) }
             guard let reopened else { throw .webFlowExpired }
             return .choose(try await page(of: reopened, by: call), isCancelled: true)
         }
         guard flow.kind == .app else {
-            return try await fail(flow, .providerUnavailable(retryAfter: 5, reason: "provider_error"))
+            return try await fail(flow, refusal)
         }
         try await end(flow, as: .failed)
         return .returned(try appReturn(.error(isCancelled ? .accessDenied : .serverError), of: flow))

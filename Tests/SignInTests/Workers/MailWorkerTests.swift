@@ -14,8 +14,10 @@ import Testing
             for purpose in EmailCodePurpose.allCases {
                 let name = purpose.rawValue.lowercased()
                 let others: Bool = purpose != .verifyEmail
+                // Who registers is mailed in any case, with a code or without.
+                let isNew = purpose == .register
                 for (state, isMailed) in [
-                    ("nobody", false), ("proven", others), ("unproven", true), ("pending", !others),
+                    ("nobody", isNew), ("proven", others), ("unproven", true), ("pending", !others || isNew),
                 ] {
                     let address = "\(name)-\(state)@example.com"
                     switch state {
@@ -28,10 +30,31 @@ import Testing
                     if isMailed { expected.insert(address) }
                 }
             }
-            #expect(try await fixture.work() == 16)
+            #expect(try await fixture.work() == 20)
             let arrived = try await fixture.arrived().flatMap(\.recipients)
             #expect(arrived.sorted() == expected.sorted())
             #expect(try await fixture.rows().isEmpty)
+        }
+    }
+
+    @Test func `who registers by an address that is held reads so, without a code`() async throws {
+        try await MailFixture.run { fixture in
+            try await fixture.addAccount("held@example.com")
+            for address in ["held@example.com", "free@example.com"] {
+                try await fixture.issue(.register, to: address)
+            }
+            try await fixture.work()
+            let mails = Dictionary(
+                uniqueKeysWithValues: try await fixture.arrived().map { ($0.recipients.first ?? "", $0.text ?? "") })
+            #expect(mails["held@example.com"]?.contains(#/[0-9]{6}/#) == false)
+            #expect(mails["held@example.com"]?.contains("There is one already") == true)
+            #expect(mails["free@example.com"]?.contains(#/[0-9]{6}/#) == true)
+            // No code was mailed to the first, and the trail says none was.
+            #expect(try await fixture.rows().isEmpty)
+            let mailed = try await fixture.database.query(
+                "SELECT count(*) FROM audit_events WHERE type = 'code_mailed'"
+            ) { row throws(PostgresError) in try row.decode(Int64.self) }
+            #expect(mailed == [1])
         }
     }
 

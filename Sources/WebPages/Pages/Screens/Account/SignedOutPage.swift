@@ -1,4 +1,5 @@
 import Accounts
+import Texts
 
 /// The person is signed out of the pages.
 struct SignedOutPage: Sendable {

@@ -1,4 +1,5 @@
 import Accounts
+import Texts
 
 /// The question before something is unlinked from the person's account.
 struct UnlinkPage: Sendable {

@@ -37,27 +37,6 @@ import Testing
         }
     }
 
-    @Test func `who registers by an address that is held reads so, without a code`() async throws {
-        try await MailFixture.run { fixture in
-            try await fixture.addAccount("held@example.com")
-            for address in ["held@example.com", "free@example.com"] {
-                try await fixture.issue(.register, to: address)
-            }
-            try await fixture.work()
-            let mails = Dictionary(
-                uniqueKeysWithValues: try await fixture.arrived().map { ($0.recipients.first ?? "", $0.text ?? "") })
-            #expect(mails["held@example.com"]?.contains(#/[0-9]{6}/#) == false)
-            #expect(mails["held@example.com"]?.contains("There is one already") == true)
-            #expect(mails["free@example.com"]?.contains(#/[0-9]{6}/#) == true)
-            // No code was mailed to the first, and the trail says none was.
-            #expect(try await fixture.rows().isEmpty)
-            let mailed = try await fixture.database.query(
-                "SELECT count(*) FROM audit_events WHERE type = 'code_mailed'"
-            ) { row throws(PostgresError) in try row.decode(Int64.self) }
-            #expect(mailed == [1])
-        }
-    }
-
     @Test func `a notice goes to its address, whichever account has it`() async throws {
         try await MailFixture.run { fixture in
             try await fixture.enqueue("email_changed", to: "former@example.com")

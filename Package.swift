@@ -97,6 +97,13 @@ let package = Package(
             swiftSettings: cBoundarySettings),
         .target(name: "JSON", dependencies: ["Primitives"], exclude: readme, swiftSettings: commonSettings),
         .target(name: "Prometheus", dependencies: [metrics], exclude: readme, swiftSettings: commonSettings),
+        .executableTarget(name: "embed-texts", dependencies: ["JSON"], exclude: readme, swiftSettings: commonSettings),
+        .plugin(
+            name: "EmbedTextsPlugin", capability: .buildTool(), dependencies: ["embed-texts"],
+            path: "Sources/EmbedTextsPlugin"),
+        .target(
+            name: "Texts", exclude: ["Languages"] + readme, swiftSettings: commonSettings,
+            plugins: ["EmbedTextsPlugin"]),
 
         // Layer 2
         .target(
@@ -133,8 +140,8 @@ let package = Package(
         .target(
             name: "SignIn",
             dependencies: [
-                "Providers", "Storage", "Accounts", "KeyRing", "JOSE", "JSON", "OpenSSL", "Crypt", "Curl", "Primitives",
-                log, metrics,
+                "Providers", "Storage", "Accounts", "Texts", "KeyRing", "JOSE", "JSON", "OpenSSL", "Crypt", "Curl",
+                "Primitives", log, metrics,
             ],
             exclude: readme, swiftSettings: commonSettings),
 
@@ -171,8 +178,8 @@ let package = Package(
         .target(
             name: "WebPages",
             dependencies: [
-                "Administration", "HTTPAPI", "HTTPServer", "OAuthServer", "SignIn", "Accounts", "OpenSSL", "Primitives",
-                mustache,
+                "Administration", "HTTPAPI", "HTTPServer", "OAuthServer", "SignIn", "Accounts", "Texts", "OpenSSL",
+                "Primitives", mustache,
             ],
             exclude: readme, swiftSettings: commonSettings),
 
@@ -184,8 +191,8 @@ let package = Package(
                 "Storage",
                 "Providers", "Migrator",
                 "Accounts",
-                "KeyRing", "JOSE", "JSON", "Prometheus", "Curl", "Postgres", "OpenSSL", "Primitives", "Version",
-                arguments, configuration, log, metrics, lifecycle, signals,
+                "KeyRing", "JOSE", "JSON", "Prometheus", "Curl", "Postgres", "OpenSSL", "Primitives", "Texts",
+                "Version", arguments, configuration, log, metrics, lifecycle, signals,
             ],
             exclude: readme, swiftSettings: commonSettings),
         .executableTarget(
@@ -223,6 +230,8 @@ let package = Package(
         .testTarget(name: "CurlTests", dependencies: ["Curl", "TestSupport"], swiftSettings: commonSettings),
         .testTarget(
             name: "PostgresTests", dependencies: ["Postgres", "TestSupport", log], swiftSettings: commonSettings),
+        .testTarget(
+            name: "TextsTests", dependencies: ["Texts", "embed-texts"], swiftSettings: commonSettings),
         .testTarget(name: "PrometheusTests", dependencies: ["Prometheus", metrics], swiftSettings: commonSettings),
         .testTarget(name: "KeyRingTests", dependencies: ["KeyRing"], swiftSettings: commonSettings),
         .testTarget(
@@ -249,7 +258,7 @@ let package = Package(
             name: "SignInTests",
             dependencies: [
                 "Administration", "OAuthServer", "SignIn", "Storage", "Providers", "Accounts", "KeyRing", "JOSE",
-                "JSON", "OpenSSL",
+                "JSON", "OpenSSL", "Texts",
                 "Postgres", "Curl", "Primitives", "TestSupport", "countersign-sandbox", log,
             ],
             swiftSettings: commonSettings),
@@ -265,7 +274,7 @@ let package = Package(
         .testTarget(
             name: "WebPagesTests",
             dependencies: [
-                "WebPages", "HTTPAPI", "HTTPServer", "SignIn", "Storage", "Providers", "Accounts",
+                "WebPages", "HTTPAPI", "HTTPServer", "SignIn", "Storage", "Providers", "Accounts", "Texts",
                 "JOSE", "KeyRing",
                 "Curl", "Postgres", "OpenSSL", "Primitives", "TestSupport", log, lifecycle,
             ],

@@ -5,9 +5,11 @@ import http.client
 import json
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import time
+import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Soak"))
 from timing import mann_whitney  # noqa: E402  (one test, wherever times are compared)
@@ -46,7 +48,8 @@ def prepare(world, mail, count):
         COUNTERSIGN_MAIL_SMTP_URL=f"smtp://127.0.0.1:{mail.port}", COUNTERSIGN_MAIL_FROM="bench@example.com",
         COUNTERSIGN_LIMITS_MAIL_PER_ADDRESS="0", COUNTERSIGN_LIMITS_MAIL_PER_NETWORK="0",
         COUNTERSIGN_LIMITS_GUESS_PER_NETWORK="0", COUNTERSIGN_LIMITS_GUESS_PER_WIDE_NETWORK="0",
-        COUNTERSIGN_LIMITS_PASSWORD_PER_ACCOUNT="0", COUNTERSIGN_LIMITS_REGISTRATION_PER_NETWORK="0")
+        COUNTERSIGN_LIMITS_PASSWORD_PER_ACCOUNT="0", COUNTERSIGN_LIMITS_REGISTRATION_PER_NETWORK="0",
+        COUNTERSIGN_WEB_APPS="bench", COUNTERSIGN_WEB_APP_BENCH_REDIRECT_URIS="https://app.example.com/signed-in")
     world.service.start()
     world.register("template@example.com", "correct horse battery")
     world.execute(
@@ -84,6 +87,35 @@ class Call:
 
     def __init__(self, name, path, members, kinds, status=401):
         self.name, self.path, self.members, self.kinds, self.status = name, path, members, kinds, status
+        self.headers = {}
+
+    def body(self, email):
+        return json.dumps(self.members | {"email": email})
+
+    def said(self, email, answer):
+        """The answer without what belongs to one request alone."""
+        members = json.loads(answer)
+        members.pop("requestId", None)
+        return json.dumps(members)
+
+
+class Registration(Call):
+    """The form of a new account, sent again and again in one flow of one browser; each time all that is kept is replaced."""
+
+    def __init__(self, world, kinds):
+        super().__init__("web/register", None, {}, kinds, status=200)
+        status, headers, _ = call(world.service.port, "GET", "/web/register")
+        self.path = urllib.parse.urlsplit(headers["Location"])._replace(scheme="", netloc="").geturl()
+        cookie = headers["Set-Cookie"].partition(";")[0]
+        self.headers = {"Cookie": cookie, "Content-Type": "application/x-www-form-urlencoded"}
+        _, _, page = call(world.service.port, "GET", self.path, headers=self.headers)
+        self.csrf = re.search(r'name="csrf" value="([^"]+)"', page.decode())[1]
+
+    def body(self, email):
+        return urllib.parse.urlencode({"csrf": self.csrf, "email": email, "password": "a further horse battery"})
+
+    def said(self, email, answer):
+        return answer.decode().replace(email, "EMAIL")
 
 
 def calls(world):
@@ -104,6 +136,7 @@ def password_calls(world):
     yield Call("sign-in/password", "/v1/sign-in/password", {"password": "a wrong password"}, held)
     yield Call(
         "bind, a password", "/v1/links/bind", {"linkTicket": ticket(world), "password": "a wrong password"}, held[:2])
+    yield Registration(world, ("known", "nobdy", "plain", "ended", "fresh"))
 
 
 def measure(world, one, count):
@@ -113,13 +146,12 @@ def measure(world, one, count):
     answers = set()
     for number in range(1, count + 1):
         for kind in random.sample(one.kinds, len(one.kinds)):
-            body = json.dumps(one.members | {"email": f"{kind}{number:05}@example.com"})
+            email = f"{kind}{number:05}@example.com"
+            body = one.body(email)
             start = time.perf_counter()
-            status, _, answer = call(0, "POST", one.path, body, connection=connection)
+            status, _, answer = call(0, "POST", one.path, body, one.headers, connection=connection)
             seconds[kind].append(time.perf_counter() - start)
-            members = json.loads(answer)
-            members.pop("requestId", None)
-            answers.add((status, json.dumps(members)))
+            answers.add((status, one.said(email, answer)))
     connection.close()
     return seconds, answers
 

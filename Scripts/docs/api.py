@@ -36,7 +36,7 @@ def check():
     routes += [
         f"{method.upper()} {template or paths[constant]}"
         for method, template, constant in re.findall(
-            r'\bRoute\(\s*\.(\w+),\s*(?:"(/(?:web|oauth)/[^"]*)"|(?:Self\.)?(\w*[pP]ath)\b)', pages)
+            r'\bRoute\(\s*\.(\w+),\s*(?:"(/(?:web|oauth)/[^"]*)"|(?:(?:Self|AccountPath)\.)?(\w+)\b)', pages)
         if template or constant in paths
     ]
     compare(map(anonymous, routes), "the routes of HTTPAPI and WebPages", map(anonymous, operations), "openapi.yaml")

@@ -18,7 +18,7 @@ COMMENT = re.compile(r"(?:^|\s)///? .*")
 DATA = {"CommonPasswords.swift"}
 DATA_FOLDERS = {"Tests/Vectors"}
 # Literals that may contain a word, by file: mail is written for users.
-LITERALS = {"BuiltInMail+English.swift": ["whoever has", "tell {{service}}"]}
+LITERALS = {"en.json": ["whoever has", "tell {{service}}"]}
 
 # What the words have stood for is listed there, to its end.
 HISTORY = {"architecture.md": "## History of names"}

@@ -3,6 +3,8 @@
 package enum Refusal: Error, Equatable, Sendable {
     /// The session of the call has ended, or what the change was based on has changed since.
     case sessionGone
+    /// The person of the session authenticated too long ago for the change.
+    case sessionNotFresh
     /// There is no such account, or it is not active where the change needs that.
     case accountNotFound
     case accountDisabled

@@ -55,7 +55,7 @@ extension AdministrationFailure {
             case .emailRequired: .emailRequired
             case .emailNotAllowed: .emailNotAllowed
             case .ticketExpired, .proofNoLongerValid, .holderNotShown, .identityAlreadyLinked, .providerAlreadyLinked,
-                .codeGone:
+                .codeGone, .sessionNotFresh:
                 .fault(operation: "\(refusal)")
             }
     }

@@ -83,6 +83,7 @@ package enum SignInFailure: Error, Equatable, Sendable {
         self =
             switch refusal {
             case .sessionGone, .accountNotFound: .invalidSession
+            case .sessionNotFresh: .reauthenticationRequired
             case .accountDisabled: .accountDisabled
             case .identityNotFound: .identityNotFound
             case .lastSignInMethod: .lastSignInMethod

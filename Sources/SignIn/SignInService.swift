@@ -132,12 +132,12 @@ package struct SignInService: Sendable {
             self.web = WebSignIn(
                 configuration: web,
                 sessions: WebSessions(store: database.webSessions, sessions: sessions),
-                store: database.webFlows, accounts: database.accounts,
+                store: database.webFlows, registrations: database.webRegistrations, accounts: database.accounts,
                 credentials: WebCredentials(
                     providers: offered, codes: codeExchange, refusals: refusals, metrics: metrics),
                 persons: ProvenPersons(providers: providers, passwords: passwords, emailCodes: emailCodes),
-                tickets: tickets, linking: self.tickets, passwords: passwords, emailCodes: emailCodes, limits: limits,
-                refusals: refusals, logger: logger)
+                tickets: tickets, linking: self.tickets, identities: linking, passwords: passwords,
+                emailCodes: emailCodes, limits: limits, refusals: refusals, logger: logger)
         } else {
             self.web = nil
         }

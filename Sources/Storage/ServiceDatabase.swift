@@ -42,6 +42,7 @@ package struct ServiceDatabase: Sendable {
     package var outbox: OutboxSearch { OutboxSearch(database: pool) }
     package var keyRingLines: KeyRingLines { KeyRingLines(database: pool, keyRing: keyRing) }
     package var webFlows: WebFlowStore { WebFlowStore(database: pool, keyRing: keyRing) }
+    package var webRegistrations: WebRegistrationStore { WebRegistrationStore(database: pool, keyRing: keyRing) }
     package var webSessions: WebSessionStore { WebSessionStore(database: pool) }
     package var oauthClients: OAuthClientStore { OAuthClientStore(database: pool) }
     package var oauthGrants: OAuthGrantStore { OAuthGrantStore(database: pool) }

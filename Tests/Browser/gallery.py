@@ -50,6 +50,17 @@ def walk(visitor, name, see):
     see("open-app-cancelled")
     visitor.leave_tab()
 
+    chooser(login_hint=email)
+    visitor.click('main button[name=to][value=forgot]')
+    see("forgot")
+    visitor.click('main form[action^="/web/forgot"] button.primary')
+    see("forgot-code")
+    chooser()
+    visitor.click('main button[name=to][value=register]')
+    see("register")
+    visitor.type_password(f"{name}-new@example.com", PASSWORD)
+    see("register-code")
+
     visitor.page.goto(f"{stack.service}/web/authorize?app=unknown")
     see("failure-unknown-app")
     visitor.page.goto(f"{stack.service}/web/callback/google?state=a&code=b")
@@ -69,6 +80,9 @@ def walk(visitor, name, see):
     visitor.page.go_back()
     visitor.click('form[action^="/web/link/create"] button')
     see("account")
+    for page in "name", "email", "password", "link/apple", "export", "delete":
+        visitor.page.goto(f"{stack.service}/web/account/{page}")
+        see(f"account-{page.replace('/', '-')}")
     visitor.page.goto(linking_url(LinkingClient(stack), stack, visitor.language))
     see("consent")
     visitor.click("button[name=consent][value=allow]")

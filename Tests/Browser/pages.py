@@ -1,5 +1,6 @@
 """How the pages look and read: accessibility, narrow screens, languages; and a picture of each."""
 import functools
+import json
 import re
 
 import gallery
@@ -10,7 +11,8 @@ from stack import ROOT, SCOPE_TEXTS
 from visitor import Visitor
 
 SCREENSHOTS = ROOT / ".local/screenshots"
-LANGUAGES = "en", "de", "fr", "es", "ja", "zh-Hans"
+CATALOGUES = ROOT / "Sources/Texts/Languages"
+LANGUAGES = tuple(sorted(path.stem for path in CATALOGUES.glob("*.json")))
 # WCAG 2.2 AA, and what axe's authors advise.
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 # CSS pixels: the narrowest phone that WCAG 1.4.10 names, a common one, a desktop.
@@ -54,19 +56,14 @@ TEXTS = """() => {
 # Whom and what the walk has made, and what is no word: none of it is of a language.
 NAMES = r"Apple|Google|Lamp & Co|Lamp Accounts|Acme Home|Kim Lee|[\w.•*+-]+@[\w.•*-]+|[\da-f-]{36}"
 DATA = re.compile(rf"({NAMES}|[\W\d_]+)+")
-DATE = r"[\w.]+ [\w.]+,? [\w.]+(?: \w+ \d{4})?|\d{4}年\d+月\d+日"
-CATALOGUES = ROOT / "Sources/WebPages/Pages/Languages"
-FILES = {
-    "en": "English", "de": "German", "fr": "French", "es": "Spanish", "ja": "Japanese", "zh-Hans": "SimplifiedChinese"}
+DATE = r"[\w.]+ [\w.]+,? [\w.]+(?: \w+ \d{4})?|\d{4}年\d+月\d+日|\d{4}년 \d+월 \d+일"
 
 
 @functools.cache
 def catalogue(language):
     """The texts of a language's file; their gaps are `{{name}}`."""
-    source = (CATALOGUES / f"{FILES[language]}.swift").read_text()
-    source = re.sub(r"\\u\{(\w+)\}", lambda escape: chr(int(escape[1], 16)), source)
-    texts = [re.sub(r"\\\n\s*", "", text).strip() for text in re.findall(r'"""\n(.*?)"""', source, re.S)]
-    texts += re.findall(r'(?<!")"((?:[^"\\\n]|\\.)+)"(?!")', source)
+    sections = json.loads((CATALOGUES / f"{language}.json").read_text())
+    texts = [text for name in ("pages", "errors", "failures") for text in sections[name].values()]
     return texts + re.findall(rf"^  {language}: (.*)$", SCOPE_TEXTS, re.M)
 
 

@@ -34,6 +34,12 @@ SCOPE_TEXTS = """devices.read:
   es: Ver los dispositivos de su casa
   ja: 自宅のデバイスを表示する
   zh-Hans: 查看您家中的设备
+  ar: عرض الأجهزة في منزلك
+  it: Vedere i dispositivi di casa tua
+  ko: 집에 있는 기기 보기
+  nl: De apparaten in uw huis bekijken
+  pl: Wyświetlanie urządzeń w Twoim domu
+  pt-BR: Ver os dispositivos da sua casa
 """
 
 

@@ -14,7 +14,9 @@ import Testing
         "/v1/account/email-replacement", "/v1/sign-in/web", "/web/authorize", "/web/sign-in", "/web/account",
         "/web/start/apple", "/web/start/google", "/web/callback/apple", "/web/callback/apple/finish",
         "/web/callback/google", "/web/password", "/web/email-code", "/web/cancel", "/web/link/create", "/web/link/bind",
-        "/web/link/cancel", "/web/account/unlink", "/web/sign-out",
+        "/web/link/cancel", "/web/account/unlink", "/web/sign-out", "/web/account/name", "/web/account/email",
+        "/web/account/password", "/web/account/export", "/web/account/delete", "/web/account/devices/end",
+        "/web/account/sign-out-everywhere",
         "/.well-known/jwks.json", "/.well-known/openid-configuration",
         "/oauth/authorize", "/oauth/token", "/oauth/userinfo", "/oauth/revoke", "/oauth/introspect", "/oauth/flip",
         "/v1/account/linked-clients", "/app-flip", "/.well-known/oauth-authorization-server",
@@ -94,8 +96,10 @@ import Testing
                 case "/v1/account": ["DELETE", "GET", "HEAD", "PATCH"]
                 case "/v1/account/password", "/v1/account/email": ["PUT"]
                 case "/v1/account/email-replacement": ["DELETE"]
-                // The page of the consent posts its form to its own path.
-                case "/oauth/authorize", "/oauth/userinfo": ["GET", "HEAD", "POST"]
+                // These pages post their forms to their own paths.
+                case "/oauth/authorize", "/oauth/userinfo", "/web/account/name", "/web/account/email",
+                    "/web/account/password", "/web/account/unlink", "/web/account/export", "/web/account/delete":
+                    ["GET", "HEAD", "POST"]
                 case "/.well-known/jwks.json", "/.well-known/openid-configuration", "/v1/sessions",
                     "/v1/account/identities", "/web/authorize", "/web/sign-in", "/web/account",
                     "/web/callback/apple/finish", "/web/callback/google", "/v1/account/linked-clients", "/app-flip",

@@ -58,8 +58,8 @@ class Cast:
     """The persons and objects that the requests of an operation use, each made on first use. They are used until a
     request succeeds, which may have consumed them."""
 
-    def __init__(self, operation, by_password):
-        self.operation = operation
+    def __init__(self, operation, path, by_password):
+        self.operation, self.path = operation, path
         self.by_password = by_password
         self.since = time.monotonic()
 
@@ -130,6 +130,13 @@ class Cast:
                 account = Account(ADDRESSES, password=True)
                 account.bind_google()
                 browser.sign_in(account)
+            case "renameOnPage" | "changeEmailOnPage" | "changePasswordOnPage" | "exportOnPage" | "deleteOnPage":
+                browser.sign_in(Account(ADDRESSES, password=True))
+                browser.get(self.path)
+            case "linkOnPage" | "endDeviceOnPage" | "signOutEverywhereOnPage":
+                browser.sign_in(Account(ADDRESSES, password=True))
+            case "registerOnPage" | "resetPasswordOnPage":
+                browser.get(self.path)
             case "decideOnClient" | "useAnotherAccount":
                 browser.sign_in(Account(ADDRESSES, password=True))
                 browser.come_to_consent()
@@ -167,7 +174,7 @@ class Staging:
         by_password = self.operation in WITH_PASSWORD or "password" in self.body or "emailCode" in self.body
         key = self.operation, by_password
         if key not in self.casts or not self.casts[key].is_fresh:
-            self.casts[key] = Cast(*key)
+            self.casts[key] = Cast(self.operation, self.path, by_password)
         self.cast = self.casts[key]
 
     @classmethod
@@ -226,7 +233,7 @@ class Staging:
             case "client_id" if value == EXAMPLE_IDS["client_id"]:
                 return ADDRESSES["oauthClient"]["clientId"]
             case "csrf" if value == CSRF:
-                return self.cast.browser.csrf(self.path)
+                return self.cast.browser.csrf(self.path.replace("{provider}", "google"))
             case "state" if value == WEB_STATE:
                 return self.cast.browser.state
             case "identity" if value == EXAMPLE_IDS["identityId"]:

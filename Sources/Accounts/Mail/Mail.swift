@@ -5,6 +5,9 @@ package struct Mail: Hashable, Sendable {
         case bindCode = "bind_code"
         case verifyEmailCode = "verify_email_code"
         case resetPasswordCode = "reset_password_code"
+        case registerCode = "register_code"
+        /// In place of a code for a new account, where another account has the address.
+        case registerTaken = "register_taken"
         /// In place of a code for a new password, where the account's address is only stated.
         case resetBySignIn = "reset_by_sign_in"
         /// An account was made with the address, on a provider's word alone.
@@ -33,6 +36,7 @@ package struct Mail: Hashable, Sendable {
             case .bind: self = .bindCode
             case .verifyEmail: self = .verifyEmailCode
             case .resetPassword: self = .resetPasswordCode
+            case .register: self = .registerCode
             }
         }
     }

@@ -10,6 +10,8 @@ extension MobileAPI {
                 let (email, purpose, linkTicket) = try request.fields { fields in
                     let email = fields.string("email")
                     let purpose = try fields.choice("purpose", of: EmailCodePurpose.self)
+                    // That one is of our own page.
+                    if purpose == .register { fields.reject("purpose", .notAllowed) }
                     // Only `bind` takes a link ticket.
                     return (email, purpose, purpose == .bind ? fields.string("linkTicket") : nil)
                 }

@@ -21,10 +21,18 @@ package struct EmailCodeSignIn: Sendable {
     package func mailCode(
         to email: String, for purpose: EmailCodePurpose, linkTicket: String? = nil, by call: Call
     ) async throws(SignInFailure) {
-        guard let language = call.origin.mailLanguage else { throw .mailUnavailable }
+        guard call.origin.mailLanguage != nil else { throw .mailUnavailable }
         guard let address = EmailAddress(email) else { throw .malformedEmail }
         var ticketHash: SecretHash?
         if let linkTicket { ticketHash = try await tickets.open(linkTicket, by: call).hash }
+        try await mailCode(to: address, for: purpose, ticketHash: ticketHash, by: call)
+    }
+
+    /// - Parameter ticketHash: of what the code belongs to, where ``EmailCodePurpose/isOfTicket``.
+    func mailCode(
+        to address: EmailAddress, for purpose: EmailCodePurpose, ticketHash: SecretHash?, by call: Call
+    ) async throws(SignInFailure) {
+        guard let language = call.origin.mailLanguage else { throw .mailUnavailable }
         try await limits.drawNetworks(.mailPerNetwork, by: call)
         var request = try codes.request(
             for: address, purpose: purpose, ticketHash: ticketHash, network: call.caller.network, language: language,
@@ -80,15 +88,18 @@ package struct EmailCodeSignIn: Sendable {
         }
     }
 
+    /// - Returns: the account, and the hash of its password.
+    @discardableResult
     package func resetPassword(
         email: String, code typed: String, newPassword: String, by call: Call
-    ) async throws(SignInFailure) {
+    ) async throws(SignInFailure) -> (accountID: AccountID, passwordHash: String) {
         let address = EmailAddress(email)
         // First: a password that the policy refuses doesn't cost a try.
         try PasswordPolicy.require(newPassword, for: address)
         let code = try await proveCode(typed, for: .resetPassword, of: address, by: call)
         let hash = try await hasher.hash(newPassword, by: call)
-        try await stored { try await accounts.resetPassword(to: hash, proven: code, by: call) }
+        let id = try await stored { try await accounts.resetPassword(to: hash, proven: code, by: call) }
+        return (id, hash)
     }
 
     /// Proves the account's address, or the one that is to replace it.

@@ -23,9 +23,30 @@ package struct IdentityLinking: Sendable {
     ) async throws(SignInFailure) -> Identity {
         guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
         let evidence = try await verifier.evidence(of: credential, from: provider, by: call)
+        let linked = try await add(
+            CodeEvidence(identity: evidence.identity, grant: evidence.grant), name: credential.fullName, to: session,
+            by: call)
+        await verifier.record(
+            evidence.codeRefusal, of: evidence.identity.key, linked: (session.accountID, linked.id), by: call)
+        return linked
+    }
+
+    /// Links an identity that was proven in a browser.
+    func link(
+        _ identity: VerifiedIdentity, grant: NewGrant?, name: DisplayName?, to session: Session, by call: Call
+    ) async throws(SignInFailure) {
+        try await metrics.links.counting(.add, as: .linked) { () throws(SignInFailure) in
+            _ = try await add(CodeEvidence(identity: identity, grant: grant), name: name, to: session, by: call)
+        }
+    }
+
+    /// - Parameter name: the one that the provider stated.
+    private func add(
+        _ evidence: CodeEvidence, name: DisplayName?, to session: Session, by call: Call
+    ) async throws(SignInFailure) -> Identity {
         // By way of a ticket, as for *bind*: so one transaction does all linking.
         let ticket = LinkTicket(
-            identity: evidence.identity, displayName: credential.fullName, createdAt: call.now,
+            identity: evidence.identity, displayName: name, createdAt: call.now,
             expiresAt: call.now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
         let hash: SecretHash
         do throws(SignInFailure) {
@@ -33,8 +54,7 @@ package struct IdentityLinking: Sendable {
             _ = try await known.adopt(evidence.identity, by: call)
             hash = try await tickets.insert(ticket, grant: evidence.grant, by: call).hash
         } catch {
-            let unstored = CodeEvidence(identity: evidence.identity, grant: evidence.grant)
-            await verifier.codes.abandon(unstored, after: error, by: call)
+            await verifier.codes.abandon(evidence, after: error, by: call)
             throw error
         }
         let identityID = try IdentityID.fresh(at: call.now)
@@ -52,9 +72,6 @@ package struct IdentityLinking: Sendable {
             default: throw error
             }
         }
-        await verifier.record(
-            evidence.codeRefusal, of: evidence.identity.key, linked: (bound.account.id, bound.identityID),
-            by: call)
         guard let identity = bound.account.identities.first(where: { $0.id == bound.identityID }) else {
             throw .fault(operation: "link")
         }

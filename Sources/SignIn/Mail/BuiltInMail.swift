@@ -1,4 +1,5 @@
 import Accounts
+import Texts
 
 /// A mail that comes with the service: its sentences, from which plain text and HTML are made.
 struct BuiltInMail: Sendable {
@@ -9,27 +10,37 @@ struct BuiltInMail: Sendable {
     /// The last paragraph: what to do if the recipient did not cause the mail.
     let warning: String
 
-    /// The built-in languages by tag, the default one first.
-    static let languages: [(tag: String, mail: @Sendable (Mail.Kind) -> BuiltInMail)] = [
-        ("en", english), ("de", german),
-    ]
+    /// The tags of the built-in languages, the default one first.
+    static let languages = Language.allCases.map(\.rawValue)
 
     /// The mails of every kind in one language.
-    static func localized(
-        _ tag: String, _ mail: @Sendable (Mail.Kind) -> BuiltInMail
-    ) -> [Mail.Kind: LocalizedMail] {
-        Dictionary(uniqueKeysWithValues: Mail.Kind.allCases.map { ($0, mail($0).localized(tag, for: $0)) })
+    static func localized(_ language: Language) -> [Mail.Kind: LocalizedMail] {
+        let texts = LanguageTexts.embedded(language).mails
+        return Dictionary(
+            uniqueKeysWithValues: Mail.Kind.allCases.map { ($0, BuiltInMail($0, texts).localized(language, for: $0)) })
     }
 
-    private func localized(_ language: String, for kind: Mail.Kind) -> LocalizedMail {
+    private init(_ kind: Mail.Kind, _ texts: [String: String]) {
+        func text(_ name: String) -> String {
+            // A fault of the files, as below.
+            guard let text = texts[name] else { fatalError("there is no text \(name) of the built-in mails") }
+            return text
+        }
+        subject = text("\(kind.rawValue).subject")
+        greeting = text("greeting")
+        paragraphs = text("\(kind.rawValue).text").split(separator: "\n\n").map { String($0) }
+        warning = text("\(kind.rawValue).warning")
+    }
+
+    private func localized(_ language: Language, for kind: Mail.Kind) -> LocalizedMail {
         do {
             return LocalizedMail(
                 subject: try MailTemplate(subject, allowed: kind.placeholders),
                 text: try MailTemplate(text, allowed: kind.placeholders),
                 html: try MailTemplate(html(in: language), allowed: kind.placeholders))
         } catch {
-            // A fault of this source, whatever the configuration says: the first start of any build finds it.
-            fatalError("the built-in mail \(kind.rawValue) in \(language) \(error.sentence)")
+            // A fault of the files, whatever the configuration says: the first start of any build finds it.
+            fatalError("the built-in mail \(kind.rawValue) in \(language.rawValue) \(error.sentence)")
         }
     }
 
@@ -40,7 +51,7 @@ struct BuiltInMail: Sendable {
         return ([greeting] + lines + [warning, "-- \n{{service}}"]).joined(separator: "\n\n") + "\n"
     }
 
-    private func html(in language: String) -> String {
+    private func html(in language: Language) -> String {
         func paragraph(_ text: String, _ style: String) -> String {
             "<p style=\"\(style)\">\(MailTemplate.escapedForHTML(text))</p>"
         }
@@ -51,7 +62,7 @@ struct BuiltInMail: Sendable {
         let body = ([greeting] + paragraphs).map { paragraph($0, $0 == BuiltInMail.code ? large : plain) }
         return """
             <!DOCTYPE html>
-            <html lang="\(language)">
+            <html lang="\(language.rawValue)" dir="\(language.isRightToLeft ? "rtl" : "ltr")">
             <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">

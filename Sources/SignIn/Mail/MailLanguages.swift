@@ -1,10 +1,12 @@
 import Accounts
+import Texts
 
 /// The languages in which mail can be written, the default one first; empty when no mail is sent.
 struct MailLanguages: Sendable {
     let tags: [String]
 
-    /// The language in which to write to the caller, by the lookup of RFC 4647 §3.4: `de-at` finds `de`.
+    /// The language in which to write to the caller, by the lookup of RFC 4647 §3.4: `de-at` finds `de`. Behind that, `pt`
+    /// and `pt-PT` find the built-in `pt-BR`.
     ///
     /// - Returns: `nil` when no mail is sent.
     func language(for caller: Caller) -> String? {
@@ -17,6 +19,7 @@ struct MailLanguages: Sendable {
                 }
                 subtags.removeLast()
             }
+            if let language = Language(matching: wanted)?.rawValue, tags.contains(language) { return language }
         }
         return tags.first
     }

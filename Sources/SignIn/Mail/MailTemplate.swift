@@ -93,11 +93,11 @@ extension Mail.Kind {
 
     var placeholders: Set<MailTemplate.Placeholder> {
         switch self {
-        case .signInCode, .bindCode, .verifyEmailCode, .resetPasswordCode: [.service, .code, .minutes]
+        case .signInCode, .bindCode, .verifyEmailCode, .resetPasswordCode, .registerCode: [.service, .code, .minutes]
         case .clientLinked, .clientUnlinked: [.service, .client]
         case .identityLinked, .identityUnlinked, .identityReplaced, .accountCreated, .signedIn: [.service, .provider]
         case .passwordChanged, .emailChangeRequested, .emailChanged, .emailReplacementRequested, .emailTaken,
-            .resetBySignIn:
+            .resetBySignIn, .registerTaken:
             [.service]
         }
     }

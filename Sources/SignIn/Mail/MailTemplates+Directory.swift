@@ -42,7 +42,7 @@ extension MailTemplates {
                     continue
                 }
                 // Languages are matched in any case, so of two spellings one would never be chosen.
-                let known = BuiltInMail.languages.map(\.tag) + mails.keys
+                let known = BuiltInMail.languages + mails.keys
                 if let other = known.first(where: { $0 != language && $0.lowercased() == language.lowercased() }) {
                     faults.append("\(language): is the language \(other) in another case")
                     continue
@@ -55,7 +55,7 @@ extension MailTemplates {
         private mutating func read(_ language: String, _ files: Set<String>) -> [Mail.Kind: LocalizedMail] {
             var unknown = files
             var mails: [Mail.Kind: LocalizedMail] = [:]
-            let isBuiltIn = BuiltInMail.languages.contains { $0.tag == language }
+            let isBuiltIn = BuiltInMail.languages.contains(language)
             for kind in Mail.Kind.allCases {
                 let pair = ["\(kind.rawValue).txt", "\(kind.rawValue).html"]
                 unknown.subtract(pair)

@@ -1,4 +1,5 @@
 import Accounts
+import Texts
 
 /// The templates of all mails: every kind in every language.
 package struct MailTemplates: Sendable {
@@ -22,7 +23,7 @@ package struct MailTemplates: Sendable {
     package let serviceName: String
     private let mails: [String: [Mail.Kind: LocalizedMail]]
 
-    /// The built-in templates, in English and German.
+    /// The built-in templates.
     package init(serviceName: String) {
         self.init(serviceName: serviceName, adding: [:])
     }
@@ -31,12 +32,11 @@ package struct MailTemplates: Sendable {
     init(serviceName: String, adding own: [String: [Mail.Kind: LocalizedMail]]) {
         self.serviceName = serviceName
         var mails = own
-        for (tag, mail) in BuiltInMail.languages {
-            mails[tag, default: [:]].merge(BuiltInMail.localized(tag, mail)) { own, _ in own }
+        for language in Language.allCases {
+            mails[language.rawValue, default: [:]].merge(BuiltInMail.localized(language)) { own, _ in own }
         }
         self.mails = mails
-        let builtIn = BuiltInMail.languages.map(\.tag)
-        languages = builtIn + own.keys.filter { !builtIn.contains($0) }.sorted()
+        languages = BuiltInMail.languages + own.keys.filter { !BuiltInMail.languages.contains($0) }.sorted()
     }
 
     /// - Parameter language: one of ``languages``; for any other, which this process may no longer have, the default one is

@@ -60,8 +60,8 @@ extension WebStep {
     var stepOutcome: WebStepCounters.Outcome {
         switch self {
         case .returned(let answer): answer.isError ? .refused : .done
-        case .link, .confirm, .choose, .signedIn, .cancelled: .done
-        case .unproven: .refused
+        case .link, .confirm, .choose, .passwordReset, .signedIn, .linked, .cancelled: .done
+        case .unproven, .notLinked: .refused
         }
     }
 }

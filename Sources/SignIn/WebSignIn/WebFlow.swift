@@ -24,6 +24,8 @@ package struct WebFlow: Sendable {
     package let formActionSources: [String]
     /// What the person has to choose, when the status is `linking`.
     package let link: LinkRequired?
+    /// What its person does when the flow is over, where it ends at the page of the account.
+    package let errand: AccountErrand?
 }
 
 /// The next step of a browser.
@@ -40,8 +42,16 @@ package enum WebStep: Sendable {
     ///
     /// - Parameter isCancelled: at the provider, just now.
     case choose(WebFlow, isCancelled: Bool = false)
+    /// The person has a new password, and signs in with it.
+    case passwordReset(WebFlow)
     /// A flow that ends here has signed its person in.
     case signedIn(WebFlow, WebSessionSecret)
+    /// An identity of this provider opens the account of the browser's session too.
+    case linked(Provider)
+    /// None was linked to it.
+    ///
+    /// - Parameter failure: `nil` where the person cancelled at the provider.
+    case notLinked(SignInFailure?)
     /// A flow that ends here was given up.
     case cancelled
 }

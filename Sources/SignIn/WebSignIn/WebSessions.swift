@@ -27,14 +27,42 @@ package struct WebSessions: Sendable {
         return live.session
     }
 
+    /// The account that a cookie was last signed in to, though its session be over.
+    package func lastAccount(of secret: WebSessionSecret?) async throws(SignInFailure) -> AccountID? {
+        guard let secret else { return nil }
+        return try await stored { try await store.account(of: secret.hash) }
+    }
+
+    /// A live session by its id, of an active account.
+    func session(_ id: SessionID, by call: Call) async throws(SignInFailure) -> Session? {
+        let live = try await stored { try await sessions.store.live(id, by: call) }
+        guard let live, live.accountStatus == .active else { return nil }
+        return live.session
+    }
+
+    /// The live sessions of the browser's account: its own first.
+    package func list(of session: Session, by call: Call) async throws(SignInFailure) -> [SessionSummary] {
+        try await sessions.list(of: session.accountID, askedBy: session.id, by: call)
+    }
+
     /// Signs the browser out.
     package func end(_ secret: WebSessionSecret?, by call: Call) async throws(SignInFailure) {
         guard let session = try await session(of: secret, by: call) else { return }
-        try await sessions.revoke(.current, of: session, by: call)
+        try await end(.current, of: session, by: call)
+    }
+
+    /// Signs out the browser, or it and others of the account.
+    package func end(_ scope: RevocationScope, of session: Session, by call: Call) async throws(SignInFailure) {
+        try await sessions.revoke(scope, of: session, by: call)
+    }
+
+    /// Signs out one device of the account.
+    package func end(_ id: SessionID, of accountID: AccountID, by call: Call) async throws(SignInFailure) {
+        try await sessions.end(id, of: accountID, by: call)
     }
 }
 
 extension Device {
     /// A browser on our own pages.
-    static let browser = Device(name: nil, platform: "web")
+    package static let browser = Device(name: nil, platform: "web")
 }

@@ -38,7 +38,7 @@ extension WebSignIn {
     }
 
     /// - Parameter person: proven while nobody else continued the flow; if somebody did, nothing comes of it.
-    private func settle(
+    func settle(
         _ id: WebFlowID, _ person: ProvenPerson, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         guard let browser,

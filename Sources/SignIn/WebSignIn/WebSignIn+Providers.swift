@@ -217,9 +217,11 @@ extension WebSignIn {
         do throws(SignInFailure) {
             person = try await verify()
         } catch {
+            if flow.errand?.session != nil { return try await notLinked(flow, error) }
             guard flow.linkTicket != nil else { return try await fail(flow, error) }
             return try await unproven(flow, .refused(error), by: call)
         }
+        if let session = flow.errand?.session { return try await link(flow, person, to: session, by: call) }
         if let ticket = flow.linkTicket { return try await prove(flow, ticket, by: person, by: call) }
         return try await settle(flow, person, by: call)
     }
@@ -233,6 +235,7 @@ extension WebSignIn {
         if flow.linkTicket != nil {
             return try await unproven(flow, isCancelled ? .cancelled : .refused(refusal), by: call)
         }
+        if flow.errand?.session != nil { return try await notLinked(flow, isCancelled ? nil : refusal) }
         if isCancelled, flow.onlyProvider == nil, let browser {
             let reopened = try await stored { try await store.reopen(flow.id, of: browser.hash, by: call) }
             guard let reopened else { throw .webFlowExpired }

@@ -70,7 +70,7 @@ package struct WebSignIn: Sendable {
         }
 
         /// The origins of the providers' pages.
-        var formActionSources: [String] {
+        package var formActionSources: [String] {
             [apple?.authorizeURL, google?.authorizeURL].compactMap { url in
                 guard let url, let scheme = url.firstRange(of: "://") else { return nil }
                 return String(url[..<(url[scheme.upperBound...].firstIndex(of: "/") ?? url.endIndex)])
@@ -87,11 +87,13 @@ package struct WebSignIn: Sendable {
     /// The sessions of browsers.
     package let sessions: WebSessions
     let store: WebFlowStore
+    let registrations: WebRegistrationStore
     let accounts: AccountStore
     let credentials: WebCredentials
     let persons: ProvenPersons
     let tickets: LinkTickets
     let linking: TicketLinking
+    let identities: IdentityLinking
     let passwords: PasswordSignIn
     let emailCodes: EmailCodeSignIn
     let limits: RateLimiter
@@ -121,11 +123,14 @@ package struct WebSignIn: Sendable {
     }
 
     /// Opens a flow that ends at our own page of the account.
+    ///
+    /// - Parameter errand: what the person then goes on with.
     package func openAccountFlow(
-        browser: BrowserSecret, by call: Call, languages: [String] = []
+        for errand: AccountErrand? = nil, browser: BrowserSecret, by call: Call, languages: [String] = []
     ) async throws(SignInFailure) -> WebFlow {
         try await steps.counting(.open) { () throws(SignInFailure) in
-            try await open(.account, nil, browser: browser, by: call, languages: languages, loginHint: nil)
+            try await open(
+                .account, nil, errand: errand, browser: browser, by: call, languages: languages, loginHint: nil)
         }
     }
 
@@ -163,13 +168,13 @@ package struct WebSignIn: Sendable {
     }
 
     private func open(
-        _ kind: WebFlowKind, _ app: AppAuthorization?, oauthRequest: String? = nil, browser: BrowserSecret,
-        by call: Call, languages: [String], loginHint: String?
+        _ kind: WebFlowKind, _ app: AppAuthorization?, oauthRequest: String? = nil, errand: AccountErrand? = nil,
+        browser: BrowserSecret, by call: Call, languages: [String], loginHint: String?
     ) async throws(SignInFailure) -> WebFlow {
         try await limits.drawNetworks(.webFlowsPerNetwork, by: call)
         let flow = NewWebFlow(
             id: try .fresh(at: call.now), kind: kind, browserHash: browser.hash, app: app, oauthRequest: oauthRequest,
-            languages: languages, loginHint: loginHint, network: call.caller.network,
+            errand: errand, languages: languages, loginHint: loginHint, network: call.caller.network,
             expiresAt: call.now.advanced(bySeconds: Lifetimes.webFlowSeconds))
         try await stored { try await store.open(flow, by: call) }
         return try await self.flow(flow.id, browser: browser, by: call)
@@ -243,7 +248,7 @@ package struct WebSignIn: Sendable {
         return WebFlow(
             id: flow.id, kind: kind, status: status, providers: configuration.providers,
             only: flow.onlyProvider, languages: flow.languages, loginHint: flow.loginHint, formActionSources: sources,
-            link: link)
+            link: link, errand: flow.errand)
     }
 
     func appReturn(_ outcome: AppReturn.Outcome, of flow: StoredWebFlow) throws(SignInFailure) -> AppReturn {
@@ -289,6 +294,8 @@ package struct WebSignIn: Sendable {
     private func enter(
         _ flow: StoredWebFlow, _ person: ProvenPerson, by call: Call
     ) async throws(SignInFailure) -> WebStep {
+        // The way of such a flow is that to the provider alone.
+        guard flow.errand?.session == nil else { throw .webFlowExpired }
         let answer: SignInAnswer
         do throws(SignInFailure) {
             answer = try await persons.signIn(person, by: call.with(.browser))

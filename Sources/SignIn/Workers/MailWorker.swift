@@ -84,13 +84,19 @@ package struct MailWorker: Sendable {
 
     private func step(for mail: ClaimedMail, at now: Timestamp) -> Step {
         if let kind = mail.kind, let purpose = kind.purpose {
-            let isAwaited = purpose == .verifyEmail ? mail.isUnproven : mail.holderProof != nil
+            let isAwaited =
+                switch purpose {
+                case .verifyEmail: mail.isUnproven
+                case .signIn, .bind, .resetPassword: mail.holderProof != nil
+                case .register: true
+                }
             guard isAwaited else { return .drop }
         }
         guard mail.expiresAt > now else { return .giveUp("expired") }
         // A process of a later release may know the kind.
         guard let requested = mail.kind else { return .postpone("no_template") }
-        let kind = mail.isResetRefused ? .resetBySignIn : requested
+        let kind: Mail.Kind =
+            mail.isResetRefused ? .resetBySignIn : mail.isRegistrationTaken ? .registerTaken : requested
         guard let recipient = mail.recipient else { return .giveUp("no_recipient") }
         var values = MailTemplates.Values(provider: mail.provider, clientName: mail.clientName)
         if let purpose = kind.purpose {

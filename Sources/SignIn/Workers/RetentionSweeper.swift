@@ -84,6 +84,7 @@ package final class RetentionSweeper: Sendable {
             },
             { try await self.database.links.sweep(by: call, endedBefore: old, limit: batch) },
             { try await self.database.mailboxTickets.deleteExpired(before: old, limit: batch) },
+            { try await self.database.webRegistrations.deleteExpired(before: now, limit: batch) },
             { try await self.database.webFlows.sweep(by: call, endedBefore: old, limit: batch) },
             { try await self.database.oauthGrants.sweep(by: call, endedBefore: old, limit: batch) },
             { try await self.database.nonces.deleteExpired(before: old, limit: batch) },

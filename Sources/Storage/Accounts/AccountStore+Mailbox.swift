@@ -31,7 +31,11 @@ extension AccountStore {
 
     /// Sets a new password and ends all sessions. A pending change or replacement of the address ends too: the reset may
     /// be meant to lock out the person who requested it.
-    package func resetPassword(to passwordHash: String, proven code: EmailCode, by call: Call) async throws {
+    ///
+    /// - Returns: the account.
+    package func resetPassword(
+        to passwordHash: String, proven code: EmailCode, by call: Call
+    ) async throws -> AccountID {
         try await database.change(by: call) { change in
             guard case .entered(let account) = try await change.accounts.enter(by: code, for: .reset) else {
                 throw Refusal.codeGone
@@ -47,6 +51,7 @@ extension AccountStore {
             try await change.emailReplacements.end(of: account.id, because: .passwordReset)
             try await change.record(.passwordReset, accountID: account.id)
             try await change.mail.notify([account.mailbox], of: .passwordChanged)
+            return account.id
         }
     }
 

@@ -47,10 +47,12 @@ extension AccountStore {
         }
     }
 
-    /// Deletes the session's account and everything that is known of its owner.
+    /// Deletes the account of a fresh session and everything that is known of its owner.
     package func delete(in session: Session, recording event: AuditEvent, by call: Call) async throws {
         try await database.change(by: call) { change in
-            try await change.accounts.delete(try await change.accounts.lock(of: session), recording: event)
+            let account = try await change.accounts.lock(of: session)
+            guard try await change.sessions.isFresh(session.id) else { throw Refusal.sessionNotFresh }
+            try await change.accounts.delete(account, recording: event)
         }
     }
 

@@ -145,6 +145,27 @@ package struct AccountStore: Sendable {
         }
     }
 
+    /// Makes an account of a person whose address the code proves, which is spent, and so is the registration.
+    package func register(
+        _ id: AccountID, _ registration: WebRegistration, in flow: WebFlowID, proven code: EmailCode, by call: Call
+    ) async throws {
+        try await database.change(by: call) { change in
+            guard try await change.emailCodes.consume(code) else { throw Refusal.codeGone }
+            let inserted = try await change.execute(
+                """
+                INSERT INTO accounts (account_id, email, email_verified, email_proof, email_proof_source, password_hash,
+                    display_name, created_at)
+                VALUES (\(id), \(registration.email.text), true, \(EmailProof.proven.rawValue),
+                    \(EmailProof.Source.mailedCode.rawValue), \(registration.passwordHash),
+                    \(registration.displayName?.text), \(call.now))
+                ON CONFLICT ON CONSTRAINT accounts_email_key DO NOTHING
+                """)
+            guard inserted == 1 else { throw Refusal.emailTaken }
+            _ = try await change.execute("DELETE FROM web_registrations WHERE flow_id = \(flow)")
+            try await change.record(.accountCreated, accountID: id)
+        }
+    }
+
     /// Gives a name to an account that has none.
     ///
     /// - Returns: whether it had none.

@@ -12,6 +12,8 @@ extension EmailCodeStore {
     static func mirror(
         _ code: EmailCode, _ ticketHash: SecretHash?, by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) {
+        // They know no such purpose.
+        guard code.purpose != .register else { return }
         // It would derive six digits of a code of ten.
         let keyID = code.length == .six ? code.keyID : unknownKeyID
         _ = try await session.execute(
@@ -26,10 +28,10 @@ extension EmailCodeStore {
     }
 
     /// Whether no process of the release before has used the code of the row `c`, which deletes its copy. A copy of a code
-    /// for *bind* may have given way to that for another ticket.
+    /// for *bind* may have given way to that for another ticket, and a registration's has none.
     static var isUnusedByPredecessors: SQL {
         """
-        (c.purpose = 'bind'
+        (c.purpose IN ('bind', 'register')
             OR EXISTS (SELECT FROM email_codes e WHERE e.email = c.email AND e.purpose = c.purpose))
         """
     }

@@ -24,6 +24,9 @@ package struct ClaimedMail: Sendable {
     /// Whether an account has yet to prove it.
     package let isUnproven: Bool
 
+    /// Whether an account has the address of a registration: its reader gets that to read, and no code.
+    package var isRegistrationTaken: Bool { kind == .registerCode && holderProof != nil }
+
     /// Whether the code for a new password is kept back: the account's address is only stated (docs/linking.md).
     package var isResetRefused: Bool {
         kind == .resetPasswordCode
@@ -96,7 +99,9 @@ extension MailStore {
 
     /// Deletes a mail that has been sent. If it carried a code, this is recorded with the account that awaits the code.
     package func finish(_ mail: ClaimedMail, by call: Call) async throws(PostgresError) {
-        guard let code = mail.code, !mail.isResetRefused else { return try await delete(mail) }
+        guard let code = mail.code, !mail.isResetRefused, !mail.isRegistrationTaken else {
+            return try await delete(mail)
+        }
         let id = Identifier<AuditEvent>(now: call.now)
         _ = try await database.execute(
             """

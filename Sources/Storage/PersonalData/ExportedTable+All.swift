@@ -23,6 +23,7 @@ extension ExportedTable {
         "guessed_addresses": counts, "rate_limits": counts, "nonces": "of no person",
         "mailbox_tickets": "of the reader of a mailbox, who has yet to show that the account is theirs",
         "web_flows": "a sign-in under way in a browser, gone within the hour; what came of it is listed",
+        "web_registrations": "of who has yet to prove the address, gone within ten minutes",
     ]
 
     private static let administration = "administrators, who need no account"

@@ -196,4 +196,12 @@ extension Change.Sessions {
             FOR SHARE
             """) == 1
     }
+
+    /// Whether its person authenticated so recently that it authorizes what others don't.
+    func isFresh(_ id: SessionID) async throws(PostgresError) -> Bool {
+        let times = try await change.query("SELECT auth_time FROM sessions WHERE session_id = \(id)") {
+            row throws(PostgresError) in try row.decode(Timestamp.self)
+        }
+        return times.first.map { now <= $0.advanced(bySeconds: Lifetimes.freshAuthenticationSeconds) } ?? false
+    }
 }

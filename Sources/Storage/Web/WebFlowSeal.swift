@@ -9,6 +9,10 @@ struct WebFlowSeal: Sendable {
         case answer = "sealed_answer"
         case person = "sealed_person"
         case ticket = "sealed_ticket"
+        case errand = "sealed_errand"
+        case registration = "sealed_registration"
+
+        var table: String { self == .registration ? "web_registrations" : "web_flows" }
     }
 
     let keyRing: KeyRing
@@ -28,7 +32,7 @@ struct WebFlowSeal: Sendable {
     }
 
     private func location(_ column: Column, _ flow: WebFlowID) -> SealedLocation {
-        SealedLocation(table: "web_flows", row: flow.description, column: column.rawValue)
+        SealedLocation(table: column.table, row: flow.description, column: column.rawValue)
     }
 }
 

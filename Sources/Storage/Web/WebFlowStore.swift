@@ -12,6 +12,8 @@ package struct NewWebFlow: Sendable {
     package let app: AppAuthorization?
     /// The request at `/oauth/authorize`, for one that ends at its consent.
     package let oauthRequest: String?
+    /// What the person is about to do, for one that ends at the page of the account.
+    package let errand: AccountErrand?
     package let languages: [String]
     package let loginHint: String?
     package let network: Network?
@@ -19,14 +21,15 @@ package struct NewWebFlow: Sendable {
 
     package init(
         id: WebFlowID, kind: WebFlowKind, browserHash: SecretHash, app: AppAuthorization? = nil,
-        oauthRequest: String? = nil, languages: [String], loginHint: String? = nil, network: Network?,
-        expiresAt: Timestamp
+        oauthRequest: String? = nil, errand: AccountErrand? = nil, languages: [String], loginHint: String? = nil,
+        network: Network?, expiresAt: Timestamp
     ) {
         self.id = id
         self.kind = kind
         self.browserHash = browserHash
         self.app = app
         self.oauthRequest = oauthRequest
+        self.errand = errand
         self.languages = languages
         self.loginHint = loginHint
         self.network = network
@@ -49,6 +52,7 @@ package struct StoredWebFlow: Sendable {
     package let loginHint: String?
     /// The link ticket of a flow whose person has to choose.
     package let linkTicket: String?
+    package let errand: AccountErrand?
     package let expiresAt: Timestamp
 }
 
@@ -89,7 +93,8 @@ package struct WebFlowStore: Sendable {
         self.keyRing = keyRing
     }
 
-    package func open(_ flow: NewWebFlow, by call: Call) async throws(PostgresError) {
+    package func open(_ flow: NewWebFlow, by call: Call) async throws {
+        let errand = try flow.errand.map { try seal.seal($0, .errand, of: flow.id) }
         _ = try await database.execute(
             """
             WITH exceeding AS (
@@ -103,11 +108,11 @@ package struct WebFlowStore: Sendable {
                     FOR UPDATE SKIP LOCKED))
             )
             INSERT INTO web_flows (flow_id, kind, status, browser_hash, app_id, app_redirect_uri, app_state, app_challenge,
-                oauth_request, only_provider, languages, login_hint, network, created_at, expires_at)
+                oauth_request, only_provider, languages, login_hint, sealed_errand, network, created_at, expires_at)
             VALUES (\(flow.id), \(flow.kind.rawValue), 'new', \(flow.browserHash), \(flow.app?.app.id),
                 \(flow.app?.redirectURI), \(flow.app?.state), \(flow.app?.challenge), \(flow.oauthRequest),
-                \(flow.app?.provider?.rawValue), \(flow.languages), \(flow.loginHint), \(flow.network), \(call.now),
-                \(flow.expiresAt))
+                \(flow.app?.provider?.rawValue), \(flow.languages), \(flow.loginHint), \(errand), \(flow.network),
+                \(call.now), \(flow.expiresAt))
             """)
     }
 
@@ -122,6 +127,18 @@ package struct WebFlowStore: Sendable {
             """
         ) { row throws(PostgresError) in try WebFlowRow(row) }
         return try rows.first.map { try $0.flow(seal) }
+    }
+
+    /// The errand of a flow that has signed its person in.
+    package func errand(of id: WebFlowID, of browser: SecretHash, by call: Call) async throws -> AccountErrand? {
+        let rows = try await database.query(
+            """
+            SELECT f.sealed_errand
+            FROM web_flows f
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.status = 'spent' AND f.expires_at > \(call.now)
+            """
+        ) { row throws(PostgresError) in try row.decode([UInt8]?.self) }
+        return try (rows.first ?? nil).map { try seal.open($0, .errand, of: id) }
     }
 
     /// Sends the browser to a provider. What it was sent with before counts no more; a ticket stays.
@@ -262,10 +279,10 @@ package struct WebFlowStore: Sendable {
 
     static let columns: SQL = """
         f.flow_id, f.kind, f.status, f.app_id, f.app_redirect_uri, f.app_state, f.oauth_request, f.only_provider,
-        f.languages, f.login_hint, f.sealed_ticket, f.expires_at
+        f.languages, f.login_hint, f.sealed_ticket, f.sealed_errand, f.expires_at
         """
     /// Their number.
-    static let columnCount = 12
+    static let columnCount = 13
 }
 
 extension WebFlowKind: PostgresDecodable {}
@@ -284,6 +301,7 @@ struct WebFlowRow: Sendable {
     private let languages: [String]
     private let loginHint: String?
     private let sealedTicket: [UInt8]?
+    private let sealedErrand: [UInt8]?
     private let expiresAt: Timestamp
 
     /// Reads ``WebFlowStore/columns``, which begin the row.
@@ -299,14 +317,16 @@ struct WebFlowRow: Sendable {
         languages = try [String](from: row[8])
         loginHint = try String?(from: row[9])
         sealedTicket = try [UInt8]?(from: row[10])
-        expiresAt = try Timestamp(from: row[11])
+        sealedErrand = try [UInt8]?(from: row[11])
+        expiresAt = try Timestamp(from: row[12])
     }
 
     func flow(_ seal: WebFlowSeal) throws -> StoredWebFlow {
         StoredWebFlow(
             id: id, kind: kind, status: status, appID: appID, redirectURI: redirectURI, appState: appState,
             oauthRequest: oauthRequest, onlyProvider: onlyProvider, languages: languages, loginHint: loginHint,
-            linkTicket: try sealedTicket.map { try seal.open($0, .ticket, of: id) }, expiresAt: expiresAt)
+            linkTicket: try sealedTicket.map { try seal.open($0, .ticket, of: id) },
+            errand: try sealedErrand.map { try seal.open($0, .errand, of: id) }, expiresAt: expiresAt)
     }
 }
 

@@ -29,6 +29,18 @@ package struct WebSessionStore: Sendable {
             """) == 1
     }
 
+    /// The account of a cookie's session, also of one that has ended.
+    package func account(of hash: SecretHash) async throws(PostgresError) -> AccountID? {
+        try await database.query(
+            """
+            SELECT s.account_id
+            FROM web_sessions w
+            JOIN sessions s ON s.session_id = w.session_id
+            WHERE w.session_hash = \(hash)
+            """
+        ) { row throws(PostgresError) in try row.decode(AccountID.self) }.first
+    }
+
     /// The live session of a cookie, which is used by this.
     package func use(
         _ hash: SecretHash, by call: Call, lifetimes: SessionLifetimes

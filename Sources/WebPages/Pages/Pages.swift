@@ -1,18 +1,19 @@
 import Mustache
+import Texts
 
 /// The hosted pages of a theme: values → bytes. No clock, no I/O; made once, used by every request.
 package struct Pages: Sendable {
     private let theme: PageTheme
     private let styleSheet: PageAsset
     private let library: MustacheLibrary
-    private let localizations: [PageLanguage: Localization]
+    private let localizations: [Language: Localization]
 
     package init(theme: PageTheme) {
         self.theme = theme
         self.styleSheet = PageAsset(name: "pages", kind: .css, bytes: Array(StyleSheet.text(theme).utf8))
         self.library = PageTemplate.library()
         self.localizations = Dictionary(
-            uniqueKeysWithValues: PageLanguage.allCases.map { ($0, Localization($0.texts)) })
+            uniqueKeysWithValues: Language.allCases.map { ($0, Localization(.embedded($0))) })
     }
 
     /// The files that the pages load; each may be cached for ever.
@@ -21,7 +22,7 @@ package struct Pages: Sendable {
     }
 
     /// - Returns: the page as UTF-8, below 30 KiB but for what the values bring.
-    func html(_ page: WebPage, language: PageLanguage) -> [UInt8] {
+    func html(_ page: WebPage, language: Language) -> [UInt8] {
         guard let localization = localizations[language] else {
             fatalError("every language has its texts")
         }
@@ -36,7 +37,7 @@ package struct Pages: Sendable {
             context[name] = HTMLText(text).isolated
         }
         context["text"] = localization.templates
-        context["lang"] = HTMLText(localization.tag)
+        context["lang"] = HTMLText(localization.language.rawValue)
         context["dir"] = HTMLText(localization.direction)
         context["title"] = HTMLText(markup: title(of: view, in: localization))
         context["heading"] = view.heading

@@ -6,6 +6,8 @@ enum WebPage: Sendable {
     case chooser(ChooserPage)
     case password(PasswordPage)
     case emailCode(EmailCodePage)
+    case register(RegisterPage)
+    case forgot(ForgotPage)
     case link(LinkPage)
     case create(CreatePage)
     case bind(BindPage)
@@ -14,7 +16,12 @@ enum WebPage: Sendable {
     case missingEmail(MissingEmailPage)
     case openApp(OpenAppPage)
     case account(AccountPage)
+    case name(NamePage)
+    case newPassword(NewPasswordPage)
+    case accountQuestion(AccountQuestionPage)
     case unlink(UnlinkPage)
+    case delete(DeletePage)
+    case deleted(DeletedPage)
     case flip(FlipPage)
     case signedOut(SignedOutPage)
     case failure(FailurePage)
@@ -53,11 +60,14 @@ enum FormError: String, CaseIterable, Sendable {
     case wrongCode
     case invalidEmail
     case missingPassword
+    case wrongCurrentPassword
     case missingCode
     case weakPassword
     case invalidDisplayName
     case emailTaken
     case identityAlreadyLinked
+    /// The account has another identity of the provider.
+    case providerAlreadyLinked
     /// The account that was shown is another one by now, or has got another identity.
     case holderChanged
     case lastSignInMethod
@@ -94,6 +104,7 @@ enum FormField: String, Sendable {
     case password
     case code
     case displayName
+    case currentPassword
 }
 
 extension FormError {
@@ -104,8 +115,10 @@ extension FormError {
         case .wrongCode, .missingCode: [.code]
         case .invalidEmail, .emailTaken: [.email]
         case .missingPassword, .weakPassword: [.password]
+        case .wrongCurrentPassword: [.currentPassword]
         case .invalidDisplayName: [.displayName]
-        case .identityAlreadyLinked, .holderChanged, .lastSignInMethod, .accountDisabled, .tooManyTries,
+        case .identityAlreadyLinked, .providerAlreadyLinked, .holderChanged, .lastSignInMethod, .accountDisabled,
+            .tooManyTries,
             .mailUnavailable, .providerUnavailable, .providerRefused, .cancelledAtProvider, .otherIdentity:
             []
         }
@@ -118,6 +131,8 @@ extension WebPage {
         case .chooser(let page): page.view(in: localization, theme)
         case .password(let page): page.view(in: localization, theme)
         case .emailCode(let page): page.view(in: localization, theme)
+        case .register(let page): page.view(in: localization, theme)
+        case .forgot(let page): page.view(in: localization, theme)
         case .link(let page): page.view(in: localization, theme)
         case .create(let page): page.view(in: localization, theme)
         case .bind(let page): page.view(in: localization, theme)
@@ -126,7 +141,12 @@ extension WebPage {
         case .missingEmail(let page): page.view(in: localization, theme)
         case .openApp(let page): page.view(in: localization)
         case .account(let page): page.view(in: localization)
+        case .name(let page): page.view(in: localization)
+        case .newPassword(let page): page.view(in: localization)
+        case .accountQuestion(let page): page.view(in: localization)
         case .unlink(let page): page.view(in: localization)
+        case .delete(let page): page.view(in: localization)
+        case .deleted(let page): page.view(in: localization)
         case .flip(let page): page.view(in: localization)
         case .signedOut(let page): page.view(in: localization)
         case .failure(let page): page.view(in: localization)

@@ -55,10 +55,12 @@ extension FormError {
         case .invalidCredentials: self = wrong
         case .malformedEmail: self = .invalidEmail
         case .missingCredential("password"): self = .missingPassword
+        case .missingCredential("currentPassword"): self = .wrongCurrentPassword
         case .missingCredential("code"), .missingCredential("emailCode"): self = .missingCode
         case .weakPassword: self = .weakPassword
         case .emailTaken: self = .emailTaken
         case .identityAlreadyLinked: self = .identityAlreadyLinked
+        case .providerAlreadyLinked: self = .providerAlreadyLinked
         case .lastSignInMethod: self = .lastSignInMethod
         case .accountDisabled: self = .accountDisabled
         case .rateLimited: self = .tooManyTries

@@ -11,6 +11,8 @@ extension WebAPI {
         case first
         case password
         case email
+        case register
+        case forgot
         case create
         case bind
         /// After a right code: whether the account that is shown is the person's.
@@ -63,6 +65,8 @@ extension WebAPI {
         let screen = values.only("with").flatMap(Screen.init)
         let flow = try await signIn.flow(try flowID(of: request), browser: browser, by: call(of: request))
         let reference = FlowReference(id: flow.id, browser: browser)
+        // It goes to a provider and back, and has no pages.
+        guard flow.errand?.session == nil else { return redirect(to: AccountPath.account) }
         let page: WebPage
         let fault = values.only("fault").flatMap(FormError.init(ofRedirect:))
         if let link = flow.link {
@@ -77,17 +81,22 @@ extension WebAPI {
 
     /// - Parameters:
     ///   - email: what stands in the field for the address.
+    ///   - name: what stands in that for a new person's name.
     ///   - fault: what has become of the step before.
     func chooserScreen(
-        _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, email: String?,
-        fault: FormError? = nil
+        _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, email: String?, name: String? = nil,
+        isPasswordReset: Bool = false, fault: FormError? = nil
     ) throws -> WebPage {
         switch screen {
         case .password where offersPassword(in: flow):
             return .password(try passwordPage(flow, reference, email: email))
         case .email where offersEmailCode(in: flow):
             return .emailCode(try emailCodePage(flow, reference, .address, email: email))
-        case .password, .email, .create, .bind, .confirm, .first, nil:
+        case .register where offersEmailCode(in: flow):
+            return .register(try registerPage(flow, reference, email: email, name: name))
+        case .forgot where offersEmailCode(in: flow):
+            return .forgot(try forgotPage(flow, reference, .address, email: email))
+        case .password, .email, .register, .forgot, .create, .bind, .confirm, .first, nil:
             let providers = flow.only.map { [$0] } ?? flow.providers
             return .chooser(
                 ChooserPage(
@@ -97,7 +106,9 @@ extension WebAPI {
                     },
                     password: offersPassword(in: flow) ? try reference.target("/web/password") : nil,
                     emailCodeLink: emailCodeLink(in: flow, reference),
-                    cancel: try reference.target("/web/cancel"), email: email, error: fault))
+                    offersRegistration: offersEmailCode(in: flow),
+                    cancel: try reference.target("/web/cancel"), email: email, isPasswordReset: isPasswordReset,
+                    error: fault))
         }
     }
 
@@ -124,12 +135,20 @@ extension WebAPI {
             return redirect(to: flow.page(.confirm), flow: flow)
         case .unproven(let flow, let reason):
             return redirect(to: flow.page(.bind, fault: FormError(reason)), flow: flow)
+        case .passwordReset(let flow):
+            return redirect(to: flow.page(), flow: flow)
         case .choose(let flow, let isCancelled):
             return redirect(to: flow.page(fault: isCancelled ? .cancelledAtProvider : nil), flow: flow)
         case .signedIn(let flow, let secret):
             var response = redirect(to: flow.continuation, flow: flow)
             response.setCookie(cookies.cookie(secret))
             return response
+        case .linked(let provider):
+            return redirect(to: "\(AccountPath.account)?linked=\(provider.rawValue)", isIsolated: true)
+        case .notLinked(let failure):
+            let fault = failure.map { FormError($0, wrong: .providerRefused) } ?? .cancelledAtProvider
+            let said = fault.flatMap { FormError(ofRedirect: $0.rawValue) } ?? .providerRefused
+            return redirect(to: "\(AccountPath.account)?fault=\(said.rawValue)", isIsolated: true)
         case .cancelled:
             return response(.signedOut(SignedOutPage(signInLink: "/web/account")), to: request, isIsolated: true)
         }
@@ -165,7 +184,7 @@ extension FormError {
     }
 
     /// What a redirect may have a page say: what a way to a provider has come to.
-    fileprivate init?(ofRedirect text: String) {
+    init?(ofRedirect text: String) {
         guard let fault = Self(rawValue: text), fault.fields.isEmpty else { return nil }
         self = fault
     }
@@ -181,7 +200,7 @@ extension WebFlow {
     /// Where its browser goes on when its person is signed in.
     fileprivate var continuation: String {
         switch kind {
-        case .app, .account: "/web/account"
+        case .app, .account: errand.map { "\($0.act.path)?flow=\(id)" } ?? AccountPath.account
         case .oauth: "/oauth/authorize?flow=\(id)"
         }
     }

@@ -39,12 +39,24 @@ extension WebAPI {
     }
 
     /// Another screen of the flow, with the address that was typed. It is in no URL, and so the way leads through a form.
-    private func show(
+    func show(
         _ screen: Screen, typed email: String, _ reference: FlowReference, _ request: Request
     ) async throws -> Response {
         let flow = try await signIn.flow(reference.id, browser: reference.browser, by: call(of: request))
+        return try await show(screen, typed: email, flow, reference, request)
+    }
+
+    func show(
+        _ screen: Screen, typed email: String?, _ flow: WebFlow, _ reference: FlowReference, _ request: Request
+    ) async throws -> Response {
         guard flow.status.isOpen, flow.link == nil else { throw SignInFailure.webFlowExpired }
-        return response(try chooserScreen(screen, flow, reference, email: email), to: request, flow: flow)
+        // Who goes back from the code finds the name too.
+        let kept =
+            screen == .register && offersEmailCode(in: flow)
+            ? try await signIn.registration(flow: flow.id, browser: reference.browser, by: call(of: request)) : nil
+        let page = try chooserScreen(
+            screen, flow, reference, email: email ?? kept?.email.text, name: kept?.displayName?.text)
+        return response(page, to: request, flow: flow)
     }
 
     private func mailCode(to email: String, _ flow: FlowReference, _ request: Request) async throws -> Response {

@@ -165,7 +165,7 @@ extension WebAPI {
             return .bind(try bindPage(flow, reference, link, email: email ?? link.ownEmail, error: fault))
         case .email where offersBindCode(link):
             return .emailCode(try bindCodePage(flow, reference, .address, email: email ?? link.ownEmail))
-        case .create, .bind, .confirm, .email, .password, .first, nil:
+        case .create, .bind, .confirm, .email, .password, .register, .forgot, .first, nil:
             return .link(
                 LinkPage(
                     purpose: flow.purpose, source: link.source, email: link.ownEmail,

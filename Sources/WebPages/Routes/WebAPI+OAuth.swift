@@ -3,6 +3,7 @@ import HTTPAPI
 import HTTPServer
 import OAuthServer
 import SignIn
+import Texts
 
 /// A client of the OAuth server asks for a code: the person signs in and decides.
 extension WebAPI {
@@ -188,8 +189,8 @@ extension OAuthServer.ConsentStep {
 
 extension ConsentPage.Scope {
     /// - Parameter texts: the operator's sentences, by language.
-    fileprivate init(_ scope: OAuthScope, texts: [String: String], in language: PageLanguage) {
-        if let sentence = texts[language.rawValue] ?? texts[PageLanguage.english.rawValue] {
+    fileprivate init(_ scope: OAuthScope, texts: [String: String], in language: Language) {
+        if let sentence = texts[language.rawValue] ?? texts[Language.english.rawValue] {
             self = .sentence(sentence)
         } else {
             switch scope {

@@ -3,6 +3,7 @@ import HTTPAPI
 package import HTTPServer
 package import OAuthServer
 package import SignIn
+import Texts
 
 /// The pages of the web sign-in: `/web`.
 ///
@@ -47,7 +48,7 @@ package struct WebAPI: Sendable {
 
     package var routes: [Route] {
         let routes =
-            flowRoutes + providerRoutes + formRoutes + linkRoutes + accountRoutes + oauthRoutes + [
+            flowRoutes + providerRoutes + formRoutes + registrationRoutes + linkRoutes + accountRoutes + oauthRoutes + [
                 relayRoute, assetRoute,
             ]
         return routes.map { route in
@@ -181,8 +182,8 @@ extension WebAPI {
         return response
     }
 
-    func language(of request: Request, _ flow: WebFlow?) -> PageLanguage {
-        PageLanguage.choose(
+    func language(of request: Request, _ flow: WebFlow?) -> Language {
+        Language.choose(
             uiLocales: flow?.languages ?? uiLocales(of: request), acceptLanguage: request.acceptedLanguages)
     }
 

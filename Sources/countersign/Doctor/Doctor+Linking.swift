@@ -4,7 +4,7 @@ import HTTPAPI
 import JSON
 import Postgres
 import Storage
-import WebPages
+import Texts
 
 /// The checks of account linking: the files by which phones know the app, and what people read before they agree.
 extension Doctor {
@@ -120,19 +120,19 @@ extension Doctor {
         guard gaps.isEmpty else { return gaps }
         let detail =
             "each scope of \(counted(clients.count, "enabled client")) has a sentence in \(languages.listed)"
-        let others = PageLanguage.allCases.filter { !languages.contains($0) }
+        let others = Language.allCases.filter { !languages.contains($0) }
         guard !others.isEmpty, !scopes.allSatisfy(oauth.usesBuiltInTexts) else { return [.ok(.consentTexts, detail)] }
         return [.ok(.consentTexts, detail + "; the pages in \(others.listed) have the English one")]
     }
 
     private func unreadLanguages(_ oauth: OAuthConfiguration) -> [Finding] {
-        let unread = Set(oauth.scopeTexts.values.flatMap(\.keys)).filter { PageLanguage(rawValue: $0) == nil }
+        let unread = Set(oauth.scopeTexts.values.flatMap(\.keys)).filter { Language(rawValue: $0) == nil }
         guard !unread.isEmpty else { return [] }
         return [
             .warning(
                 .consentTexts,
                 "oauth.scopeTextsPath has sentences in \(unread.sorted().joined(separator: ", ")), and the pages don't",
-                advice: "the languages of the pages are \(PageLanguage.allCases.listed)")
+                advice: "the languages of the pages are \(Language.allCases.listed)")
         ]
     }
 }
@@ -182,8 +182,8 @@ extension JSONValue {
 
 extension OAuthConfiguration {
     /// The languages of the pages in which at least one sentence was written, and English.
-    fileprivate var languages: [PageLanguage] {
-        PageLanguage.allCases.filter { language in
+    fileprivate var languages: [Language] {
+        Language.allCases.filter { language in
             language == .english || scopeTexts.values.contains { $0[language.rawValue] != nil }
         }
     }
@@ -191,10 +191,10 @@ extension OAuthConfiguration {
     /// Whether the pages have words of their own wherever the operator has none: an English sentence of the operator's
     /// takes their place in all languages.
     fileprivate func usesBuiltInTexts(for scope: OAuthScope) -> Bool {
-        (scope == .profile || scope == .email) && scopeTexts[scope]?[PageLanguage.english.rawValue] == nil
+        (scope == .profile || scope == .email) && scopeTexts[scope]?[Language.english.rawValue] == nil
     }
 }
 
-extension [PageLanguage] {
+extension [Language] {
     fileprivate var listed: String { map(\.rawValue).joined(separator: ", ") }
 }

@@ -93,7 +93,7 @@ struct MailFixture: Sendable {
     ) async throws -> EmailCode {
         let request = try codes.request(
             for: try #require(EmailAddress(address)), purpose: purpose,
-            ticketHash: purpose == .bind ? SecretHash([UInt8](repeating: 1, count: 32)) : nil, network: network,
+            ticketHash: purpose.isOfTicket ? SecretHash([UInt8](repeating: 1, count: 32)) : nil, network: network,
             language: language,
             by: .at(clock.now()))
         _ = try await storage.emailCodes.request(request, allowance: allowance, by: .at(clock.now()))

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Texts
 
 @testable import WebPages
 
@@ -8,11 +9,11 @@ import Testing
     private static let pages = [Pages(theme: .plain), Pages(theme: .operated)]
 
     private func forEachPage(
-        of samples: PageSamples = PageSamples(), _ body: (String, HTMLDocument, [UInt8], PageLanguage) throws -> Void
+        of samples: PageSamples = PageSamples(), _ body: (String, HTMLDocument, [UInt8], Language) throws -> Void
     ) throws {
         for pages in PageHTMLTests.pages {
             for (name, page) in samples.pages {
-                for language in PageLanguage.allCases {
+                for language in Language.allCases {
                     let bytes = pages.html(page, language: language)
                     try body("\(name) in \(language.rawValue)", HTMLDocument(bytes), bytes, language)
                 }
@@ -24,7 +25,9 @@ import Testing
         try forEachPage { name, document, bytes, language in
             #expect(bytes.count < 30 * 1024, "\(name)")
             let root = try #require(document.elements.first)
-            #expect(root.name == "html" && root.attributes == ["lang": language.rawValue, "dir": "ltr"], "\(name)")
+            let direction = language.isRightToLeft ? "rtl" : "ltr"
+            #expect(root.name == "html", "\(name)")
+            #expect(root.attributes == ["lang": language.rawValue, "dir": direction], "\(name)")
             #expect(!String(decoding: bytes, as: UTF8.self).contains("{{"), "\(name)")
         }
     }
@@ -95,7 +98,7 @@ import Testing
         let page = ChooserPage(
             purpose: .account, providers: [], password: FormTarget(action: "/web/password", csrf: "t"),
             emailCodeLink: nil, cancel: nil, email: "a@example.com", error: error)
-        let document = try HTMLDocument(Pages(theme: .plain).html(.chooser(page), language: .english))
+        let document = try HTMLDocument(Pages(theme: .plain).html(.chooser(page), language: .en))
         let alert = try #require(document.elements.first { $0.attributes["role"] == "alert" })
         #expect(alert.attributes["id"] == "error" && !alert.text.isEmpty)
         for field in document.all("input") where field.attributes["type"] != "hidden" {
@@ -108,7 +111,7 @@ import Testing
     @Test func `fields have the purpose that password managers look for`() throws {
         func field(_ name: String, on page: String) throws -> [String: String] {
             let page = try #require(PageSamples().pages.first { $0.name == page }).page
-            let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .english))
+            let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
             return try #require(document.all("input").first { $0.attributes["id"] == name }).attributes
         }
         #expect(try field("email", on: "chooser")["autocomplete"] == "username")
@@ -139,9 +142,9 @@ import Testing
         ]
         for (pages, harmless) in zip(pages, harmless) {
             for (hostilePage, plainPage) in zip(samples.pages, PageSamples().pages) {
-                let bytes = pages.html(hostilePage.page, language: .german)
+                let bytes = pages.html(hostilePage.page, language: .de)
                 let document = try HTMLDocument(bytes)
-                let expected = try HTMLDocument(harmless.html(plainPage.page, language: .german))
+                let expected = try HTMLDocument(harmless.html(plainPage.page, language: .de))
                 #expect(document.shape == expected.shape, "\(hostilePage.name)")
                 let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
                 #expect(
@@ -153,7 +156,7 @@ import Testing
 
     @Test func `a way back into an app is a refresh and a link`() throws {
         let page = try #require(PageSamples().pages.first { $0.name == "open-app-signedIn" }).page
-        let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .english))
+        let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
         let uri = "com.example.lamp:/signed-in?code=c0de&amp;state=st4te&amp;iss=https%3A%2F%2Fauth.example.com"
         let refresh = try #require(document.all("meta").first { $0.attributes["http-equiv"] == "refresh" })
         #expect(refresh.attributes["content"] == "0; url=\(uri)")
@@ -170,7 +173,7 @@ import Testing
 
     @Test func `Google's mark is theirs, unaltered`() throws {
         let page = try #require(PageSamples().pages.first { $0.name == "chooser" }).page
-        let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .english))
+        let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
         let colors = document.all("path").compactMap { $0.attributes["fill"] }
         #expect(colors == ["#EA4335", "#4285F4", "#FBBC05", "#34A853"])
         #expect(document.all("path").allSatisfy { $0.path.contains("button") })
@@ -179,7 +182,7 @@ import Testing
     @Test func `the suggested choice comes first and stands out`() throws {
         for (name, first) in [("link-claimed", "create"), ("link-stated", "bind"), ("link-proven", "bind")] {
             let page = try #require(PageSamples().pages.first { $0.name == name }).page
-            let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .english))
+            let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
             let primary = document.elements.filter { $0.attributes["class"]?.hasSuffix("primary") == true }
             #expect(primary.count == 1)
             #expect(primary.first?.attributes["href"]?.hasSuffix("with=\(first)") == true, "\(name)")
@@ -199,13 +202,15 @@ import Testing
                 at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data(bytes).write(to: file)
         }
-        for (theme, pages) in zip(["plain", "operated"], PageHTMLTests.pages) {
+        let (plain, operated) = (PageHTMLTests.pages[0], PageHTMLTests.pages[1])
+        for (theme, pages, samples) in [
+            ("plain", plain, PageSamples()), ("operated", operated, PageSamples()), ("long", operated, .long),
+        ] {
             for asset in pages.assets { try write(asset.bytes, to: String(asset.path.dropFirst())) }
-            for (name, page) in PageSamples().pages {
-                for language in PageLanguage.allCases {
+            for (name, page) in samples.pages {
+                for language in Language.allCases {
                     try write(pages.html(page, language: language), to: "\(theme)/\(language.rawValue)/\(name).html")
                 }
-                try write(pages.html(page, in: .arabicForTests), to: "\(theme)/ar/\(name).html")
             }
         }
     }

@@ -14,6 +14,13 @@ struct PageSamples {
     var uri = "com.example.lamp:/signed-in?code=c0de&state=st4te&iss=https%3A%2F%2Fauth.example.com"
     var reference = "0198c1d2-7b3e-7c4f-8a51-5e6f70819203"
 
+    /// With names as long as they may be, one of them without a space.
+    static let long = PageSamples(
+        app: String(repeating: "Lamps and lanterns ", count: 6).prefix(100).description,
+        client: String(repeating: "Donaudampfschifffahrt", count: 5).prefix(100).description,
+        email: String(repeating: "a", count: 64) + "@" + String(repeating: "b", count: 60) + ".example.com",
+        displayName: String(repeating: "Mira Novak ", count: 10).prefix(100).description)
+
     private let created = Timestamp(seconds: 1_709_649_000)
     private let linked = Timestamp(seconds: 1_748_736_000)
 
@@ -55,6 +62,7 @@ struct PageSamples {
         ChooserPage(
             purpose: purpose ?? .app(app), providers: providers.map { .init($0, form("start/\($0.rawValue)")) },
             password: alone ? nil : form("password"), emailCodeLink: alone ? nil : link("code"),
+            offersRegistration: !alone,
             cancel: form("cancel"), email: error == nil ? nil : email, error: error)
     }
 
@@ -64,6 +72,24 @@ struct PageSamples {
             ("chooser-apple-alone", .chooser(chooser(providers: [.apple], alone: true))),
             ("chooser-account", .chooser(chooser(.account))),
             ("chooser-client", .chooser(chooser(.client(client), providers: [.google]))),
+            (
+                "register",
+                .register(
+                    RegisterPage(
+                        purpose: .app(app), form: form("register"), email: email, name: displayName,
+                        error: .weakPassword))
+            ),
+            (
+                "forgot",
+                .forgot(
+                    ForgotPage(purpose: .client(client), step: .address, form: form("forgot"), email: email))
+            ),
+            (
+                "forgot-code",
+                .forgot(
+                    ForgotPage(
+                        purpose: .account, step: .code(email: email), form: form("forgot"), error: .wrongCode))
+            ),
             (
                 "password",
                 .password(
@@ -187,12 +213,33 @@ struct PageSamples {
             _ providers: [AccountPage.LinkedProvider], _ clients: [AccountPage.LinkedClient],
             notice: AccountPage.Notice? = nil
         ) -> WebPage {
-            .account(
+            let isWhole = providers.count > 1
+            let unlinked = Provider.allCases.filter { provider in !providers.contains { $0.provider == provider } }
+            return .account(
                 AccountPage(
-                    account: AccountTitle(displayName: displayName, email: email), hasPassword: providers.count > 1,
-                    providers: providers, clients: clients, unlink: form("account/unlink"), signOut: form("sign-out"),
-                    notice: notice))
+                    displayName: isWhole ? displayName : nil,
+                    address: providers.isEmpty ? nil : .init(text: email, isConfirmed: isWhole),
+                    canChangeAddress: true, password: isWhole ? .isSet : providers.isEmpty ? .isImpossible : .isNotSet,
+                    providers: providers, linkable: unlinked.map { ($0, form("account/link/\($0.rawValue)")) },
+                    devices: [
+                        .init(
+                            id: SessionID(now: created), name: nil, isBrowser: true, isThisOne: true,
+                            lastUsedAt: linked)
+                    ]
+                        + (isWhole
+                            ? [
+                                .init(
+                                    id: SessionID(now: linked), name: app, isBrowser: false, isThisOne: false,
+                                    lastUsedAt: created),
+                                .init(
+                                    id: SessionID(now: linked), name: nil, isBrowser: false, isThisOne: false,
+                                    lastUsedAt: created),
+                            ] : []),
+                    furtherDevices: isWhole ? 3 : 0, clients: clients, unlink: form("account/unlink"),
+                    endDevice: form("account/devices/end"), signOut: form("sign-out"),
+                    signOutEverywhere: form("account/sign-out-everywhere"), notice: notice))
         }
+        let title = AccountTitle(displayName: displayName, email: masked)
         let home = AccountPage.LinkedClient(id: "home", name: client, linkedAt: created, lastUsedAt: linked)
         let other = AccountPage.LinkedClient(id: "other", name: app, linkedAt: linked, lastUsedAt: nil)
         return [
@@ -211,6 +258,50 @@ struct PageSamples {
                     notice: .unlinkedProvider(.apple))
             ),
             ("account-bare", page([], [home], notice: .unlinkedClient(client))),
+            ("account-linked", page([], [], notice: .otherAccount)),
+            (
+                "name",
+                .name(
+                    NamePage(
+                        form: form("account/name"), cancelLink: "/web/account", displayName: displayName,
+                        isOfOtherAccount: true, error: .invalidDisplayName))
+            ),
+            (
+                "password-change",
+                .newPassword(
+                    NewPasswordPage(
+                        form: form("account/password"), cancelLink: "/web/account", hasPassword: true, email: email,
+                        error: .wrongCurrentPassword))
+            ),
+            (
+                "password-first",
+                .newPassword(
+                    NewPasswordPage(
+                        form: form("account/password"), cancelLink: "/web/account", hasPassword: false, email: email,
+                        error: .weakPassword))
+            ),
+            (
+                "link-provider",
+                .accountQuestion(
+                    AccountQuestionPage(
+                        subject: .link(.apple), account: title, form: form("account/link/apple"),
+                        cancelLink: "/web/account", isOfOtherAccount: true))
+            ),
+            (
+                "export",
+                .accountQuestion(
+                    AccountQuestionPage(
+                        subject: .export, account: title, form: form("account/export"), cancelLink: "/web/account",
+                        error: .tooManyTries))
+            ),
+            (
+                "delete",
+                .delete(
+                    DeletePage(
+                        account: title, providers: [.apple, .google], clients: [client, app],
+                        form: form("account/delete"), cancelLink: "/web/account", isOfOtherAccount: true))
+            ),
+            ("deleted", .deleted(DeletedPage())),
             (
                 "unlink-provider",
                 .unlink(

@@ -1,6 +1,7 @@
 import OpenSSL
 import Primitives
 import Testing
+import Texts
 
 @testable import WebPages
 
@@ -101,7 +102,7 @@ import Testing
             #expect(asset.path.hasPrefix("/web/assets/") && asset.path.contains("-\(hash)."))
         }
         let page = try #require(PageSamples().pages.first { $0.name == "chooser" }).page
-        let document = try HTMLDocument(pages.html(page, language: .english))
+        let document = try HTMLDocument(pages.html(page, language: .en))
         let loaded = document.elements.flatMap { element in
             ["src", "href"].compactMap { element.attributes[$0] }.filter { $0.hasPrefix("/web/assets/") }
         }
@@ -110,11 +111,11 @@ import Testing
 
     @Test func `the links of the operator stand in the footer, and only those that are set`() throws {
         let page = try #require(PageSamples().pages.first { $0.name == "chooser" }).page
-        let document = try HTMLDocument(Pages(theme: .operated).html(page, language: .english))
+        let document = try HTMLDocument(Pages(theme: .operated).html(page, language: .en))
         let links = document.all("a").filter { $0.path.contains("footer") }
         #expect(links.map(\.text) == ["Help", "Privacy", "Terms"])
         #expect(links.last?.attributes["href"] == "https://example.com/terms")
-        let bare = try HTMLDocument(Pages(theme: .plain).html(page, language: .english))
+        let bare = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
         #expect(bare.all("footer").isEmpty)
     }
 }

@@ -1,4 +1,5 @@
 import Mustache
+import Texts
 
 /// The templates: one for each page, and the parts that pages share. They are compiled in, and parsed once at the start.
 ///
@@ -8,6 +9,8 @@ enum PageTemplate: String, CaseIterable {
     case chooser
     case password
     case emailCode
+    case register
+    case forgot
     case link
     case create
     case bind
@@ -16,7 +19,12 @@ enum PageTemplate: String, CaseIterable {
     case missingEmail
     case openApp
     case account
+    case name
+    case newPassword
+    case accountQuestion
     case unlink
+    case delete
+    case deleted
     case flip
     case signedOut
     case failure
@@ -26,18 +34,24 @@ enum PageTemplate: String, CaseIterable {
     case error
     case emailField
     case passwordField
+    case newPasswordField
     case emailCodeButton
+    case newHereButtons
     case holder
     case heldIdentity
     case accountTitle
     case lead
     case cancelLast
+    case backToAccount
+    case otherAccount
 
     var source: String {
         switch self {
         case .chooser: ChooserPage.template
         case .password: PasswordPage.template
         case .emailCode: EmailCodePage.template
+        case .register: RegisterPage.template
+        case .forgot: ForgotPage.template
         case .link: LinkPage.template
         case .create: CreatePage.template
         case .bind: BindPage.template
@@ -46,7 +60,12 @@ enum PageTemplate: String, CaseIterable {
         case .missingEmail: MissingEmailPage.template
         case .openApp: OpenAppPage.template
         case .account: AccountPage.template
+        case .name: NamePage.template
+        case .newPassword: NewPasswordPage.template
+        case .accountQuestion: AccountQuestionPage.template
         case .unlink: UnlinkPage.template
+        case .delete: DeletePage.template
+        case .deleted: DeletedPage.template
         case .flip: FlipPage.template
         case .signedOut: SignedOutPage.template
         case .failure: FailurePage.template
@@ -55,13 +74,23 @@ enum PageTemplate: String, CaseIterable {
         case .error: #"{{#error}}<p class="error" id="error" role="alert">{{message}}</p>{{/error}}"#
         case .emailField: PageTemplate.emailFieldSource
         case .passwordField: PageTemplate.passwordFieldSource
+        case .newPasswordField: PageTemplate.newPasswordFieldSource
         case .emailCodeButton:
             #"<button name="to" value="email" formnovalidate>{{text.emailMeACode}}</button>"#
+        case .newHereButtons:
+            """
+            <button class="quiet" name="to" value="forgot" formnovalidate>{{text.forgot}}</button>
+            <button class="quiet" name="to" value="register" formnovalidate>{{text.register}}</button>
+            """
         case .holder: PageTemplate.holderSource
         case .heldIdentity: PageTemplate.heldIdentitySource
         case .accountTitle: PageTemplate.accountTitleSource
         case .lead: #"{{#continuesToClient}}<p class="lead">{{text.continueToClient}}</p>{{/continuesToClient}}"#
         case .cancelLast: PageTemplate.cancelSource
+        case .backToAccount:
+            #"<p class="last"><a class="button quiet" href="{{{cancelLink}}}">{{text.cancel}}</a></p>"#
+        case .otherAccount:
+            #"{{#isOtherAccount}}<p class="notice" role="status">{{text.otherAccount}}</p>{{/isOtherAccount}}"#
         }
     }
 
@@ -123,6 +152,15 @@ enum PageTemplate: String, CaseIterable {
         <input id="password" name="password" type="password" autocomplete="current-password" dir="ltr" required\
         {{#invalid.password}} aria-invalid="true" aria-describedby="error"{{/invalid.password}}\
         {{#focus.password}} autofocus{{/focus.password}}></div>
+        """
+
+    private static let newPasswordFieldSource = """
+        <div class="field"><label for="newPassword">{{text.newPasswordRequired}}</label>
+        <input id="newPassword" name="newPassword" type="password" autocomplete="new-password" dir="ltr" required \
+        aria-describedby="{{#invalid.password}}error {{/invalid.password}}password-hint"\
+        {{#invalid.password}} aria-invalid="true"{{/invalid.password}}\
+        {{#focus.password}} autofocus{{/focus.password}}>
+        <p class="hint" id="password-hint">{{text.passwordRule}}</p></div>
         """
 
     private static let holderSource = """

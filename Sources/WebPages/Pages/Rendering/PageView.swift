@@ -45,6 +45,12 @@ struct PageView {
         values["address"] = account.email.map { HTMLText($0).isolated }
     }
 
+    /// Shows the account's name and its masked address, as the reader may be another person.
+    mutating func showMasked(_ account: AccountTitle) {
+        show(account)
+        values["isNamed"] = account.displayName != nil || account.email != nil
+    }
+
     mutating func show(_ source: ProvenSource, email: String?) {
         switch source {
         case .apple: names["provider"] = Provider.apple.brand

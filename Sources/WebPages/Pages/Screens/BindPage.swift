@@ -1,3 +1,5 @@
+import Texts
+
 /// Which account is the person's: the proofs of it.
 struct BindPage: Sendable {
     let purpose: SignInPurpose

@@ -1,4 +1,5 @@
 import Accounts
+import Texts
 
 /// The ways to sign in.
 struct ChooserPage: Sendable {
@@ -10,10 +11,14 @@ struct ChooserPage: Sendable {
     /// The page that mails a code; `nil` where that isn't offered. Beside a password it is a button of that form, `to=email`,
     /// so that the address that was typed comes along.
     let emailCodeLink: String?
+    /// Whether the form of the password leads to a new account and a new password, `to=register` and `to=forgot`.
+    var offersRegistration = false
     /// `nil` where there is nothing to go back to.
     let cancel: FormTarget?
     /// What stands in the field for the address.
     var email: String?
+    /// Whether the person has just set a password.
+    var isPasswordReset = false
     var error: FormError?
 
     /// A provider's button: a form of its own.
@@ -31,6 +36,9 @@ struct ChooserPage: Sendable {
 extension ChooserPage {
     static let template = """
         {{> lead}}
+        {{#isPasswordReset}}
+        <p class="notice" role="status">{{text.passwordReset}}</p>
+        {{/isPasswordReset}}
         {{> error}}
         {{#providers}}
         <form method="post" action="{{{action}}}">{{> csrf}}\
@@ -47,6 +55,9 @@ extension ChooserPage {
         {{#emailCodeLink}}
         {{> emailCodeButton}}
         {{/emailCodeLink}}
+        {{#offersRegistration}}
+        {{> newHereButtons}}
+        {{/offersRegistration}}
         </form>
         {{/password}}
         {{^password}}
@@ -64,6 +75,8 @@ extension ChooserPage {
         view["divided"] = !providers.isEmpty && (password != nil || emailCodeLink != nil)
         view["password"] = password?.value
         view["address"] = email.map { HTMLText($0) }
+        view["offersRegistration"] = offersRegistration
+        view["isPasswordReset"] = isPasswordReset
         view["emailCodeLink"] = emailCodeLink.map { HTMLText($0) }
         view["cancel"] = cancel?.value
         return view

@@ -1,4 +1,5 @@
 import Accounts
+import Texts
 
 /// The account has another identity of the provider: replace it, or keep it.
 struct ConflictPage: Sendable {

@@ -1,4 +1,5 @@
 import Accounts
+import Texts
 
 /// What a client of the OAuth server gets to know, and of whom.
 struct ConsentPage: Sendable {
@@ -29,6 +30,11 @@ struct AccountTitle: Hashable, Sendable {
 extension AccountTitle {
     init(_ account: Account) {
         self.init(displayName: account.displayName?.text, email: account.email?.text)
+    }
+
+    /// With its address masked, as another person may be at this browser.
+    init(masked account: Account) {
+        self.init(displayName: account.displayName?.text, email: account.email?.masked)
     }
 }
 

@@ -1,3 +1,5 @@
+import Texts
+
 /// The last question before an account is made: whether there is none yet, unless one has been shown.
 struct CreatePage: Sendable {
     let purpose: SignInPurpose

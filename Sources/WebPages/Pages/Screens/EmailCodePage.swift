@@ -1,3 +1,5 @@
+import Texts
+
 /// A code by mail: first the address, then the code.
 struct EmailCodePage: Sendable {
     /// What the code is for.
@@ -7,6 +9,10 @@ struct EmailCodePage: Sendable {
         case bind
         /// The account has no proven address, and the client asks for one.
         case confirmAddress
+        /// To make an account with the address; there is no first step.
+        case register
+        /// The account is to have this address.
+        case changeAddress
     }
 
     enum Step: Sendable {
@@ -33,11 +39,14 @@ struct EmailCodePage: Sendable {
     let back: Back
     /// What stands in the field for the address in the first step.
     var email: String?
+    /// Whether the person has signed in to another account than before.
+    var isOfOtherAccount = false
     var error: FormError?
 }
 
 extension EmailCodePage {
     static let template = """
+        {{> otherAccount}}
         <p class="lead">{{lead}}</p>
         {{#sent}}
         <p class="lead">{{text.codeLife}}</p>
@@ -81,12 +90,13 @@ extension EmailCodePage {
         case .code(let email):
             view = PageView(.emailCode, localization[.enterCodeTitle], error: error)
             view.names["email"] = email
-            view["lead"] = localization[reason == .confirmAddress ? .codeSentConfirmAddress : .codeSent]
+            view["lead"] = localization[sent]
             view["address"] = HTMLText(email)
             view["sent"] = true
             view.firstField = .code
         }
         view.show(purpose, in: theme)
+        view["isOtherAccount"] = isOfOtherAccount
         view.values.merge(form.value) { $1 }
         switch back {
         case .link(let target): view["backLink"] = HTMLText(target)
@@ -100,6 +110,8 @@ extension EmailCodePage {
         case .signIn: .codeTitle
         case .bind: .codeTitleBind
         case .confirmAddress: .codeTitleConfirmAddress
+        case .changeAddress: .changeAddress
+        case .register: .createTitle
         }
     }
 
@@ -108,6 +120,17 @@ extension EmailCodePage {
         case .signIn: .codeLead
         case .bind: .codeLeadBind
         case .confirmAddress: .codeLeadConfirmAddress
+        case .changeAddress: .changeAddressLead
+        case .register: .registerLead
+        }
+    }
+
+    private var sent: PageText {
+        switch reason {
+        case .signIn, .bind: .codeSent
+        // Whose person is signed in: a code is mailed in any case.
+        case .confirmAddress, .changeAddress: .codeSentConfirmAddress
+        case .register: .registerSent
         }
     }
 }

@@ -16,6 +16,8 @@ struct FailurePage: Sendable {
         case formExpired
         /// The account is signed in for too long to be changed.
         case reauthenticationRequired
+        /// The person has just signed in, by a proof that a provider gave long ago.
+        case staleProof
         case accountDisabled
         case tooManyRequests
         case notFound

@@ -1,3 +1,5 @@
+import Texts
+
 /// What a browser shows of a link that an app should have opened.
 struct FlipPage: Sendable {}
 

@@ -1,4 +1,5 @@
 import Accounts
+import Texts
 
 /// Create an account, or bind to one: the choice of a person who is not known. The first choice is the one suggested.
 struct LinkPage: Sendable {

@@ -1,3 +1,5 @@
+import Texts
+
 /// The client asks for an address, the account has none that is confirmed, and no mail is sent that could confirm one.
 struct MissingEmailPage: Sendable {
     let purpose: SignInPurpose

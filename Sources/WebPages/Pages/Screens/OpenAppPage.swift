@@ -1,3 +1,5 @@
+import Texts
+
 /// The way back into an app with a private scheme: a meta refresh at once, and a link that always works.
 struct OpenAppPage: Sendable {
     enum Outcome: String, CaseIterable, Sendable {

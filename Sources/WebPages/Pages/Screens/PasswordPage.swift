@@ -1,8 +1,11 @@
+import Texts
+
 /// Address and password alone, as after a wrong one.
 struct PasswordPage: Sendable {
     let purpose: SignInPurpose
     /// Posts `email`, `password`; also `to`, the screen to which a button leads with what was typed.
     let form: FormTarget
+    /// Whether mail is sent: a code to sign in with, or for a new password or account.
     let offersEmailCode: Bool
     var email: String?
     var error: FormError?
@@ -18,6 +21,7 @@ extension PasswordPage {
         <button class="primary">{{text.signIn}}</button>
         {{#offersEmailCode}}
         {{> emailCodeButton}}
+        {{> newHereButtons}}
         {{/offersEmailCode}}
         <p class="last"><button class="quiet" name="to" value="first" formnovalidate>{{text.back}}</button></p></form>
         """

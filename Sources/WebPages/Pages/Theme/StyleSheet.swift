@@ -70,7 +70,10 @@ enum StyleSheet {
         .rows>li{padding-block:.625rem;border-block-start:1px solid var(--line)}
         .box .rows>li:first-child{padding-block-start:0;border-block-start:0}
         .rows form{margin-block-start:.625rem}
-        .rows button{inline-size:auto;min-inline-size:8rem}
+        .rows button,.rows .button{inline-size:auto;min-inline-size:8rem}
+        .rows .button{display:inline-block;margin-block-start:.625rem}
+        .further{margin-block-start:1rem}
+        .further:empty{display:none}
         .name{display:block;font-weight:600}
         .detail{display:block;color:var(--muted);font-size:.875rem}
         .reference{color:var(--muted);font-size:.8125rem}

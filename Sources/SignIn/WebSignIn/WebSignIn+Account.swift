@@ -1,0 +1,52 @@
+package import Accounts
+import Storage
+
+/// Flows that begin at the page of the account, and end there.
+extension WebSignIn {
+    /// What the person of a flow that is over was about to do.
+    package func errand(
+        of id: WebFlowID, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> AccountErrand? {
+        guard let browser else { return nil }
+        return try await stored { try await store.errand(of: id, of: browser.hash, by: call) }
+    }
+
+    /// Sends the browser to a provider for an identity that is to open the session's account too.
+    ///
+    /// - Returns: the provider's URL.
+    package func startLinking(
+        _ provider: Provider, to session: Session, browser: BrowserSecret, by call: Call
+    ) async throws(SignInFailure) -> String {
+        guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
+        guard configuration.providers.contains(provider) else { throw .providerDisabled }
+        let errand = AccountErrand(.link(provider), of: session.accountID, linkingTo: session.id)
+        let flow = try await openAccountFlow(for: errand, browser: browser, by: call)
+        return try await start(provider, flow: flow.id, browser: browser, by: call)
+    }
+
+    /// Links the identity with which the browser has come back.
+    ///
+    /// - Parameter id: the session that it was sent from.
+    func link(
+        _ flow: StoredWebFlow, _ person: ProvenPerson, to id: SessionID, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
+        guard case .identity(let identity, let grant, let name) = person else { throw .webFlowExpired }
+        do throws(SignInFailure) {
+            guard let session = try await sessions.session(id, by: call) else {
+                await credentials.abandon(person, after: .invalidSession, by: call)
+                throw .invalidSession
+            }
+            try await identities.link(identity, grant: grant, name: name, to: session, by: call.with(.browser))
+        } catch {
+            return try await notLinked(flow, error)
+        }
+        try await end(flow, as: .spent)
+        return .linked(identity.key.provider)
+    }
+
+    /// Back to the account, which is as it was.
+    func notLinked(_ flow: StoredWebFlow, _ failure: SignInFailure?) async throws(SignInFailure) -> WebStep {
+        try await end(flow, as: .failed)
+        return .notLinked(failure)
+    }
+}

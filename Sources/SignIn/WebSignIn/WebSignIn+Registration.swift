@@ -1,0 +1,135 @@
+package import Accounts
+import OpenSSL
+import Storage
+
+/// Registering by an address, and a forgotten password, on our own page. Neither the answers nor their time say whether an
+/// account has the address: its reader learns that by mail.
+extension WebSignIn {
+    /// Keeps what a new person has typed, and mails to the address.
+    package func register(
+        email: String, password: String, displayName: DisplayName?, flow id: WebFlowID, browser: BrowserSecret?,
+        by call: Call
+    ) async throws(SignInFailure) {
+        try await steps.counting(.mailCode) { () throws(SignInFailure) in
+            _ = try await readOpenForMail(id, browser: browser, by: call)
+            let address = EmailAddress(email)
+            // First, so that it is said whatever the address is.
+            try PasswordPolicy.require(password, for: address)
+            guard let address, let browser else { throw .malformedEmail }
+            try await limits.drawNetworks(.registrationPerNetwork, by: call)
+            let hash = try await emailCodes.hasher.hash(password, by: call)
+            let holder = try await stored { try await accounts.holder(of: address) }
+            // The reader of the mailbox of a claimed address gets the account that claims it.
+            let registration = WebRegistration(
+                email: address, codePurpose: holder?.emailProof == .claimed ? .signIn : .register, passwordHash: hash,
+                displayName: displayName)
+            let until = call.now.advanced(bySeconds: Lifetimes.emailCodeSeconds)
+            let isKept = try await stored {
+                try await registrations.keep(registration, in: id, of: browser.hash, until: until, by: call)
+            }
+            guard isKept else { throw .webFlowExpired }
+            try await mail(registration, of: id, by: call)
+        }
+    }
+
+    /// Mails the code once more.
+    package func mailRegistrationCode(
+        flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) {
+        try await steps.counting(.mailCode) { () throws(SignInFailure) in
+            guard let registration = try await registration(flow: id, browser: browser, by: call) else {
+                throw .missingCredential("password")
+            }
+            try await mail(registration, of: id, by: call)
+        }
+    }
+
+    /// What was typed in the flow before.
+    package func registration(
+        flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> WebRegistration? {
+        _ = try await readOpenForMail(id, browser: browser, by: call)
+        return try await stored { try await registrations.registration(in: id, by: call) }
+    }
+
+    /// Makes the account, whose address the code proves, and goes on in the flow.
+    package func confirmRegistration(
+        code typed: String, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
+        try await steps.counting(.emailCode, as: \.stepOutcome) { () throws(SignInFailure) in
+            guard let registration = try await registration(flow: id, browser: browser, by: call) else {
+                throw .invalidCredentials
+            }
+            let ticketHash = registration.codePurpose == .register ? Self.codeHash(of: id) : nil
+            let code = try await emailCodes.proveCode(
+                typed, for: registration.codePurpose, of: registration.email, ticketHash: ticketHash, by: call)
+            guard registration.codePurpose == .register else {
+                return try await settle(id, .emailCode(code, at: call.now), browser: browser, by: call)
+            }
+            let accountID = try AccountID.fresh(at: call.now)
+            do throws(SignInFailure) {
+                try await stored {
+                    try await accounts.register(accountID, registration, in: id, proven: code, by: call)
+                }
+            } catch {
+                // The address was taken meanwhile, or was held already and its reader was mailed no code.
+                guard case .emailTaken = error else { throw error }
+                throw .invalidCredentials
+            }
+            let person = ProvenPerson.password(accountID, passwordHash: registration.passwordHash, at: call.now)
+            return try await settle(id, person, browser: browser, by: call)
+        }
+    }
+
+    // MARK: Forgotten password
+
+    /// Mails a code for a new password.
+    package func mailResetCode(
+        to email: String, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) {
+        try await steps.counting(.mailCode) { () throws(SignInFailure) in
+            _ = try await readOpenForMail(id, browser: browser, by: call)
+            try await emailCodes.mailCode(to: email, for: .resetPassword, by: call)
+        }
+    }
+
+    /// Sets the new password. Who came for nothing else is signed in; in a flow of an app or a client the person signs in
+    /// with it.
+    package func resetPassword(
+        email: String, code: String, newPassword: String, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
+        try await steps.counting(.emailCode, as: \.stepOutcome) { () throws(SignInFailure) in
+            let flow = try await readOpenForMail(id, browser: browser, by: call)
+            let proven = try await emailCodes.resetPassword(
+                email: email, code: code, newPassword: newPassword, by: call)
+            guard flow.kind == .account else { return .passwordReset(try await page(of: flow, by: call)) }
+            let person = ProvenPerson.password(proven.accountID, passwordHash: proven.passwordHash, at: call.now)
+            return try await settle(id, person, browser: browser, by: call)
+        }
+    }
+
+    // MARK: What they share
+
+    /// The flow, where mail is sent, and the app doesn't want one provider alone.
+    private func readOpenForMail(
+        _ id: WebFlowID, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> StoredWebFlow {
+        guard configuration.offersEmailCode else { throw .mailUnavailable }
+        let flow = try await readOpen(id, browser: browser, by: call)
+        guard flow.onlyProvider == nil else { throw .webFlowExpired }
+        return flow
+    }
+
+    private func mail(
+        _ registration: WebRegistration, of id: WebFlowID, by call: Call
+    ) async throws(SignInFailure) {
+        let ticketHash = registration.codePurpose == .register ? Self.codeHash(of: id) : nil
+        try await emailCodes.mailCode(
+            to: registration.email, for: registration.codePurpose, ticketHash: ticketHash, by: call)
+    }
+
+    /// By what the codes of a flow's registration differ from those of others for the same address.
+    private static func codeHash(of id: WebFlowID) -> SecretHash {
+        SecretHash(SHA256.hash(Array("countersign registration 1 \(id)".utf8)))
+    }
+}

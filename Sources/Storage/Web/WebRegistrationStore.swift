@@ -1,0 +1,80 @@
+package import Accounts
+package import KeyRing
+package import Postgres
+
+/// `web_registrations`: what people who register have typed, for as long as the code is good that they were mailed.
+package struct WebRegistrationStore: Sendable {
+    private let database: Database
+    private let seal: WebFlowSeal
+
+    package init(database: Database, keyRing: KeyRing) {
+        self.database = database
+        seal = WebFlowSeal(keyRing: keyRing)
+    }
+
+    private struct Form: Codable {
+        let passwordHash: String
+        let displayName: String?
+    }
+
+    /// Keeps it in the place of an earlier one of the flow, which lives as long.
+    ///
+    /// - Returns: whether the flow is open.
+    package func keep(
+        _ registration: WebRegistration, in flow: WebFlowID, of browser: SecretHash, until expiresAt: Timestamp,
+        by call: Call
+    ) async throws -> Bool {
+        let form = Form(passwordHash: registration.passwordHash, displayName: registration.displayName?.text)
+        let sealed = try seal.seal(form, .registration, of: flow)
+        return try await database.execute(
+            """
+            WITH open AS (
+                UPDATE web_flows f
+                SET expires_at = GREATEST(f.expires_at, \(expiresAt))
+                WHERE f.flow_id = \(flow) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen)
+                    AND f.expires_at > \(call.now)
+                RETURNING f.flow_id
+            )
+            INSERT INTO web_registrations (flow_id, email, code_purpose, sealed_registration, created_at, expires_at)
+            SELECT flow_id, \(registration.email.text), \(registration.codePurpose.rawValue), \(sealed), \(call.now),
+                \(expiresAt)
+            FROM open
+            ON CONFLICT (flow_id) DO UPDATE
+            SET email = EXCLUDED.email, code_purpose = EXCLUDED.code_purpose,
+                sealed_registration = EXCLUDED.sealed_registration, created_at = EXCLUDED.created_at,
+                expires_at = EXCLUDED.expires_at
+            """) == 1
+    }
+
+    package func registration(in flow: WebFlowID, by call: Call) async throws -> WebRegistration? {
+        let rows = try await database.query(
+            """
+            SELECT email, code_purpose, sealed_registration
+            FROM web_registrations
+            WHERE flow_id = \(flow) AND expires_at > \(call.now)
+            """
+        ) { row throws(PostgresError) in try row.decode(EmailAddress.self, EmailCodePurpose.self, [UInt8].self) }
+        return try rows.first.map { email, purpose, sealed in
+            let form: Form = try seal.open(sealed, .registration, of: flow)
+            return WebRegistration(
+                email: email, codePurpose: purpose, passwordHash: form.passwordHash,
+                displayName: form.displayName.flatMap(DisplayName.init))
+        }
+    }
+
+    /// Deletes those whose code is over.
+    ///
+    /// - Returns: the number of deleted rows.
+    package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+        try await database.execute(
+            """
+            DELETE FROM web_registrations
+            WHERE flow_id = ANY (ARRAY(
+                SELECT flow_id
+                FROM web_registrations
+                WHERE expires_at <= \(time)
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED))
+            """)
+    }
+}

@@ -1,0 +1,62 @@
+import Accounts
+import Texts
+
+/// The question before the account is deleted: whose it is, and what goes with it.
+struct DeletePage: Sendable {
+    /// With the address masked.
+    let account: AccountTitle
+    /// The providers whose authorization is revoked.
+    let providers: [Provider]
+    /// The names of the clients that lose their access.
+    let clients: [String]
+    /// Posts nothing.
+    let form: FormTarget
+    let cancelLink: String
+    var isOfOtherAccount = false
+}
+
+extension DeletePage {
+    static let template = """
+        {{> otherAccount}}
+        {{#isNamed}}
+        <div class="box">{{> accountTitle}}</div>
+        {{/isNamed}}
+        <p class="lead">{{text.deleteLead}}</p>
+        <ul class="scopes">
+        <li>{{text.deleteData}}</li>
+        <li>{{text.deleteDevices}}</li>
+        {{#providers}}
+        <li>{{text.deleteProvider}}</li>
+        {{/providers}}
+        {{#clients}}
+        <li>{{text.deleteClient}}</li>
+        {{/clients}}
+        </ul>
+        <form method="post" action="{{{action}}}">{{> csrf}}\
+        <button class="primary">{{text.deleteMyAccount}}</button></form>
+        {{> backToAccount}}
+        """
+
+    func view(in localization: Localization) -> PageView {
+        var view = PageView(.delete, localization[.deleteTitle])
+        view["isOtherAccount"] = isOfOtherAccount
+        view.showMasked(account)
+        view["providers"] = providers.map { ["provider": HTMLText($0.brand)] }
+        view["clients"] = clients.map { ["client": HTMLText($0).isolated] }
+        view["cancelLink"] = HTMLText(cancelLink)
+        view.values.merge(form.value) { $1 }
+        return view
+    }
+}
+
+/// The account is deleted.
+struct DeletedPage: Sendable {}
+
+extension DeletedPage {
+    static let template = """
+        <p class="lead" role="status">{{text.deletedLead}}</p>
+        <p class="lead">{{text.deletedRevocations}}</p>
+        """
+
+    func view(in localization: Localization) -> PageView { PageView(.deleted, localization[.deletedTitle]) }
+}

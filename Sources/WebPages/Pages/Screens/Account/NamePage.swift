@@ -1,0 +1,36 @@
+import Texts
+
+/// The name of the account.
+struct NamePage: Sendable {
+    /// Posts `displayName`; empty for no name.
+    let form: FormTarget
+    let cancelLink: String
+    /// What stands in the field.
+    var displayName: String?
+    /// Whether the person has signed in to another account than before.
+    var isOfOtherAccount = false
+    var error: FormError?
+}
+
+extension NamePage {
+    static let template = """
+        {{> otherAccount}}
+        {{> error}}
+        <form method="post" action="{{{action}}}">{{> csrf}}
+        <div class="field"><label for="displayName">{{text.displayName}}</label>
+        <input id="displayName" name="displayName" type="text" autocomplete="name" dir="auto" maxlength="100" \
+        value="{{{displayName}}}"{{#invalid.displayName}} aria-invalid="true" aria-describedby="error"\
+        {{/invalid.displayName}}{{#focus.displayName}} autofocus{{/focus.displayName}}></div>
+        <button class="primary">{{text.save}}</button></form>
+        {{> backToAccount}}
+        """
+
+    func view(in localization: Localization) -> PageView {
+        var view = PageView(.name, localization[.changeName], error: error)
+        view["isOtherAccount"] = isOfOtherAccount
+        view["displayName"] = displayName.map { HTMLText($0) }
+        view["cancelLink"] = HTMLText(cancelLink)
+        view.values.merge(form.value) { $1 }
+        return view
+    }
+}

@@ -1,0 +1,61 @@
+import Accounts
+import Texts
+
+/// The question before something is unlinked from the person's account.
+struct UnlinkPage: Sendable {
+    enum Subject: Sendable {
+        /// - Parameter opensSession: whether the person is signed in by it at this browser.
+        case provider(IdentityID, Provider, email: String?, opensSession: Bool)
+        /// A client of the OAuth server: its id and its name.
+        case client(String, name: String)
+    }
+
+    let subject: Subject
+    /// Posts `identity=ID` or `client=ID` by its button.
+    let form: FormTarget
+    let cancelLink: String
+
+    init(_ subject: Subject, form: FormTarget, cancelLink: String) {
+        self.subject = subject
+        self.form = form
+        self.cancelLink = cancelLink
+    }
+}
+
+extension UnlinkPage {
+    static let template = """
+        {{#linkedEmail}}<p><span class="detail">{{{linkedEmail}}}</span></p>{{/linkedEmail}}
+        <p class="lead">{{lead}}</p>
+        {{#signsOut}}
+        <p class="lead">{{text.unlinkSignsOut}}</p>
+        {{/signsOut}}
+        <form method="post" action="{{{action}}}">{{> csrf}}
+        <button class="primary" name="{{{field}}}" value="{{{id}}}">{{act}}</button></form>
+        <p class="last"><a class="button quiet" href="{{{cancelLink}}}">{{text.cancel}}</a></p>
+        """
+
+    func view(in localization: Localization) -> PageView {
+        var view: PageView
+        switch subject {
+        case .provider(let id, let provider, let email, let opensSession):
+            view = PageView(.unlink, localization[.unlinkProviderTitle])
+            view.names["provider"] = provider.brand
+            view["linkedEmail"] = email.map { HTMLText($0).isolated }
+            view["lead"] = localization[.unlinkProviderLead]
+            view["act"] = localization[.unlinkProvider]
+            view["signsOut"] = opensSession
+            view["field"] = HTMLText("identity")
+            view["id"] = HTMLText(id.description)
+        case .client(let id, let name):
+            view = PageView(.unlink, localization[.unlinkClientTitle])
+            view.names["client"] = name
+            view["lead"] = localization[.unlinkClientLead]
+            view["act"] = localization[.unlinkClient]
+            view["field"] = HTMLText("client")
+            view["id"] = HTMLText(id)
+        }
+        view["cancelLink"] = HTMLText(cancelLink)
+        view.values.merge(form.value) { $1 }
+        return view
+    }
+}

@@ -1,0 +1,65 @@
+import Texts
+
+/// A forgotten password: first the address, then the code that was mailed there and the new password.
+struct ForgotPage: Sendable {
+    enum Step: Sendable {
+        /// Posts `email`.
+        case address
+        /// Posts `email` (hidden), `code` and `newPassword`. Says that a code was mailed if the address is known, in the
+        /// same words for every address.
+        case code(email: String)
+    }
+
+    let purpose: SignInPurpose
+    let step: Step
+    /// Also posts `to`, the screen to which a button leads with what was typed.
+    let form: FormTarget
+    /// What stands in the field for the address in the first step.
+    var email: String?
+    var error: FormError?
+}
+
+extension ForgotPage {
+    static let template = """
+        {{> lead}}
+        <p class="lead">{{#sent}}{{text.codeSent}} {{text.codeLife}}{{/sent}}{{^sent}}{{text.forgotLead}}{{/sent}}</p>
+        {{> error}}
+        <form method="post" action="{{{action}}}">{{> csrf}}
+        {{#sent}}
+        <input type="hidden" name="email" value="{{{address}}}">
+        <div class="field"><label for="code">{{text.code}}</label>
+        <input class="code" id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" \
+        spellcheck="false" dir="ltr" required maxlength="32"\
+        {{#invalid.code}} aria-invalid="true" aria-describedby="error"{{/invalid.code}}\
+        {{#focus.code}} autofocus{{/focus.code}}></div>
+        {{> newPasswordField}}
+        <button class="primary">{{text.save}}</button></form>
+        <form class="last" method="post" action="{{{action}}}">{{> csrf}}
+        <input type="hidden" name="email" value="{{{address}}}">
+        <p class="hint">{{text.codeMissing}}</p>
+        <button class="quiet">{{text.sendAnotherCode}}</button>
+        {{/sent}}
+        {{^sent}}
+        {{> emailField}}
+        <button class="primary">{{text.sendCode}}</button>
+        {{/sent}}
+        <p class="last"><button class="quiet" name="to" value="first" formnovalidate>{{text.back}}</button></p></form>
+        """
+
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(.forgot, localization[.forgotTitle], error: error)
+        switch step {
+        case .address:
+            view["address"] = email.map { HTMLText($0) }
+            view["sent"] = false
+        case .code(let email):
+            view.names["email"] = email
+            view["address"] = HTMLText(email)
+            view["sent"] = true
+            view.firstField = .code
+        }
+        view.show(purpose, in: theme)
+        view.values.merge(form.value) { $1 }
+        return view
+    }
+}

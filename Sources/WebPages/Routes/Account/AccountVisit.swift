@@ -1,0 +1,128 @@
+import Accounts
+import HTTPAPI
+import HTTPServer
+import SignIn
+
+/// A request of who is signed in to the pages.
+struct AccountVisit: Sendable {
+    let secret: WebSessionSecret
+    let session: Session
+    let call: Call
+    /// What the person comes back to by another sign-in.
+    let errand: AccountErrand?
+
+    /// Whether that sign-in was to another account than the one that they were about to change.
+    var isOfOtherAccount: Bool { errand?.account.map { $0 != session.accountID } ?? false }
+
+    /// Where a form of the page goes: its token is good for this session and this act.
+    func target(_ action: String) throws -> FormTarget {
+        FormTarget(action: action, csrf: try FormToken.text(secret: secret.text, flow: "", action: action))
+    }
+}
+
+/// The addresses of the account.
+enum AccountPath {
+    static let account = "/web/account"
+    static let name = "/web/account/name"
+    static let email = "/web/account/email"
+    static let password = "/web/account/password"
+    static let unlink = "/web/account/unlink"
+    static let endDevice = "/web/account/devices/end"
+    static let signOut = "/web/sign-out"
+    static let signOutEverywhere = "/web/account/sign-out-everywhere"
+    static let export = "/web/account/export"
+    static let delete = "/web/account/delete"
+
+    static func link(_ provider: Provider) -> String { "/web/account/link/\(provider.rawValue)" }
+}
+
+extension AccountAct {
+    /// The page on which the act is asked about, or its form filled in.
+    var path: String {
+        switch self {
+        case .rename: AccountPath.name
+        case .changeEmail: AccountPath.email
+        case .changePassword: AccountPath.password
+        case .link(let provider): AccountPath.link(provider)
+        case .unlinkIdentity, .unlinkClient: AccountPath.unlink
+        case .export: AccountPath.export
+        case .delete: AccountPath.delete
+        }
+    }
+}
+
+extension WebAPI {
+    /// Runs what only the person of an account may do: in the browser's session, or after another sign-in, from which they
+    /// come back to the page of the act with what they had typed.
+    ///
+    /// - Parameters:
+    ///   - act: what they are about to do; `nil` for a look at the account.
+    ///   - isFresh: whether they must have signed in within ten minutes.
+    func visit(
+        _ request: Request, for act: AccountAct?, isFresh: Bool,
+        _ body: (AccountVisit) async throws -> Response
+    ) async throws -> Response {
+        let call = call(of: request)
+        let secret = cookies.session(of: request)
+        guard let secret, let session = try await signIn.sessions.session(of: secret, by: call) else {
+            let account = try await signIn.sessions.lastAccount(of: secret)
+            return try await signIn(request, for: act.map { AccountErrand($0, of: account) }, by: call)
+        }
+        let errand = try await errand(of: request, by: call)
+        if isFresh, !session.isFresh(at: call.now) {
+            // Who has signed in just now has done so by what a provider vouched for long ago. It would again.
+            guard errand == nil else {
+                throw PageRefusal(.staleProof, Problem(.reauthenticationRequired), retryLink: AccountPath.account)
+            }
+            return try await signIn(request, for: act.map { AccountErrand($0, of: session.accountID) }, by: call)
+        }
+        return try await body(AccountVisit(secret: secret, session: session, call: call, errand: errand))
+    }
+
+    /// Shows a page of the account, by GET. HEAD opens no flow, nor does what may not be looked at.
+    func show(
+        _ request: Request, for act: AccountAct?, isFresh: Bool = false,
+        _ page: @escaping @Sendable (AccountVisit) async throws -> WebPage
+    ) async throws -> Response {
+        guard !request.isSpeculative else { return untouched }
+        return try await visit(request, for: act, isFresh: isFresh) { visit in
+            response(account: try await page(visit), to: request)
+        }
+    }
+
+    /// Reads a form of one of the account's pages.
+    func accountForm<Value>(
+        of request: Request, _ action: String, _ read: (inout Fields) throws -> Value
+    ) throws -> Value {
+        try ownForm(of: request, action: action, secret: cookies.session(of: request)?.text, flow: "", read)
+    }
+
+    /// A page of the account. Its forms may lead to a provider.
+    func response(account page: WebPage, _ status: Status = .ok, to request: Request) -> Response {
+        response(
+            page, status, to: request, targets: signIn.configuration.formActionSources, isIsolated: true)
+    }
+
+    /// A form of the account that was refused, shown again.
+    ///
+    /// - Throws: a failure that another try doesn't mend.
+    func response(
+        to request: Request, after failure: SignInFailure, wrong: FormError, _ page: (FormError) async throws -> WebPage
+    ) async throws -> Response {
+        guard let fault = FormError(failure, wrong: wrong) else { throw failure }
+        return response(try await page(fault), after: failure, to: request, isIsolated: true)
+    }
+
+    private func errand(of request: Request, by call: Call) async throws -> AccountErrand? {
+        guard let id = try request.queryValues().only("flow").flatMap(WebFlowID.init) else { return nil }
+        return try await signIn.errand(of: id, browser: cookies.browser(of: request), by: call)
+    }
+
+    private func signIn(_ request: Request, for errand: AccountErrand?, by call: Call) async throws -> Response {
+        let browser = try cookies.browser(of: request) ?? .fresh()
+        let flow = try await signIn.openAccountFlow(for: errand, browser: browser, by: call)
+        var response = redirect(to: FlowReference(id: flow.id, browser: browser).link(), flow: flow)
+        response.setCookie(cookies.cookie(browser))
+        return response
+    }
+}

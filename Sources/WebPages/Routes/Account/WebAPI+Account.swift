@@ -1,0 +1,133 @@
+import Accounts
+import HTTPAPI
+import HTTPServer
+import OAuthServer
+import SignIn
+
+/// The page of a person's account, and what ends sessions of it.
+extension WebAPI {
+    /// The devices that the page lists.
+    private static let listedDevices = 20
+
+    var accountRoutes: [Route] {
+        [
+            Route(.get, AccountPath.account, priority: .reading) { request in
+                try await show(request, for: nil) { visit in
+                    .account(try await accountPage(visit, notice: returnNotice(request), error: returnFault(request)))
+                }
+            },
+            Route(.post, AccountPath.endDevice, priority: .revoking) { request in try await endDevice(request) },
+            Route(.post, AccountPath.signOut, priority: .revoking) { request in
+                try await signOut(.current, AccountPath.signOut, request)
+            },
+            Route(.post, AccountPath.signOutEverywhere, priority: .revoking) { request in
+                try await signOut(.all, AccountPath.signOutEverywhere, request)
+            },
+        ] + accountFormRoutes + accountWayRoutes + accountEndRoutes
+    }
+
+    // MARK: Sessions
+
+    private func signOut(_ scope: RevocationScope, _ action: String, _ request: Request) async throws -> Response {
+        try accountForm(of: request, action) { _ in }
+        let call = call(of: request)
+        if let session = try await signIn.sessions.session(of: cookies.session(of: request), by: call) {
+            try await signIn.sessions.end(scope, of: session, by: call)
+        }
+        return signedOut(request)
+    }
+
+    func signedOut(_ request: Request, unlinked: Provider? = nil) -> Response {
+        let page = SignedOutPage(signInLink: AccountPath.account, unlinked: unlinked)
+        var response = response(.signedOut(page), to: request, isIsolated: true)
+        response.setCookie(cookies.endedSession)
+        return response
+    }
+
+    private enum Ended {
+        case one(SessionID)
+        case others
+    }
+
+    private func endDevice(_ request: Request) async throws -> Response {
+        let ended = try accountForm(of: request, AccountPath.endDevice) { form -> Ended? in
+            let id = form.optionalValue("session", as: SessionID.init)
+            let others = form.optionalString("others")
+            return if let id { .one(id) } else { others == nil ? nil : .others }
+        }
+        guard let ended else {
+            throw Problem(.invalidRequest, errors: [FieldError(field: "session", reason: .required)])
+        }
+        return try await visit(request, for: nil, isFresh: false) { visit in
+            let notice: AccountPage.Notice
+            switch ended {
+            case .one(let id):
+                try await signIn.sessions.end(id, of: visit.session.accountID, by: visit.call)
+                guard id != visit.session.id else { return signedOut(request) }
+                notice = .deviceEnded
+            case .others:
+                try await signIn.sessions.end(.others, of: visit.session, by: visit.call)
+                notice = .othersEnded
+            }
+            return response(account: .account(try await accountPage(visit, notice: notice)), to: request)
+        }
+    }
+
+    // MARK: The page
+
+    /// What a way to a provider has come to: a redirect says it. Nothing is shown that is not so.
+    private func returnNotice(_ request: Request) throws -> AccountPage.Notice? {
+        try request.queryValues().only("linked").flatMap(Provider.init).map { .linkedProvider($0) }
+    }
+
+    private func returnFault(_ request: Request) throws -> FormError? {
+        try request.queryValues().only("fault").flatMap(FormError.init(ofRedirect:))
+    }
+
+    func accountPage(
+        _ visit: AccountVisit, notice: AccountPage.Notice? = nil, error: FormError? = nil
+    ) async throws -> AccountPage {
+        let account = try await accounts.account(of: visit.session)
+        let sessions = try await signIn.sessions.list(of: visit.session, by: visit.call)
+        let linked = Set(account.identities.map(\.key.provider))
+        var shown = notice
+        if case .linkedProvider(let provider) = notice, !linked.contains(provider) { shown = nil }
+        return AccountPage(
+            displayName: account.displayName?.text,
+            address: account.email.map { .init(text: $0.text, isConfirmed: account.emailProof != .claimed) },
+            canChangeAddress: signIn.configuration.offersEmailCode,
+            password: account.hasPassword ? .isSet : account.email == nil ? .isImpossible : .isNotSet,
+            providers: account.identities.map { identity in
+                .init(
+                    id: identity.id, provider: identity.key.provider, email: identity.email?.text,
+                    linkedAt: identity.linkedAt, canBeUnlinked: account.hasSignInMethod(besides: identity.id))
+            },
+            linkable: try signIn.configuration.providers.filter { !linked.contains($0) }.map { provider in
+                (provider, try visit.target(AccountPath.link(provider)))
+            },
+            devices: sessions.prefix(Self.listedDevices).map { .init($0, isThisOne: $0.id == visit.session.id) },
+            furtherDevices: max(0, sessions.count - Self.listedDevices),
+            clients: try await linkedClients(of: visit.session).map { client in
+                .init(
+                    id: client.clientID.text, name: client.name, linkedAt: client.linkedAt,
+                    lastUsedAt: client.lastUsedAt)
+            },
+            unlink: try visit.target(AccountPath.unlink), endDevice: try visit.target(AccountPath.endDevice),
+            signOut: try visit.target(AccountPath.signOut),
+            signOutEverywhere: try visit.target(AccountPath.signOutEverywhere), notice: shown, error: error)
+    }
+
+    func linkedClients(of session: Session) async throws -> [LinkedClient] {
+        try await oauth?.linkedClients(of: session) ?? []
+    }
+}
+
+extension AccountPage.Device {
+    fileprivate init(_ session: SessionSummary, isThisOne: Bool) {
+        let platform = session.device?.platform
+        let isBrowser = platform == Device.browser.platform
+        self.init(
+            id: session.id, name: session.device?.name ?? (isBrowser ? nil : platform), isBrowser: isBrowser,
+            isThisOne: isThisOne, lastUsedAt: session.lastUsedAt)
+    }
+}

@@ -1,0 +1,69 @@
+import Accounts
+import HTTPAPI
+import HTTPServer
+import OAuthServer
+import SignIn
+
+/// What leaves with the person: their data, and the account.
+extension WebAPI {
+    var accountEndRoutes: [Route] {
+        [
+            Route(.get, AccountPath.export, priority: .reading) { request in
+                try await show(request, for: .export, isFresh: true) { visit in
+                    .accountQuestion(try await exportPage(visit))
+                }
+            },
+            Route(.post, AccountPath.export, priority: .reading) { request in try await takeExport(request) },
+            Route(.get, AccountPath.delete, priority: .reading) { request in
+                try await show(request, for: .delete, isFresh: true) { visit in .delete(try await deletePage(visit)) }
+            },
+            Route(.post, AccountPath.delete, priority: .revoking) { request in try await takeDeletion(request) },
+        ]
+    }
+
+    // MARK: Export
+
+    private func takeExport(_ request: Request) async throws -> Response {
+        try accountForm(of: request, AccountPath.export) { _ in }
+        return try await visit(request, for: .export, isFresh: true) { visit in
+            do throws(SignInFailure) {
+                var response = Response.streamed(try await accounts.export(of: visit.session, by: visit.call))
+                response.headers = headers.fields(isIsolated: true)
+                response.headers.append(("Content-Disposition", #"attachment; filename="account.json""#))
+                return response
+            } catch {
+                return try await response(to: request, after: error, wrong: .tooManyTries) { fault in
+                    .accountQuestion(try await exportPage(visit, error: fault))
+                }
+            }
+        }
+    }
+
+    private func exportPage(_ visit: AccountVisit, error: FormError? = nil) async throws -> AccountQuestionPage {
+        AccountQuestionPage(
+            subject: .export, account: AccountTitle(masked: try await accounts.account(of: visit.session)),
+            form: try visit.target(AccountPath.export), cancelLink: AccountPath.account,
+            isOfOtherAccount: visit.isOfOtherAccount, error: error)
+    }
+
+    // MARK: Deletion
+
+    private func takeDeletion(_ request: Request) async throws -> Response {
+        try accountForm(of: request, AccountPath.delete) { _ in }
+        return try await visit(request, for: .delete, isFresh: true) { visit in
+            try await accounts.delete(accountOf: visit.session, by: visit.call)
+            var response = response(.deleted(DeletedPage()), .accepted, to: request, isIsolated: true)
+            response.setCookie(cookies.endedSession)
+            return response
+        }
+    }
+
+    private func deletePage(_ visit: AccountVisit) async throws -> DeletePage {
+        let account = try await accounts.account(of: visit.session)
+        let linked = Set(account.identities.map(\.key.provider))
+        return DeletePage(
+            account: AccountTitle(masked: account), providers: Provider.allCases.filter(linked.contains),
+            clients: try await linkedClients(of: visit.session).map(\.name), form: try visit.target(AccountPath.delete),
+            cancelLink: AccountPath.account, isOfOtherAccount: visit.isOfOtherAccount)
+    }
+}

@@ -1,0 +1,162 @@
+import Accounts
+import HTTPAPI
+import HTTPServer
+import SignIn
+
+/// The name, the address and the password of the account.
+extension WebAPI {
+    var accountFormRoutes: [Route] {
+        [
+            Route(.get, AccountPath.name, priority: .reading) { request in
+                try await show(request, for: .rename(typed: nil)) { visit in
+                    let typed: String?
+                    if case .rename(let text?) = visit.errand?.act {
+                        typed = text
+                    } else {
+                        typed = try await accounts.account(of: visit.session).displayName?.text
+                    }
+                    return .name(try namePage(visit, typed: typed))
+                }
+            },
+            Route(.post, AccountPath.name) { request in try await takeName(request) },
+            Route(.get, AccountPath.email, priority: .reading) { request in
+                try await show(request, for: .changeEmail(typed: nil), isFresh: true) { visit in
+                    let typed: String?
+                    if case .changeEmail(let text?) = visit.errand?.act {
+                        typed = text
+                    } else {
+                        typed = try await unconfirmedAddress(of: visit.session)
+                    }
+                    return .emailCode(try addressPage(visit, .address, typed: typed))
+                }
+            },
+            Route(.post, AccountPath.email) { request in
+                let (email, code) = try accountForm(of: request, AccountPath.email) { form in
+                    (form.string("email"), form.optionalString("code", maximumBytes: 64))
+                }
+                request.note(email: email)
+                if let code { return try await takeAddressCode(code, typed: email, request) }
+                return try await takeAddress(email, request)
+            },
+            Route(.get, AccountPath.password, priority: .reading) { request in
+                try await showPassword(request)
+            },
+            Route(.post, AccountPath.password) { request in try await takePassword(request) },
+        ]
+    }
+
+    // MARK: Name
+
+    private func takeName(_ request: Request) async throws -> Response {
+        let typed = try accountForm(of: request, AccountPath.name) { $0.optionalString("displayName") ?? "" }
+        return try await visit(request, for: .rename(typed: typed), isFresh: false) { visit in
+            let name = DisplayName(typed)
+            guard name != nil || typed.allSatisfy(\.isWhitespace) else {
+                let page = try namePage(visit, typed: typed, error: .invalidDisplayName)
+                return response(account: .name(page), .badRequest, to: request)
+            }
+            do throws(SignInFailure) {
+                _ = try await accounts.rename(accountOf: visit.session, to: name, by: visit.call)
+            } catch {
+                return try await response(to: request, after: error, wrong: .invalidDisplayName) { fault in
+                    .name(try namePage(visit, typed: typed, error: fault))
+                }
+            }
+            return response(account: .account(try await accountPage(visit, notice: .renamed)), to: request)
+        }
+    }
+
+    private func namePage(_ visit: AccountVisit, typed: String?, error: FormError? = nil) throws -> NamePage {
+        NamePage(
+            form: try visit.target(AccountPath.name), cancelLink: AccountPath.account, displayName: typed,
+            isOfOtherAccount: visit.isOfOtherAccount, error: error)
+    }
+
+    // MARK: Address
+
+    private func takeAddress(_ typed: String, _ request: Request) async throws -> Response {
+        try await visit(request, for: .changeEmail(typed: typed), isFresh: true) { visit in
+            do throws(SignInFailure) {
+                try await accounts.requestEmail(typed, of: visit.session, by: visit.call)
+            } catch {
+                return try await response(to: request, after: error, wrong: .wrongCode) { fault in
+                    .emailCode(try addressPage(visit, .address, typed: typed, error: fault))
+                }
+            }
+            return response(account: .emailCode(try addressPage(visit, .code(email: typed))), to: request)
+        }
+    }
+
+    /// - Parameter typed: the address to which the code was mailed.
+    private func takeAddressCode(_ code: String, typed: String, _ request: Request) async throws -> Response {
+        try await visit(request, for: .changeEmail(typed: typed), isFresh: false) { visit in
+            do throws(SignInFailure) {
+                try await emailCodes.verifyEmail(code: code, of: visit.session, by: visit.call)
+            } catch {
+                return try await response(to: request, after: error, wrong: .wrongCode) { fault in
+                    .emailCode(try addressPage(visit, .code(email: typed), error: fault))
+                }
+            }
+            return response(account: .account(try await accountPage(visit, notice: .emailChanged)), to: request)
+        }
+    }
+
+    private func unconfirmedAddress(of session: Session) async throws -> String? {
+        let account = try await accounts.account(of: session)
+        return account.emailProof == .proven ? nil : account.email?.text
+    }
+
+    private func addressPage(
+        _ visit: AccountVisit, _ step: EmailCodePage.Step, typed: String? = nil, error: FormError? = nil
+    ) throws -> EmailCodePage {
+        EmailCodePage(
+            purpose: .account, reason: .changeAddress, step: step, form: try visit.target(AccountPath.email),
+            back: .link(AccountPath.account), email: typed, isOfOtherAccount: visit.isOfOtherAccount, error: error)
+    }
+
+    // MARK: Password
+
+    private func showPassword(_ request: Request) async throws -> Response {
+        guard !request.isSpeculative else { return untouched }
+        return try await visit(request, for: .changePassword, isFresh: false) { visit in
+            let account = try await accounts.account(of: visit.session)
+            // What there is proves the person; a first password needs a fresh sign-in.
+            guard !account.hasPassword else {
+                return response(account: .newPassword(try passwordPage(visit, account)), to: request)
+            }
+            return try await show(request, for: .changePassword, isFresh: true) { visit in
+                .newPassword(try passwordPage(visit, account))
+            }
+        }
+    }
+
+    private func takePassword(_ request: Request) async throws -> Response {
+        let (current, new) = try accountForm(of: request, AccountPath.password) { form in
+            (
+                form.optionalString("currentPassword", maximumBytes: 4096),
+                // The limit is above that of passwords, so that a long one is answered as weak.
+                form.string("newPassword", maximumBytes: 32 * 1024)
+            )
+        }
+        return try await visit(request, for: .changePassword, isFresh: current == nil) { visit in
+            let account = try await accounts.account(of: visit.session)
+            do throws(SignInFailure) {
+                try await accounts.changePassword(of: visit.session, current: current, to: new, by: visit.call)
+            } catch {
+                return try await response(to: request, after: error, wrong: .wrongCurrentPassword) { fault in
+                    .newPassword(try passwordPage(visit, account, error: fault))
+                }
+            }
+            return response(account: .account(try await accountPage(visit, notice: .passwordChanged)), to: request)
+        }
+    }
+
+    private func passwordPage(
+        _ visit: AccountVisit, _ account: Account, error: FormError? = nil
+    ) throws -> NewPasswordPage {
+        NewPasswordPage(
+            form: try visit.target(AccountPath.password), cancelLink: AccountPath.account,
+            hasPassword: account.hasPassword, email: account.email?.text, isOfOtherAccount: visit.isOfOtherAccount,
+            error: error)
+    }
+}

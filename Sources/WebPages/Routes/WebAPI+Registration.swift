@@ -1,0 +1,155 @@
+import Accounts
+import HTTPAPI
+import HTTPServer
+import SignIn
+
+/// Registering by an address and a password, and the way out for who has forgotten theirs. Both begin in a flow, or open one
+/// that ends at the page of the account; where no mail is sent they are not there.
+extension WebAPI {
+    private static let registerPath = "/web/register"
+    private static let forgotPath = "/web/forgot"
+
+    var registrationRoutes: [Route] {
+        [
+            Route(.get, Self.registerPath) { request in try await begin(.register, Self.registerPath, request) },
+            Route(.post, Self.registerPath) { request in try await takeRegistration(request) },
+            Route(.get, Self.forgotPath) { request in try await begin(.forgot, Self.forgotPath, request) },
+            Route(.post, Self.forgotPath) { request in try await takeForgotten(request) },
+        ]
+    }
+
+    private func begin(_ screen: Screen, _ path: String, _ request: Request) async throws -> Response {
+        try requireMail()
+        guard !request.isSpeculative else { return untouched }
+        let call = call(of: request)
+        guard try request.queryValues().all("flow").isEmpty else {
+            guard let browser = cookies.browser(of: request) else { throw SignInFailure.webFlowExpired }
+            let reference = FlowReference(id: try flowID(of: request), browser: browser)
+            let flow = try await signIn.flow(reference.id, browser: browser, by: call)
+            return try await show(screen, typed: flow.loginHint, flow, reference, request)
+        }
+        let browser = try cookies.browser(of: request) ?? .fresh()
+        let flow = try await signIn.openAccountFlow(browser: browser, by: call)
+        var response = redirect(to: "\(path)?flow=\(flow.id)", flow: flow)
+        response.setCookie(cookies.cookie(browser))
+        return response
+    }
+
+    private func requireMail() throws {
+        guard signIn.configuration.offersEmailCode else { throw Problem(.notFound) }
+    }
+
+    // MARK: Registration
+
+    private func takeRegistration(_ request: Request) async throws -> Response {
+        try requireMail()
+        let (flow, form) = try flowForm(of: request, Self.registerPath) { form in
+            (
+                screen: form.screen(), email: form.string("email"),
+                // The limit is above that of passwords, so that a long one is answered as weak.
+                password: form.optionalString("password", maximumBytes: 32 * 1024),
+                name: form.optionalString("name"), code: form.optionalString("code", maximumBytes: 64)
+            )
+        }
+        request.note(email: form.email)
+        if let screen = form.screen { return try await show(screen, typed: form.email, flow, request) }
+        let call = call(of: request)
+        if let code = form.code {
+            do throws(SignInFailure) {
+                let step = try await signIn.confirmRegistration(
+                    code: code, flow: flow.id, browser: flow.browser, by: call)
+                return response(to: request, step)
+            } catch {
+                return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
+                    .emailCode(try registrationCodePage(page, flow, email: form.email, error: fault))
+                }
+            }
+        }
+        do throws(SignInFailure) {
+            if let password = form.password {
+                try await signIn.register(
+                    email: form.email, password: password, displayName: form.name.flatMap(DisplayName.init),
+                    flow: flow.id, browser: flow.browser, by: call)
+            } else {
+                try await signIn.mailRegistrationCode(flow: flow.id, browser: flow.browser, by: call)
+            }
+        } catch {
+            return try await shownAgain(flow, after: error, wrong: .missingPassword, request) { page, fault in
+                if form.password == nil, fault != .missingPassword {
+                    return .emailCode(try registrationCodePage(page, flow, email: form.email, error: fault))
+                }
+                return .register(try registerPage(page, flow, email: form.email, name: form.name, error: fault))
+            }
+        }
+        let page = try await signIn.flow(flow.id, browser: flow.browser, by: call)
+        return response(
+            .emailCode(try registrationCodePage(page, flow, email: form.email)), to: request, flow: page)
+    }
+
+    // MARK: Forgotten password
+
+    private func takeForgotten(_ request: Request) async throws -> Response {
+        try requireMail()
+        let (flow, form) = try flowForm(of: request, Self.forgotPath) { form in
+            (
+                screen: form.screen(), email: form.string("email"),
+                code: form.optionalString("code", maximumBytes: 64),
+                newPassword: form.optionalString("newPassword", maximumBytes: 32 * 1024)
+            )
+        }
+        request.note(email: form.email)
+        if let screen = form.screen { return try await show(screen, typed: form.email, flow, request) }
+        let call = call(of: request)
+        guard form.code != nil || form.newPassword != nil else {
+            do throws(SignInFailure) {
+                try await signIn.mailResetCode(to: form.email, flow: flow.id, browser: flow.browser, by: call)
+            } catch {
+                return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
+                    .forgot(try forgotPage(page, flow, .address, email: form.email, error: fault))
+                }
+            }
+            let page = try await signIn.flow(flow.id, browser: flow.browser, by: call)
+            return response(.forgot(try forgotPage(page, flow, .code(email: form.email))), to: request, flow: page)
+        }
+        let step: WebStep
+        do throws(SignInFailure) {
+            guard let code = form.code, !code.isEmpty else { throw .missingCredential("code") }
+            step = try await signIn.resetPassword(
+                email: form.email, code: code, newPassword: form.newPassword ?? "", flow: flow.id,
+                browser: flow.browser, by: call)
+        } catch {
+            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
+                .forgot(try forgotPage(page, flow, .code(email: form.email), error: fault))
+            }
+        }
+        guard case .passwordReset(let page) = step else { return response(to: request, step) }
+        let chooser = try chooserScreen(.first, page, flow, email: form.email, isPasswordReset: true)
+        return response(chooser, to: request, flow: page)
+    }
+
+    // MARK: Pages
+
+    func registerPage(
+        _ flow: WebFlow, _ reference: FlowReference, email: String?, name: String? = nil, error: FormError? = nil
+    ) throws -> RegisterPage {
+        RegisterPage(
+            purpose: flow.purpose, form: try reference.target(Self.registerPath), email: email, name: name,
+            error: error)
+    }
+
+    func forgotPage(
+        _ flow: WebFlow, _ reference: FlowReference, _ step: ForgotPage.Step, email: String? = nil,
+        error: FormError? = nil
+    ) throws -> ForgotPage {
+        ForgotPage(
+            purpose: flow.purpose, step: step, form: try reference.target(Self.forgotPath), email: email, error: error)
+    }
+
+    private func registrationCodePage(
+        _ flow: WebFlow, _ reference: FlowReference, email: String, error: FormError? = nil
+    ) throws -> EmailCodePage {
+        EmailCodePage(
+            purpose: flow.purpose, reason: .register, step: .code(email: email),
+            form: try reference.target(Self.registerPath), back: .button(Screen.register.rawValue), error: error)
+    }
+}

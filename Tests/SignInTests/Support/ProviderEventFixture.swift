@@ -163,7 +163,8 @@ struct ProviderEventFixture: Sendable {
     /// Stores a refresh token of the person, as an exchanged code would have brought it.
     func keep(_ refreshToken: String, _ provider: Provider, _ subject: String = "kim") async throws {
         let kept = try await storage.grants.keep(
-            grant(refreshToken, provider), for: try key(provider, subject), by: .at(people.clock.now()))
+            grant(ProviderRefreshToken(refreshToken), provider), for: try key(provider, subject),
+            by: .at(people.clock.now()))
         #expect(kept)
     }
 

@@ -52,8 +52,7 @@ package struct ImportRun: Sendable {
         }
         let ending = try await store.alone(name) { lock in
             let degree = rules.verified == .proven ? "; verified means proven" : ""
-            let run = try await store.begin(
-                name, source: source, terms: "from \(source)\(degree)", by: clock.call(by: .commandLine))
+            let run = try await store.begin(name, source: source, by: clock.call(by: .commandLine))
             let counts = Counted()
             func finish(_ end: String) async throws {
                 let total = await counts.counts

@@ -10,8 +10,6 @@ package struct AuditEvent: Sendable {
         case accountExported = "account_exported"
         /// A duplicate account was merged into another one of the same person.
         case accountMerged = "account_merged"
-        /// A run of an import began: of which, and on which terms.
-        case importBegun = "import_begun"
         /// A run ended that brought accounts in from another system: under which name, and how many in each outcome.
         case accountsImported = "accounts_imported"
         /// An import was undone: which, how many of its accounts went, and how many stayed.

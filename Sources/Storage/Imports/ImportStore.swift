@@ -92,12 +92,9 @@ package struct ImportStore: Sendable {
 
     private static func lockKey(_ name: SQL) -> SQL { "hashtextextended('countersign import ' || \(name), 0)" }
 
-    /// Begins a run, which is recorded: makes the import of this name if there is none.
-    ///
-    /// - Parameter terms: how rows are taken, for the audit trail.
-    package func begin(
-        _ name: ImportName, source: String, terms: String, by call: Call
-    ) async throws -> OpenImport {
+    /// Begins a run: makes the import of this name if there is none. What is recorded of a run is its end, once: if it is
+    /// killed, by what comes after it.
+    package func begin(_ name: ImportName, source: String, by call: Call) async throws -> OpenImport {
         let id = ImportID(now: call.now)
         let key = try SecureRandom.bytes(32)
         let sealed = try keyRing.seal(key, for: .imports, at: Self.location(id))
@@ -113,7 +110,6 @@ package struct ImportStore: Sendable {
                 RETURNING import_id, sealed_key, last_run_at
                 """
             ) { row throws(PostgresError) in try row.decode(ImportID.self, [UInt8].self, Timestamp.self) }
-            try await change.record(.importBegun, reason: "\(name): \(terms)")
             return rows.first
         }
         guard let (id, sealed, begunAt) = begun else { throw Refusal.accountNotFound }

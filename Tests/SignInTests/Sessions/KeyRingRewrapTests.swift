@@ -51,7 +51,7 @@ import Testing
                         createdAt: fixture.clock.now(), isDisabled: false, identities: [], passwordHash: nil)))
             let call = Call.at(fixture.clock.now())
             let before = ImportStore(database: fixture.database, keyRing: rings.first)
-            let begun = try await before.begin(name, source: "ndjson", terms: "ndjson", by: call)
+            let begun = try await before.begin(name, source: "ndjson", by: call)
             let made = try await before.merge([row], of: begun, by: call)
             let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
             #expect(results.last?.done == 1 && results.last?.left == 0)

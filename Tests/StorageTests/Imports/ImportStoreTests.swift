@@ -27,9 +27,9 @@ import Testing
                 let keyRing = try KeyRing(parsing: "k1 \(String(repeating: "BwcH", count: 10))Bwc=\n")
                 let store = ImportStore(database: database, keyRing: keyRing)
                 let call = Self.call
-                let first = try await store.begin(name, source: "ndjson", terms: "from ndjson", by: call)
+                let first = try await store.begin(name, source: "ndjson", by: call)
                 _ = try await store.merge([try Self.row(1)], of: first, by: call)
-                let second = try await store.begin(name, source: "ndjson", terms: "from ndjson", by: call)
+                let second = try await store.begin(name, source: "ndjson", by: call)
                 await #expect(throws: ImportSuperseded.self) {
                     _ = try await store.merge([try Self.row(2)], of: first, by: call)
                 }

@@ -13,7 +13,8 @@ import Testing
                     address: try #require(EmailAddress($0)), isVerified: true, isPrivateRelay: false,
                     isAuthoritative: true)
             },
-            clientID: ProviderClientID(client), authenticatedAt: Timestamp(seconds: seconds), issuedAt: Timestamp(seconds: seconds + 1),
+            clientID: ProviderClientID(client), authenticatedAt: Timestamp(seconds: seconds),
+            issuedAt: Timestamp(seconds: seconds + 1),
             nonce: nil, transferSubject: nil)
     }
 

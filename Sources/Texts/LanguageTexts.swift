@@ -12,14 +12,14 @@ package struct LanguageTexts: Sendable {
     /// By the kind of the mail and, behind a point, `subject`, `text` or `warning`; and `greeting`.
     package let mails: [String: String]
 
+    /// - Parameter pages: in the order of ``PageText``.
     init(
-        language: Language, months: [String: String], pages: [String: String], errors: [String: String],
+        language: Language, months: [String: String], pages: [String], errors: [String: String],
         failures: [String: String], mails: [String: String]
     ) {
         self.language = language
         self.months = LanguageTexts.months.compactMap { months[$0] }
-        self.pages = Dictionary(
-            uniqueKeysWithValues: pages.compactMap { key, text in PageText(rawValue: key).map { ($0, text) } })
+        self.pages = Dictionary(uniqueKeysWithValues: zip(PageText.allCases, pages))
         self.errors = errors
         self.failures = failures
         self.mails = mails

@@ -25,8 +25,12 @@ enum EmbeddedTexts {
             """
         for language in languages {
             let sections = language.sections.map { section in
-                let texts = section.texts.map { "        \(literal($0.key)): \(literal($0.text))," }
-                return "        \(section.name): [\n\(texts.joined(separator: "\n"))\n    ]"
+                let texts =
+                    section.name == "pages"
+                    ? keys.compactMap { key in section.texts.first { $0.key == key }.map { literal($0.text) } }
+                    : section.texts.map { "\(literal($0.key)): \(literal($0.text))" }
+                let lines = texts.map { "        \($0)," }
+                return "        \(section.name): [\n\(lines.joined(separator: "\n"))\n    ]"
             }
             source += """
 

@@ -220,8 +220,8 @@ import Testing
             let sound = try await Self.consentTexts(scratch, texts: Self.gapped)
             #expect(
                 sound == [
-                    "ok consentTexts: each scope of 1 enabled client has a sentence in en, de, fr; the pages in es, "
-                        + "ja, zh-Hans have the English one"
+                    "ok consentTexts: each scope of 1 enabled client has a sentence in en, de, fr; the pages in ar, "
+                        + "es, it, ja, ko, nl, pl, pt-BR, zh-Hans have the English one"
                 ])
 
             // It has no list of its own, and so may have all.
@@ -243,7 +243,7 @@ import Testing
     @Test func `built-in sentences are in every language until an English one takes their place`() async throws {
         try await ScratchDatabase.withMigrated { scratch in
             _ = try await Self.client(scratch)
-            let all = "en, de, fr, es, ja, zh-Hans"
+            let all = "en, ar, de, es, fr, it, ja, ko, nl, pl, pt-BR, zh-Hans"
             let builtIn = try await Self.consentTexts(
                 scratch, scopes: "profile,email", texts: "profile: {de: Ihr Name}\n")
             #expect(
@@ -256,11 +256,11 @@ import Testing
                 replaced.first?.hasPrefix("warning consentTexts: the scope profile has no sentence in de, and ") == true
             )
             let unread = try await Self.consentTexts(
-                scratch, scopes: "devices.read", texts: "devices.read: {en: See your lamps, de-AT: Lampen, it: Lampade}"
+                scratch, scopes: "devices.read", texts: "devices.read: {en: See your lamps, de-AT: Lampen, sv: Lampor}"
             )
             #expect(unread.count == 2)
             #expect(
-                unread.first == "warning consentTexts: oauth.scopeTextsPath has sentences in de-AT, it, and the pages "
+                unread.first == "warning consentTexts: oauth.scopeTextsPath has sentences in de-AT, sv, and the pages "
                     + "don't; the languages of the pages are \(all)")
         }
     }

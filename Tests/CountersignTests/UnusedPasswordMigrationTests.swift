@@ -10,7 +10,7 @@ import Testing
         try await ScratchDatabase.withMigratedPool { database in
             let silent = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
             let migrator = Migrator(database: database, logger: silent)
-            _ = try await migrator.down(steps: Migration.embedded.count { $0.version > 36 })
+            _ = try await migrator.down(steps: Migration.embedded.count { $0.version > 35 })
             try await database.execute(
                 """
                 INSERT INTO accounts (account_id, email, external_id, password_hash, created_at)

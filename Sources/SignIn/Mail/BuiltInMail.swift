@@ -13,11 +13,9 @@ struct BuiltInMail: Sendable {
     /// The tags of the built-in languages, the default one first.
     static let languages = Language.allCases.map(\.rawValue)
 
-    /// The mails of every kind in one language.
-    static func localized(_ language: Language) -> [Mail.Kind: LocalizedMail] {
-        let texts = LanguageTexts.embedded(language).mails
-        return Dictionary(
-            uniqueKeysWithValues: Mail.Kind.allCases.map { ($0, BuiltInMail($0, texts).localized(language, for: $0)) })
+    /// Made when it is mailed: twelve languages of every kind would cost each command and each start.
+    static func localized(_ kind: Mail.Kind, in language: Language) -> LocalizedMail {
+        BuiltInMail(kind, LanguageTexts.embedded(language).mails).localized(language, for: kind)
     }
 
     private init(_ kind: Mail.Kind, _ texts: [String: String]) {
@@ -39,7 +37,7 @@ struct BuiltInMail: Sendable {
                 text: try MailTemplate(text, allowed: kind.placeholders),
                 html: try MailTemplate(html(in: language), allowed: kind.placeholders))
         } catch {
-            // A fault of the files, whatever the configuration says: the first start of any build finds it.
+            // A fault of the files, which the build and the tests look for.
             fatalError("the built-in mail \(kind.rawValue) in \(language.rawValue) \(error.sentence)")
         }
     }

@@ -21,7 +21,8 @@ package struct MailTemplates: Sendable {
     /// The language tags, the default one first.
     package let languages: [String]
     package let serviceName: String
-    private let mails: [String: [Mail.Kind: LocalizedMail]]
+    /// Those that take the place of built-in ones, or are of a language beside those.
+    private let own: [String: [Mail.Kind: LocalizedMail]]
 
     /// The built-in templates.
     package init(serviceName: String) {
@@ -31,19 +32,16 @@ package struct MailTemplates: Sendable {
     /// - Parameter own: complete for each language that is not built in.
     init(serviceName: String, adding own: [String: [Mail.Kind: LocalizedMail]]) {
         self.serviceName = serviceName
-        var mails = own
-        for language in Language.allCases {
-            mails[language.rawValue, default: [:]].merge(BuiltInMail.localized(language)) { own, _ in own }
-        }
-        self.mails = mails
+        self.own = own
         languages = BuiltInMail.languages + own.keys.filter { !BuiltInMail.languages.contains($0) }.sorted()
     }
 
     /// - Parameter language: one of ``languages``; for any other, which this process may no longer have, the default one is
     ///   used.
     func render(_ kind: Mail.Kind, in language: String, _ values: Values) -> Rendered? {
-        let language = mails[language] == nil ? languages[0] : language
-        guard let mail = mails[language]?[kind] else { return nil }
+        let language = languages.contains(language) ? language : languages[0]
+        let builtIn = Language(rawValue: language).map { BuiltInMail.localized(kind, in: $0) }
+        guard let mail = own[language]?[kind] ?? builtIn else { return nil }
         var texts: [MailTemplate.Placeholder: String] = [.service: serviceName]
         texts[.code] = values.code
         texts[.minutes] = values.minutes.map { "\($0)" }

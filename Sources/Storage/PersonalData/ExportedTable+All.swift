@@ -59,7 +59,7 @@ extension ExportedTable {
             .init("password_hash", as: "hasPassword", reading: "password_hash IS NOT NULL"),
             .init("pending_email", as: "email", in: "pendingEmail"),
             .init("pending_email_expires_at", as: "expiresAt", in: "pendingEmail"), "tokens_not_before",
-        ],
+        ], omitted: ["password_is_unused": "whether a password that an import brought has opened the account"],
         from: "accounts a", id: "account_id"
     ) { id, _ in "account_id = \(id)" }
 

@@ -56,8 +56,8 @@ import Testing
             let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
             #expect(results.last?.done == 1 && results.last?.left == 0)
             let after = ImportStore(database: fixture.database, keyRing: rings.second)
-            let found = try #require(try await after.find(name))
-            let again = try await after.merge([row], of: found, by: call)
+            let next = try await after.begin(name, source: "ndjson", by: call)
+            let again = try await after.merge([row], of: next, by: call)
             #expect(made.first?.outcome.word == "created")
             #expect(again.first?.outcome == .unchanged(made.first?.outcome.accountID))
         }

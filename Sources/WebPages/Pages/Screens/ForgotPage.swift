@@ -22,7 +22,10 @@ struct ForgotPage: Sendable {
 extension ForgotPage {
     static let template = """
         {{> lead}}
-        <p class="lead">{{#sent}}{{text.codeSent}} {{text.codeLife}}{{/sent}}{{^sent}}{{text.forgotLead}}{{/sent}}</p>
+        <p class="lead">{{#sent}}{{text.codeSent}}{{/sent}}{{^sent}}{{text.forgotLead}}{{/sent}}</p>
+        {{#sent}}
+        <p class="lead">{{text.codeLife}}</p>
+        {{/sent}}
         {{> error}}
         <form method="post" action="{{{action}}}">{{> csrf}}
         {{#sent}}

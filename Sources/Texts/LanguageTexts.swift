@@ -14,19 +14,14 @@ package struct LanguageTexts: Sendable {
 
     /// - Parameter pages: in the order of ``PageText``.
     init(
-        language: Language, months: [String: String], pages: [String], errors: [String: String],
+        language: Language, months: [String], pages: [String], errors: [String: String],
         failures: [String: String], mails: [String: String]
     ) {
         self.language = language
-        self.months = LanguageTexts.months.compactMap { months[$0] }
+        self.months = months
         self.pages = Dictionary(uniqueKeysWithValues: zip(PageText.allCases, pages))
         self.errors = errors
         self.failures = failures
         self.mails = mails
     }
-
-    private static let months = [
-        "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-        "december",
-    ]
 }

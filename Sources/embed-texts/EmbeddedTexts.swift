@@ -26,9 +26,11 @@ enum EmbeddedTexts {
         for language in languages {
             let sections = language.sections.map { section in
                 let texts =
-                    section.name == "pages"
-                    ? keys.compactMap { key in section.texts.first { $0.key == key }.map { literal($0.text) } }
-                    : section.texts.map { "\(literal($0.key)): \(literal($0.text))" }
+                    switch section.name {
+                    case "months": inOrder(LanguageDirectory.months, section.texts)
+                    case "pages": inOrder(keys, section.texts)
+                    default: section.texts.map { "\(literal($0.key)): \(literal($0.text))" }
+                    }
                 let lines = texts.map { "        \($0)," }
                 return "        \(section.name): [\n\(lines.joined(separator: "\n"))\n    ]"
             }
@@ -41,6 +43,10 @@ enum EmbeddedTexts {
                 """
         }
         return source + "}\n"
+    }
+
+    private static func inOrder(_ keys: [String], _ texts: [(key: String, text: String)]) -> [String] {
+        keys.compactMap { key in texts.first { $0.key == key }.map { literal($0.text) } }
     }
 
     /// `zh-Hans` as `zhHans`.

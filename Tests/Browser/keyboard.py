@@ -28,7 +28,7 @@ def unreached(page):
     """The controls of a page that the Tab key does not reach, those aside that are not shown."""
     wanted = {number for number, control in enumerate(page.locator(CONTROLS).all())
               if control.is_visible() and control.is_enabled()}
-    reached, end = set(), time.monotonic() + 10
+    reached, end = set(), time.monotonic() + 60
     # A page that leads to an app by itself takes no key while the browser looks for one.
     while not wanted <= reached and time.monotonic() < end:
         reached |= {tab(page) for _ in range(len(wanted) + 2)}

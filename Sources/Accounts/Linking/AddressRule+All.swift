@@ -102,6 +102,14 @@ extension AddressRule {
         AddressRule(
             .register, [.none], [.nobody], .create(withAddress: true), "First come, and no more than a claim."),
         AddressRule(.register, [.none], someone, .refuseEmailTaken, "An address belongs to one account."),
+        AddressRule(
+            .registerByCode, [.mailedCode], [.nobody], .create(withAddress: true), "The reader of the mailbox is new."),
+        AddressRule(
+            .registerByCode, [.mailedCode], [.claimed], .enterClearing,
+            "Who typed the address need not read the mailbox: the account is its owner's, with what they typed now."),
+        AddressRule(
+            .registerByCode, [.mailedCode], [.stated, .proven], .refuseEmailTaken,
+            "No code is mailed: the mail says that there is an account."),
         AddressRule(.reset, [.mailedCode], [.proven], .enter, "The reader of the mailbox is the account's owner."),
         AddressRule(
             .reset, [.mailedCode], [.stated], .refuseCode,

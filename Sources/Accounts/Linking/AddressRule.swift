@@ -9,6 +9,7 @@ package enum AddressOperation: String, CaseIterable, Sendable {
     case bindByCode = "*bind* by a mailed code"
     case bindToShown = "*bind* to the account that the ticket has shown"
     case register = "registering"
+    case registerByCode = "registering on the page, by a mailed code"
     case reset = "reset of the password"
     case verifyEmail = "verify-email, in a session"
     case changeEmail = "change of address, in a session"

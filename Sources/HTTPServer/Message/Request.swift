@@ -19,6 +19,8 @@ package struct Request: Sendable {
     private let content: ByteBuffer
     private let parameters: [(name: String, value: String)]
     let queryText: Substring?
+    /// As it came: nothing is decoded or normalised.
+    package let path: String
 
     init(
         context: RequestContext, received: ReceivedRequest, target: RequestTarget,
@@ -32,6 +34,7 @@ package struct Request: Sendable {
         self.content = received.body
         self.parameters = parameters
         self.queryText = target.query
+        self.path = String(target.path)
     }
 
     /// What was asked for, as it came: a path with its query, or an absolute URL (RFC 9112 §3.2).

@@ -40,8 +40,9 @@ package struct MailTemplates: Sendable {
     ///   used.
     func render(_ kind: Mail.Kind, in language: String, _ values: Values) -> Rendered? {
         let language = languages.contains(language) ? language : languages[0]
-        let builtIn = Language(rawValue: language).map { BuiltInMail.localized(kind, in: $0) }
-        guard let mail = own[language]?[kind] ?? builtIn else { return nil }
+        guard
+            let mail = own[language]?[kind] ?? Language(rawValue: language).map({ BuiltInMail.localized(kind, in: $0) })
+        else { return nil }
         var texts: [MailTemplate.Placeholder: String] = [.service: serviceName]
         texts[.code] = values.code
         texts[.minutes] = values.minutes.map { "\($0)" }

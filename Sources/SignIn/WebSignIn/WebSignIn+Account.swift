@@ -32,16 +32,26 @@ extension WebSignIn {
     ) async throws(SignInFailure) -> WebStep {
         guard case .identity(let identity, let grant, let name) = person else { throw .webFlowExpired }
         do throws(SignInFailure) {
-            guard let session = try await sessions.session(id, by: call) else {
-                await credentials.abandon(person, after: .invalidSession, by: call)
-                throw .invalidSession
-            }
+            let session = try await linkingSession(id, of: person, by: call)
             try await identities.link(identity, grant: grant, name: name, to: session, by: call.with(.browser))
         } catch {
             return try await notLinked(flow, error)
         }
         try await end(flow, as: .spent)
         return .linked(identity.key.provider)
+    }
+
+    /// The session to link to. Without it nothing keeps what the provider gave.
+    private func linkingSession(
+        _ id: SessionID, of person: ProvenPerson, by call: Call
+    ) async throws(SignInFailure) -> Session {
+        do throws(SignInFailure) {
+            guard let session = try await sessions.session(id, by: call) else { throw .invalidSession }
+            return session
+        } catch {
+            await credentials.abandon(person, after: error, by: call)
+            throw error
+        }
     }
 
     /// Back to the account, which is as it was.

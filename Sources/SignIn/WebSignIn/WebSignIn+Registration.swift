@@ -18,11 +18,7 @@ extension WebSignIn {
             guard let address, let browser else { throw .malformedEmail }
             try await limits.drawNetworks(.registrationPerNetwork, by: call)
             let hash = try await emailCodes.hasher.hash(password, by: call)
-            let holder = try await stored { try await accounts.holder(of: address) }
-            // The reader of the mailbox of a claimed address gets the account that claims it.
-            let registration = WebRegistration(
-                email: address, codePurpose: holder?.emailProof == .claimed ? .signIn : .register, passwordHash: hash,
-                displayName: displayName)
+            let registration = WebRegistration(email: address, passwordHash: hash, displayName: displayName)
             let until = call.now.advanced(bySeconds: Lifetimes.emailCodeSeconds)
             let isKept = try await stored {
                 try await registrations.keep(registration, in: id, of: browser.hash, until: until, by: call)
@@ -60,21 +56,12 @@ extension WebSignIn {
             guard let registration = try await registration(flow: id, browser: browser, by: call) else {
                 throw .invalidCredentials
             }
-            let ticketHash = registration.codePurpose == .register ? Self.codeHash(of: id) : nil
             let code = try await emailCodes.proveCode(
-                typed, for: registration.codePurpose, of: registration.email, ticketHash: ticketHash, by: call)
-            guard registration.codePurpose == .register else {
-                return try await settle(id, .emailCode(code, at: call.now), browser: browser, by: call)
-            }
-            let accountID = try AccountID.fresh(at: call.now)
-            do throws(SignInFailure) {
-                try await stored {
-                    try await accounts.register(accountID, registration, in: id, proven: code, by: call)
-                }
-            } catch {
-                // The address was taken meanwhile, or was held already and its reader was mailed no code.
-                guard case .emailTaken = error else { throw error }
-                throw .invalidCredentials
+                typed, for: .register, of: registration.email, ticketHash: Self.codeHash(of: id), by: call)
+            let newID = try AccountID.fresh(at: call.now)
+            // Where the address was proven meanwhile, or its reader was mailed no code, none is right.
+            let accountID = try await stored {
+                try await accounts.register(newID, registration, in: id, proven: code, by: call)
             }
             let person = ProvenPerson.password(accountID, passwordHash: registration.passwordHash, at: call.now)
             return try await settle(id, person, browser: browser, by: call)
@@ -123,9 +110,8 @@ extension WebSignIn {
     private func mail(
         _ registration: WebRegistration, of id: WebFlowID, by call: Call
     ) async throws(SignInFailure) {
-        let ticketHash = registration.codePurpose == .register ? Self.codeHash(of: id) : nil
         try await emailCodes.mailCode(
-            to: registration.email, for: registration.codePurpose, ticketHash: ticketHash, by: call)
+            to: registration.email, for: .register, ticketHash: Self.codeHash(of: id), by: call)
     }
 
     /// By what the codes of a flow's registration differ from those of others for the same address.

@@ -96,11 +96,13 @@ package struct MailWorker: Sendable {
         // A process of a later release may know the kind.
         guard let requested = mail.kind else { return .postpone("no_template") }
         let kind: Mail.Kind =
-            mail.isResetRefused ? .resetBySignIn : mail.isRegistrationTaken ? .registerTaken : requested
+            mail.isResetRefused
+            ? .resetBySignIn
+            : mail.isRegistrationTaken ? .registerTaken : mail.isRegistrationOfClaimed ? .signInCode : requested
         guard let recipient = mail.recipient else { return .giveUp("no_recipient") }
         var values = MailTemplates.Values(provider: mail.provider, clientName: mail.clientName)
-        if let purpose = kind.purpose {
-            guard let code = mail.code, code.purpose == purpose else { return .drop }
+        if kind.purpose != nil {
+            guard let code = mail.code, code.purpose == requested.purpose else { return .drop }
             guard let digits = codes.digits(of: code) else { return .postpone("key_missing") }
             values.code = digits
             // Rounded up, so that a fresh code has all of its minutes.

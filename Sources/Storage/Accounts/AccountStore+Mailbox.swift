@@ -92,6 +92,21 @@ extension Change.Accounts {
         return .entered(owned)
     }
 
+    /// Enters the account that only claims the address of a registration, with what was typed in it.
+    func enter(registering registration: WebRegistration, by code: EmailCode) async throws -> AccountID {
+        guard case .entered(let account) = try await enter(by: code, for: .registerByCode) else {
+            throw Refusal.codeGone
+        }
+        _ = try await change.execute(
+            """
+            UPDATE accounts
+            SET password_hash = \(registration.passwordHash), password_is_unused = false,
+                display_name = \(registration.displayName?.text)
+            WHERE account_id = \(account.id)
+            """)
+        return account.id
+    }
+
     /// The first proof of a claimed address establishes its owner. What was set up before, by a person who only typed the
     /// address, is removed: password, sessions, identities, name and a pending change or replacement of the address
     /// (Sudhodanan & Paverd 2022: pre-hijacking). Nor do tokens of before lead to the account by its address.

@@ -25,7 +25,14 @@ package struct ClaimedMail: Sendable {
     package let isUnproven: Bool
 
     /// Whether an account has the address of a registration: its reader gets that to read, and no code.
-    package var isRegistrationTaken: Bool { kind == .registerCode && holderProof != nil }
+    package var isRegistrationTaken: Bool { kind == .registerCode && registration == .refuseEmailTaken }
+
+    /// Whether the code of a registration leads into an account that only claims the address.
+    package var isRegistrationOfClaimed: Bool { kind == .registerCode && registration == .enterClearing }
+
+    private var registration: AddressOutcome? {
+        AddressRule.outcome(of: .registerByCode, .mailedCode, holder: AddressHolder(holderProof))
+    }
 
     /// Whether the code for a new password is kept back: the account's address is only stated (docs/linking.md).
     package var isResetRefused: Bool {

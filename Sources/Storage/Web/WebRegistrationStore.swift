@@ -35,30 +35,27 @@ package struct WebRegistrationStore: Sendable {
                     AND f.expires_at > \(call.now)
                 RETURNING f.flow_id
             )
-            INSERT INTO web_registrations (flow_id, email, code_purpose, sealed_registration, created_at, expires_at)
-            SELECT flow_id, \(registration.email.text), \(registration.codePurpose.rawValue), \(sealed), \(call.now),
-                \(expiresAt)
+            INSERT INTO web_registrations (flow_id, email, sealed_registration, created_at, expires_at)
+            SELECT flow_id, \(registration.email.text), \(sealed), \(call.now), \(expiresAt)
             FROM open
             ON CONFLICT (flow_id) DO UPDATE
-            SET email = EXCLUDED.email, code_purpose = EXCLUDED.code_purpose,
-                sealed_registration = EXCLUDED.sealed_registration, created_at = EXCLUDED.created_at,
-                expires_at = EXCLUDED.expires_at
+            SET email = EXCLUDED.email, sealed_registration = EXCLUDED.sealed_registration,
+                created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at
             """) == 1
     }
 
     package func registration(in flow: WebFlowID, by call: Call) async throws -> WebRegistration? {
         let rows = try await database.query(
             """
-            SELECT email, code_purpose, sealed_registration
+            SELECT email, sealed_registration
             FROM web_registrations
             WHERE flow_id = \(flow) AND expires_at > \(call.now)
             """
-        ) { row throws(PostgresError) in try row.decode(EmailAddress.self, EmailCodePurpose.self, [UInt8].self) }
-        return try rows.first.map { email, purpose, sealed in
+        ) { row throws(PostgresError) in try row.decode(EmailAddress.self, [UInt8].self) }
+        return try rows.first.map { email, sealed in
             let form: Form = try seal.open(sealed, .registration, of: flow)
             return WebRegistration(
-                email: email, codePurpose: purpose, passwordHash: form.passwordHash,
-                displayName: form.displayName.flatMap(DisplayName.init))
+                email: email, passwordHash: form.passwordHash, displayName: form.displayName.flatMap(DisplayName.init))
         }
     }
 

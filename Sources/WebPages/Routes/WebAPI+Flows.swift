@@ -147,7 +147,7 @@ extension WebAPI {
             return redirect(to: "\(AccountPath.account)?linked=\(provider.rawValue)", isIsolated: true)
         case .notLinked(let failure):
             let fault = failure.map { FormError($0, wrong: .providerRefused) } ?? .cancelledAtProvider
-            let said = fault.flatMap { FormError(ofRedirect: $0.rawValue) } ?? .providerRefused
+            let said = fault.flatMap { FormError(ofLinking: $0.rawValue) } ?? .providerRefused
             return redirect(to: "\(AccountPath.account)?fault=\(said.rawValue)", isIsolated: true)
         case .cancelled:
             return response(.signedOut(SignedOutPage(signInLink: "/web/account")), to: request, isIsolated: true)
@@ -183,9 +183,18 @@ extension FormError {
             }
     }
 
-    /// What a redirect may have a page say: what a way to a provider has come to.
-    init?(ofRedirect text: String) {
+    /// What a redirect may have a page of a flow say: what a way to a provider has come to.
+    fileprivate init?(ofRedirect text: String) {
         guard let fault = Self(rawValue: text), fault.fields.isEmpty else { return nil }
+        self = fault
+    }
+
+    /// The same of the page of the account, to which any link may lead: nothing that may not be so.
+    init?(ofLinking text: String) {
+        let all: [Self] = [
+            .cancelledAtProvider, .providerRefused, .providerUnavailable, .identityAlreadyLinked, .providerAlreadyLinked,
+        ]
+        guard let fault = Self(rawValue: text), all.contains(fault) else { return nil }
         self = fault
     }
 }

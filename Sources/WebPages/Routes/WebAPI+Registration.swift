@@ -29,7 +29,8 @@ extension WebAPI {
             return try await show(screen, typed: flow.loginHint, flow, reference, request)
         }
         let browser = try cookies.browser(of: request) ?? .fresh()
-        let flow = try await signIn.openAccountFlow(browser: browser, by: call)
+        let flow = try await signIn.openAccountFlow(
+            browser: browser, by: call, languages: uiLocales(of: request))
         var response = redirect(to: "\(path)?flow=\(flow.id)", flow: flow)
         response.setCookie(cookies.cookie(browser))
         return response

@@ -60,7 +60,7 @@ package struct WebAPI: Sendable {
     private var unknownRoute: Route {
         Route(.get, "/*", priority: .reading) { request in
             let problem = Problem(.notFound)
-            guard request.acceptsHTML, request.target != "/v1", !request.target.hasPrefix("/v1/") else { throw problem }
+            guard request.acceptsHTML, request.path != "/v1", !request.path.hasPrefix("/v1/") else { throw problem }
             var response = failure(problem, problem, request)
             response.problem = problem
             return response
@@ -190,10 +190,11 @@ extension WebAPI {
     /// A page with a form that was refused, shown again.
     func response(
         _ page: WebPage, after failure: SignInFailure, to request: Request, flow: WebFlow? = nil,
-        isIsolated: Bool = false
+        targets: [String] = [], isIsolated: Bool = false
     ) -> Response {
         let problem = failure.problem
-        var response = response(page, problem.code.status, to: request, flow: flow, isIsolated: isIsolated)
+        var response = response(
+            page, problem.code.status, to: request, flow: flow, targets: targets, isIsolated: isIsolated)
         response.headers += problem.headers
         response.problem = problem
         return response
@@ -224,7 +225,7 @@ extension WebAPI {
     }
 
     /// The languages that an app's request names; those of a flow are kept with it.
-    private func uiLocales(of request: Request) -> [String] {
+    func uiLocales(of request: Request) -> [String] {
         guard let tags = try? request.queryValues().only("ui_locales") else { return [] }
         return tags.split { $0 == " " || $0 == "+" }.prefix(8).map { $0.lowercased() }
     }

@@ -10,7 +10,7 @@ import Testing
         // Who replaces or merges by a mailed code comes to the rows of that first.
         case .signIn, .signInKnown, .bindBySession, .bindByPassword, .linkInSession, .replaceIdentity, .merge:
             [.none, .relay, .stated, .authoritative]
-        case .mailedSignIn, .bindByCode, .reset, .verifyEmail, .changeEmail: [.mailedCode]
+        case .mailedSignIn, .bindByCode, .registerByCode, .reset, .verifyEmail, .changeEmail: [.mailedCode]
         case .bindToShown: [.authoritative, .mailedCode]
         case .create: Set(AddressEvidence.allCases)
         case .register, .replaceEmail, .providerEvent: [.none]

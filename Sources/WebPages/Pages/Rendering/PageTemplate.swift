@@ -35,6 +35,9 @@ enum PageTemplate: String, CaseIterable {
     case emailField
     case passwordField
     case newPasswordField
+    case displayNameField
+    case codeField
+    case anotherCode
     case emailCodeButton
     case newHereButtons
     case holder
@@ -75,6 +78,9 @@ enum PageTemplate: String, CaseIterable {
         case .emailField: PageTemplate.emailFieldSource
         case .passwordField: PageTemplate.passwordFieldSource
         case .newPasswordField: PageTemplate.newPasswordFieldSource
+        case .displayNameField: PageTemplate.displayNameFieldSource
+        case .codeField: PageTemplate.codeFieldSource
+        case .anotherCode: PageTemplate.anotherCodeSource
         case .emailCodeButton:
             #"<button name="to" value="email" formnovalidate>{{text.emailMeACode}}</button>"#
         case .newHereButtons:
@@ -161,6 +167,31 @@ enum PageTemplate: String, CaseIterable {
         {{#invalid.password}} aria-invalid="true"{{/invalid.password}}\
         {{#focus.password}} autofocus{{/focus.password}}>
         <p class="hint" id="password-hint">{{text.passwordRule}}</p></div>
+        """
+
+    private static let displayNameFieldSource = """
+        <div class="field"><label for="displayName">{{text.displayName}}</label>
+        <input id="displayName" name="displayName" type="text" autocomplete="name" dir="auto" maxlength="100" \
+        value="{{{displayName}}}"{{#invalid.displayName}} aria-invalid="true" aria-describedby="error"\
+        {{/invalid.displayName}}{{#focus.displayName}} autofocus{{/focus.displayName}}></div>
+        """
+
+    /// Of the code that was mailed to the address.
+    private static let codeFieldSource = """
+        <input type="hidden" name="email" value="{{{address}}}">
+        <div class="field"><label for="code">{{text.code}}</label>
+        <input class="code" id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" \
+        spellcheck="false" dir="ltr" required maxlength="32"\
+        {{#invalid.code}} aria-invalid="true" aria-describedby="error"{{/invalid.code}}\
+        {{#focus.code}} autofocus{{/focus.code}}></div>
+        """
+
+    /// Begins a form, which the page ends.
+    private static let anotherCodeSource = """
+        <form class="last" method="post" action="{{{action}}}">{{> csrf}}
+        <input type="hidden" name="email" value="{{{address}}}">
+        <p class="hint">{{text.codeMissing}}</p>
+        <button class="quiet">{{text.sendAnotherCode}}</button>
         """
 
     private static let holderSource = """

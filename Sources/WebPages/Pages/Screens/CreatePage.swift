@@ -34,10 +34,7 @@ extension CreatePage {
         {{/takesAddress}}
         {{> error}}
         <form method="post" action="{{{action}}}">{{> csrf}}
-        <div class="field"><label for="displayName">{{text.displayName}}</label>
-        <input id="displayName" name="displayName" type="text" autocomplete="name" dir="auto" maxlength="100" \
-        value="{{{displayName}}}"{{#invalid.displayName}} aria-invalid="true" aria-describedby="error"\
-        {{/invalid.displayName}}{{#focus.displayName}} autofocus{{/focus.displayName}}></div>
+        {{> displayNameField}}
         {{#offersPassword}}
         <div class="field"><label for="password">{{text.newPassword}}</label>
         <input id="password" name="password" type="password" autocomplete="new-password" dir="ltr" \

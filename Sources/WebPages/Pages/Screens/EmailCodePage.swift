@@ -54,17 +54,9 @@ extension EmailCodePage {
         {{> error}}
         <form method="post" action="{{{action}}}">{{> csrf}}
         {{#sent}}
-        <input type="hidden" name="email" value="{{{address}}}">
-        <div class="field"><label for="code">{{text.code}}</label>
-        <input class="code" id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" \
-        spellcheck="false" dir="ltr" required maxlength="32"\
-        {{#invalid.code}} aria-invalid="true" aria-describedby="error"{{/invalid.code}}\
-        {{#focus.code}} autofocus{{/focus.code}}></div>
+        {{> codeField}}
         <button class="primary">{{text.confirmCode}}</button></form>
-        <form class="last" method="post" action="{{{action}}}">{{> csrf}}
-        <input type="hidden" name="email" value="{{{address}}}">
-        <p class="hint">{{text.codeMissing}}</p>
-        <button class="quiet">{{text.sendAnotherCode}}</button>
+        {{> anotherCode}}
         {{/sent}}
         {{^sent}}
         {{> emailField}}

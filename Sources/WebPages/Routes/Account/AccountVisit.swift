@@ -76,7 +76,12 @@ extension WebAPI {
             }
             return try await signIn(request, for: act.map { AccountErrand($0, of: session.accountID) }, by: call)
         }
-        return try await body(AccountVisit(secret: secret, session: session, call: call, errand: errand))
+        do {
+            return try await body(AccountVisit(secret: secret, session: session, call: call, errand: errand))
+        } catch SignInFailure.invalidSession {
+            // It ended meanwhile, as by the same button pressed twice.
+            return try await signIn(request, for: act.map { AccountErrand($0, of: session.accountID) }, by: call)
+        }
     }
 
     /// Shows a page of the account, by GET. HEAD opens no flow, nor does what may not be looked at.
@@ -110,7 +115,9 @@ extension WebAPI {
         to request: Request, after failure: SignInFailure, wrong: FormError, _ page: (FormError) async throws -> WebPage
     ) async throws -> Response {
         guard let fault = FormError(failure, wrong: wrong) else { throw failure }
-        return response(try await page(fault), after: failure, to: request, isIsolated: true)
+        return response(
+            try await page(fault), after: failure, to: request, targets: signIn.configuration.formActionSources,
+            isIsolated: true)
     }
 
     private func errand(of request: Request, by call: Call) async throws -> AccountErrand? {
@@ -120,7 +127,8 @@ extension WebAPI {
 
     private func signIn(_ request: Request, for errand: AccountErrand?, by call: Call) async throws -> Response {
         let browser = try cookies.browser(of: request) ?? .fresh()
-        let flow = try await signIn.openAccountFlow(for: errand, browser: browser, by: call)
+        let flow = try await signIn.openAccountFlow(
+            for: errand, browser: browser, by: call, languages: uiLocales(of: request))
         var response = redirect(to: FlowReference(id: flow.id, browser: browser).link(), flow: flow)
         response.setCookie(cookies.cookie(browser))
         return response

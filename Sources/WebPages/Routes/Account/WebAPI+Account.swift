@@ -75,13 +75,13 @@ extension WebAPI {
 
     // MARK: The page
 
-    /// What a way to a provider has come to: a redirect says it. Nothing is shown that is not so.
+    /// What a way to a provider has come to: a redirect says it.
     private func returnNotice(_ request: Request) throws -> AccountPage.Notice? {
         try request.queryValues().only("linked").flatMap(Provider.init).map { .linkedProvider($0) }
     }
 
     private func returnFault(_ request: Request) throws -> FormError? {
-        try request.queryValues().only("fault").flatMap(FormError.init(ofRedirect:))
+        try request.queryValues().only("fault").flatMap(FormError.init(ofLinking:))
     }
 
     func accountPage(

@@ -17,10 +17,7 @@ extension NamePage {
         {{> otherAccount}}
         {{> error}}
         <form method="post" action="{{{action}}}">{{> csrf}}
-        <div class="field"><label for="displayName">{{text.displayName}}</label>
-        <input id="displayName" name="displayName" type="text" autocomplete="name" dir="auto" maxlength="100" \
-        value="{{{displayName}}}"{{#invalid.displayName}} aria-invalid="true" aria-describedby="error"\
-        {{/invalid.displayName}}{{#focus.displayName}} autofocus{{/focus.displayName}}></div>
+        {{> displayNameField}}
         <button class="primary">{{text.save}}</button></form>
         {{> backToAccount}}
         """

@@ -1,4 +1,5 @@
 package import Logging
+package import Primitives
 
 /// A PostgreSQL database: a pool of connections that statements and transactions are run on.
 ///
@@ -7,6 +8,8 @@ package import Logging
 /// `README.md`.
 package final class Database: PostgresSession {
     private let pool: Pool
+    /// Raised by who has committed rows that a worker of this process waits for.
+    package let written = AsyncSignal()
 
     package init(configuration: Configuration, logger: Logger) {
         pool = Pool(configuration, logger: logger)

@@ -171,6 +171,18 @@ struct LibpqConnection: ~Copyable {
         return unsafe ServerResult(adopting: result)
     }
 
+    /// Takes the notifications that have come; they are of the one channel that is listened to.
+    ///
+    /// - Returns: whether there were any.
+    func takeNotifications() -> Bool {
+        var hasAny = false
+        while let notification = unsafe PQnotifies(handle) {
+            unsafe PQfreemem(notification)
+            hasAny = true
+        }
+        return hasAny
+    }
+
     /// Whether a transaction was left open; meaningful when nothing is in flight.
     var isInTransaction: Bool {
         let status = unsafe PQtransactionStatus(handle)

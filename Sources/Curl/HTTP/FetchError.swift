@@ -7,6 +7,8 @@ package struct FetchError: Error, Sendable, Equatable {
         case invalidHeader
         /// Neither https nor http to this machine.
         case protocolRefused
+        /// Every address of the host is one that the request may not go to.
+        case addressRefused
         case resolve
         case connect
         /// No handshake, or a certificate that doesn't prove the host.

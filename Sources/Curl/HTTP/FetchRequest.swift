@@ -22,6 +22,11 @@ package struct FetchRequest: Sendable {
     package var maximumBodyBytes: Int
     /// Whether `http` may go beyond loopback: to an address that this machine listens at itself.
     package var allowsHTTP = false
+    /// Whether a connection may go to an address: asked for that of the connection itself, so that no name gets around it.
+    /// A connection that is kept is not asked about again: the requests of a fetcher have one rule, or none.
+    package var accepts: (@Sendable (PeerAddress) -> Bool)?
+    /// Whether a body that is too large is cut off, and the response good for all else.
+    package var truncatesBody = false
 
     package init(
         _ method: Method = .get, url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,

@@ -53,6 +53,12 @@ struct EasyHandle: ~Copyable {
         try check(unsafe ccurl_easy_set_callback(pointer, option, callback))
     }
 
+    /// Asked for each connection, whose address lives as long as the call alone.
+    @unsafe
+    func set(socketCallback: @escaping ccurl_socket_callback) throws(FetchError) {
+        try check(unsafe ccurl_easy_set_socket_callback(pointer, socketCallback))
+    }
+
     /// libcurl keeps the handle: it must outlive this one.
     func set(url: borrowing RequestURL) throws(FetchError) {
         try check(unsafe ccurl_easy_set_url(pointer, url.handle))

@@ -24,6 +24,9 @@ final class Transfer: @unchecked Sendable {
     private var headersAreComplete = false
     private var body: [UInt8] = []
     private var isTooLarge = false
+    private let truncatesBody: Bool
+    private let accepts: (@Sendable (PeerAddress) -> Bool)?
+    private var isAddressRefused = false
 
     private var continuation: CheckedContinuation<Outcome, Never>?
 
@@ -37,6 +40,8 @@ final class Transfer: @unchecked Sendable {
         headerLines = lines
         requestBody = request.method == .post ? request.body ?? [] : []
         maximumBodyBytes = max(0, request.maximumBodyBytes)
+        truncatesBody = request.truncatesBody
+        accepts = request.accepts
         headerBytesLeft = configuration.maximumHeaderBytes
         easy = try EasyHandle()
 
@@ -104,6 +109,12 @@ final class Transfer: @unchecked Sendable {
         try unsafe easy.set(CURLOPT_READDATA, context: context)
         try unsafe easy.set(CURLOPT_HEADERDATA, context: context)
         try unsafe easy.set(CURLOPT_WRITEDATA, context: context)
+        if accepts != nil {
+            try unsafe easy.set(CURLOPT_OPENSOCKETDATA, context: context)
+            try unsafe easy.set(socketCallback: { context, _, address in
+                unsafe Transfer.from(context).open(address)
+            })
+        }
         try unsafe easy.set(CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
             unsafe Transfer.from(context).takeHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
         }
@@ -126,6 +137,18 @@ final class Transfer: @unchecked Sendable {
         unsafe space.copyBytes(from: slice)
         bodyBytesOffered += slice.count
         return slice.count
+    }
+
+    @unsafe
+    private func open(_ address: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
+        var octets = [UInt8](repeating: 0, count: 16)
+        guard let address = unsafe address, unsafe ccurl_octets(address, &octets) == 1,
+            accepts?(PeerAddress(octets: octets)) == true
+        else {
+            isAddressRefused = true
+            return -1
+        }
+        return unsafe ccurl_open_socket(address)
     }
 
     @unsafe
@@ -161,8 +184,9 @@ final class Transfer: @unchecked Sendable {
     // MARK: Completion; the handle must have been removed from the multi handle before
 
     func finish(_ status: CURLcode) {
-        guard status == CURLE_OK, !isTooLarge else {
-            let code = isTooLarge ? .tooLarge : FetchError.Code(status, requestSent: requestSent)
+        guard status == CURLE_OK && !isTooLarge || isCutOff else {
+            var code = isTooLarge ? .tooLarge : FetchError.Code(status, requestSent: requestSent)
+            if isAddressRefused, code == .connect { code = .addressRefused }
             return fail(code, detail: unsafe String(cString: curl_easy_strerror(status)))
         }
         // libcurl takes a connection that ends within the header lines for a response without a body.
@@ -174,6 +198,8 @@ final class Transfer: @unchecked Sendable {
     func fail(_ code: FetchError.Code, detail: String = "") {
         resume(.failure(FetchError(code, requestSent: requestSent, detail: detail)))
     }
+
+    private var isCutOff: Bool { isTooLarge && truncatesBody && headersAreComplete }
 
     private var requestSent: Bool { bodyBytesOffered > 0 || easy.number(CURLINFO_REQUEST_SIZE) > 0 }
 

@@ -101,6 +101,7 @@ extension FetchError.Code {
         case .tooLarge: "too_large"
         case .closed: "closed"
         case .cancelled: "cancelled"
+        case .addressRefused: "address_refused"
         case .busy: "busy"
         case .stopped: "stopped"
         case .other: "other"

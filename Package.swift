@@ -133,7 +133,7 @@ let package = Package(
             dependencies: ["JOSE", "JSON", "Curl", "Accounts", "OpenSSL", "Primitives", log, metrics],
             exclude: readme, swiftSettings: commonSettings),
         .target(
-            name: "Storage", dependencies: ["Postgres", "Accounts", "KeyRing", "OpenSSL", "Primitives"],
+            name: "Storage", dependencies: ["Postgres", "Accounts", "KeyRing", "JSON", "OpenSSL", "Primitives"],
             exclude: readme, swiftSettings: commonSettings),
 
         // Layer 4

@@ -62,6 +62,15 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// The members of an object that a writer has written before, among those of another.
+    package mutating func members(of object: String) {
+        let members = object.utf8.dropFirst().dropLast()
+        guard !members.isEmpty else { return }
+        separate()
+        bytes.append(contentsOf: members)
+        needsComma = true
+    }
+
     package mutating func integer(_ value: Int64) { literal(String(value)) }
 
     package mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }

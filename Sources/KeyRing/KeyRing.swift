@@ -19,6 +19,7 @@ package struct KeyRing: Sendable {
         case web
         case console
         case imports
+        case feed
     }
 
     /// A key of the ring for one purpose.
@@ -41,6 +42,7 @@ package struct KeyRing: Sendable {
     private let web: Subkeys
     private let console: Subkeys
     private let imports: Subkeys
+    private let feed: Subkeys
 
     package init(parsing text: String) throws(KeyRingError) {
         var keys: [(id: String, bytes: [UInt8])] = []
@@ -75,6 +77,7 @@ package struct KeyRing: Sendable {
         web = try subkeys(.web)
         console = try subkeys(.console)
         imports = try subkeys(.imports)
+        feed = try subkeys(.feed)
     }
 
     /// The subkey under which new values are written.
@@ -102,6 +105,7 @@ package struct KeyRing: Sendable {
         case .web: web
         case .console: console
         case .imports: imports
+        case .feed: feed
         }
     }
 

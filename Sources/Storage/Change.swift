@@ -1,5 +1,6 @@
 import Accounts
 import Postgres
+import Primitives
 
 /// A transaction on behalf of a call.
 ///
@@ -11,6 +12,14 @@ import Postgres
 struct Change: PostgresSession {
     let transaction: Transaction
     let call: Call
+    /// What is written to the feed at the end of it.
+    private let events: AnnouncedEvents
+
+    fileprivate init(transaction: Transaction, call: Call, events: AnnouncedEvents) {
+        self.transaction = transaction
+        self.call = call
+        self.events = events
+    }
 
     func query<T: Sendable>(
         _ sql: SQL, at location: CodeLocation,
@@ -25,7 +34,14 @@ struct Change: PostgresSession {
 
     /// The same transaction, on behalf of another.
     func onBehalf(of origin: ChangeOrigin) -> Change {
-        Change(transaction: transaction, call: call.onBehalf(of: origin))
+        Change(transaction: transaction, call: call.onBehalf(of: origin), events: events)
+    }
+
+    /// Writes to the feed what happened to an account, if the change is committed.
+    ///
+    /// - Parameter externalID: of an account that the change deletes.
+    func announce(_ happening: AccountEvent.Happening, of id: AccountID, externalID: ExternalID? = nil) {
+        events.add(AccountEvent(happening, of: id, externalID: externalID))
     }
 
     /// Records an event of the call.
@@ -54,6 +70,8 @@ extension ChangeView {
     var call: Call { change.call }
     var now: Timestamp { change.call.now }
     var origin: ChangeOrigin { change.call.origin }
+    /// On whose account the events of the call happen.
+    var cause: AccountEvent.Cause { AccountEvent.Cause(change.call.origin) }
 }
 
 extension Database {
@@ -64,9 +82,14 @@ extension Database {
         by call: Call, file: StaticString = #fileID, line: UInt = #line,
         _ body: @Sendable (Change) async throws -> Value
     ) async throws -> Value {
-        try await transaction(retries: 2, file: file, line: line) { transaction in
-            try await body(Change(transaction: transaction, call: call))
+        let (value, hasEvents) = try await transaction(retries: 2, file: file, line: line) { transaction in
+            let events = AnnouncedEvents()
+            let value = try await body(Change(transaction: transaction, call: call, events: events))
+            let hasEvents = try await events.write(at: call.now, in: transaction)
+            return (value, hasEvents)
         }
+        if hasEvents { written.raise() }
+        return value
     }
 
     /// A change that gives an account an address. If another transaction takes the address between the look-up of its

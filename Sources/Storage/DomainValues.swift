@@ -59,6 +59,7 @@ extension Account.Status: PostgresDecodable {}
 extension Identity.Authorization: PostgresDecodable {}
 extension Revocation.Status: PostgresDecodable {}
 extension OutboxRecord.Status: PostgresDecodable {}
+extension WebhookStatus: PostgresDecodable {}
 extension EmailCodePurpose: PostgresDecodable {}
 extension EmailProof: PostgresDecodable {}
 extension KnownIdentityDecision: PostgresDecodable {}

@@ -47,6 +47,8 @@ package struct ServiceDatabase: Sendable {
     package var oauthClients: OAuthClientStore { OAuthClientStore(database: pool) }
     package var oauthGrants: OAuthGrantStore { OAuthGrantStore(database: pool) }
     package var imports: ImportStore { ImportStore(database: pool, keyRing: keyRing) }
+    package var feed: FeedStore { FeedStore(database: pool) }
+    package var webhooks: WebhookStore { WebhookStore(database: pool) }
     package var inspection: DatabaseInspection { DatabaseInspection(database: pool) }
     package var personalData: PersonalData { PersonalData(database: pool) }
 

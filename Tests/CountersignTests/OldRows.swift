@@ -8,5 +8,5 @@ struct OldRows: Sendable {
     let digest: SQL
 
     /// In the order of the versions.
-    static let all = untilSeals + sinceDevices
+    static let all = untilSeals + sinceDevices + sinceFeed
 }

@@ -2,7 +2,7 @@ import Primitives
 
 /// An API key of an administrator.
 package struct AdminKey: Hashable, Sendable {
-    /// A permission of a key. None of them includes another.
+    /// A permission of a key. None of them includes another, but that `read` opens the feed too.
     package enum Scope: String, CaseIterable, Sendable {
         /// Read accounts, identities, revocations and what was recorded.
         case read
@@ -10,6 +10,11 @@ package struct AdminKey: Hashable, Sendable {
         case revoke
         /// Disable, sign out, unlink, delete, replay.
         case manage
+        /// Read the feed, and nothing else.
+        case feed
+
+        /// Those of which one is enough.
+        package var openers: Set<Scope> { self == .feed ? [.feed, .read] : [self] }
     }
 
     package let id: AdminKeyID

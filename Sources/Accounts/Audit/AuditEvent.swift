@@ -109,6 +109,10 @@ package struct AuditEvent: Sendable {
         case consoleRefused = "console_refused"
         /// Rows of the trail were handed out as a file: by which conditions.
         case auditExported = "audit_exported"
+        /// An administrator paused the deliveries to an endpoint, resumed them or sent a stretch again: which, and why.
+        case webhookPaused = "webhook_paused"
+        case webhookResumed = "webhook_resumed"
+        case webhookReplayed = "webhook_replayed"
         /// A new signing key for access tokens was stored.
         case signingKeyRotated = "signing_key_rotated"
     }

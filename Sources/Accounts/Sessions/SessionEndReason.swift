@@ -19,3 +19,16 @@ package enum SessionEndReason: String, CaseIterable, Sendable {
     case sessionLimit = "session_limit"
     case administrator
 }
+
+extension SessionEndReason {
+    /// On whose account the sessions ended, where it is always the same: the feed says so.
+    package var cause: AccountEvent.Cause? {
+        switch self {
+        case .signedOut, .passwordChanged, .passwordReset, .emailProven, .identityReplaced, .accountMerged: .person
+        case .refreshReused, .webCodeReused, .emailReclaimed, .sessionLimit: .policy
+        case .emailReplaced, .administrator, .accountDisabled: .admin
+        case .providerEvent: .provider
+        case .identityUnlinked, .authorizationRevoked, .clientUnlinked: nil
+        }
+    }
+}

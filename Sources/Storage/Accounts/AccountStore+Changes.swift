@@ -67,6 +67,7 @@ extension AccountStore {
                 WHERE account_id = \(id) AND password_hash IS NOT DISTINCT FROM \(old)
                 """)
             guard changed == 1 else { throw Refusal.sessionGone }
+            change.announce(.passwordChanged(by: .person), of: id)
             try await change.sessions.end(.ofAccount(id, except: session.id), because: .passwordChanged)
             try await change.emailReplacements.end(of: id, because: .passwordChanged)
             try await change.record(.passwordChanged, accountID: id, sessionID: session.id)
@@ -147,14 +148,18 @@ extension Change.Accounts {
             try await free(code.email)
             try await change.mail.notify([account.mailbox], of: .emailChanged)
         }
-        _ = try await change.execute(
+        let kept = try await change.query(
             """
             UPDATE accounts
             SET email = \(code.email.text), pending_email = NULL, pending_email_expires_at = NULL,
                 \(AccountStore.droppingUnusedPassword)
                 \(AccountStore.grading(.proven, .mailedCode))
             WHERE account_id = \(account.id)
-            """)
+            RETURNING password_hash IS NOT NULL
+            """
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        change.announce(.emailChanged(.proven, by: .person), of: account.id)
+        if account.hasPassword, kept == [false] { change.announce(.passwordChanged(by: .policy), of: account.id) }
         try await change.emailReplacements.end(of: account.id, because: .emailProven)
         let kind: AuditEvent.Kind = account.email == code.email ? .emailVerified : .emailChanged
         try await change.record(kind, accountID: account.id, sessionID: session.id)

@@ -21,6 +21,7 @@ extension AccountStore {
                     AND (\(AccountRow.proof)) = \(EmailProof.proven.rawValue)
                 """)
             guard lowered == 1 else { return }
+            change.announce(.emailChanged(.stated, by: .policy), of: id)
             try await change.record(.emailStated, accountID: id, reason: EmailProof.Source.otherSubject.rawValue)
         }
     }
@@ -67,7 +68,7 @@ extension Change.Accounts {
     /// - Returns: whether it is still the account's address, and had a lower degree.
     @discardableResult
     func raise(_ email: ProvenEmail, of id: AccountID) async throws(PostgresError) -> Bool {
-        let raised = try await change.execute(
+        let raised = try await change.query(
             """
             UPDATE accounts a
             SET \(email.proof == .proven ? AccountStore.droppingUnusedPassword : "")
@@ -75,8 +76,13 @@ extension Change.Accounts {
             WHERE a.account_id = \(id) AND a.email = \(email.address.text)
                 AND a.email_proof_source IS DISTINCT FROM \(EmailProof.Source.otherSubject.rawValue)
                 AND (\(AccountRow.proof)) = ANY (\(EmailProof.allCases.filter { $0 < email.proof }.map(\.rawValue)))
-            """)
-        guard raised == 1 else { return false }
+            RETURNING a.password_hash IS NOT NULL,
+                (SELECT b.password_hash IS NOT NULL FROM accounts b WHERE b.account_id = a.account_id)
+            """
+        ) { row throws(PostgresError) in try row.decode(Bool.self, Bool.self) }
+        guard let (hasPassword, hadPassword) = raised.first else { return false }
+        change.announce(.emailChanged(email.proof, by: .provider), of: id)
+        if hadPassword, !hasPassword { change.announce(.passwordChanged(by: .policy), of: id) }
         try await change.record(
             email.proof == .proven ? .emailProven : .emailStated, accountID: id, reason: email.source.rawValue)
         return true

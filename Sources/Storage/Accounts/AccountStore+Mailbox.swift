@@ -47,6 +47,7 @@ extension AccountStore {
                     pending_email_expires_at = NULL
                 WHERE account_id = \(account.id)
                 """)
+            change.announce(.passwordChanged(by: .reset), of: account.id)
             try await change.accounts.endAccess(to: account.id, because: .passwordReset)
             try await change.emailReplacements.end(of: account.id, because: .passwordReset)
             try await change.record(.passwordReset, accountID: account.id)
@@ -112,7 +113,8 @@ extension Change.Accounts {
     /// (Sudhodanan & Paverd 2022: pre-hijacking). Nor do tokens of before lead to the account by its address.
     fileprivate func clear(_ account: Account, provenBy code: EmailCode) async throws {
         for identity in account.identities {
-            try await unlink(identity, reason: .emailProven, event: AuditEvent(.identityUnlinked, from: origin))
+            try await unlink(
+                identity, reason: .emailProven, event: AuditEvent(.identityUnlinked, from: origin), by: .policy)
         }
         try await endAccess(to: account.id, because: .emailProven)
         _ = try await change.execute(
@@ -122,6 +124,7 @@ extension Change.Accounts {
                 \(AccountStore.grading(.proven, .mailedCode))
             WHERE account_id = \(account.id)
             """)
+        announceOwner(of: account)
         try await change.emailReplacements.end(of: account.id, because: .emailProven)
         try await change.record(.emailProven, accountID: account.id)
     }
@@ -142,8 +145,15 @@ extension Change.Accounts {
                 \(AccountStore.grading(.proven, source))
             WHERE account_id = \(account.id)
             """)
+        announceOwner(of: account)
         try await change.emailReplacements.end(of: account.id, because: .emailProven)
         try await change.record(.emailProven, accountID: account.id, reason: "taken_over")
+    }
+
+    /// Announces that the reader of the mailbox is the owner, and that the password of before is gone.
+    private func announceOwner(of account: Account) {
+        change.announce(.emailChanged(.proven, by: .person), of: account.id)
+        if account.hasPassword { change.announce(.passwordChanged(by: .policy), of: account.id) }
     }
 
     /// Takes the address from an account that has not proven it, for the reader of the mailbox. One that only claimed it
@@ -169,6 +179,11 @@ extension Change.Accounts {
                     WHEN \(isDisabling) AND status = 'active' THEN 'email_reclaimed' ELSE disabled_reason END
             WHERE account_id = \(account.id)
             """)
+        change.announce(.emailChanged(nil, by: .policy), of: account.id)
+        if isClaimed, account.hasPassword { change.announce(.passwordChanged(by: .policy), of: account.id) }
+        if isDisabling, account.status == .active {
+            change.announce(.accountDisabled(by: .policy, .emailReclaimed), of: account.id)
+        }
         // Not to the address itself: it is the new reader's.
         try await change.mail.notify(account.identities.map(\.mailbox).filter { $0 != account.email }, of: .emailTaken)
         try await change.record(.emailReclaimed, accountID: account.id)

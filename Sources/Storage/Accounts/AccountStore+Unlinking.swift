@@ -67,7 +67,9 @@ extension AccountStore {
 
 extension Change.Accounts {
     /// - Parameter account: locked.
-    func delete(_ account: Account, recording event: AuditEvent) async throws {
+    func delete(
+        _ account: Account, recording event: AuditEvent, reason: AccountEvent.Reason? = nil
+    ) async throws {
         for identity in account.identities {
             var revocation = AuditEvent(
                 .revocationRequested, by: event.actor, tokenID: event.tokenID, requestID: event.requestID)
@@ -120,6 +122,7 @@ extension Change.Accounts {
                 FOR UPDATE SKIP LOCKED)
             """)
         _ = try await change.execute("DELETE FROM accounts WHERE account_id = \(account.id)")
+        change.announce(.accountDeleted(by: cause, reason), of: account.id, externalID: account.externalID)
         var event = event
         event.accountID = account.id
         try await change.record(event)
@@ -173,10 +176,19 @@ extension Change.Accounts {
     }
 
     /// Ends the identity's sessions and authorization, and deletes its link.
+    ///
+    /// - Parameter unlinker: on whose account; the caller's if absent.
     @discardableResult
-    func unlink(_ identity: Identity, reason: SessionEndReason, event: AuditEvent) async throws -> Revocation {
+    func unlink(
+        _ identity: Identity, reason: SessionEndReason, event: AuditEvent, by unlinker: AccountEvent.Cause? = nil
+    ) async throws -> Revocation {
         let revocation = try await endAuthorization(of: identity, reason: reason, event: event)
-        _ = try await change.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
+        let owners = try await change.query(
+            "DELETE FROM identities WHERE identity_id = \(identity.id) RETURNING account_id"
+        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+        if let owner = owners.first {
+            change.announce(.identityUnlinked(identity.id, identity.key.provider, by: unlinker ?? cause), of: owner)
+        }
         return revocation
     }
 
@@ -188,7 +200,8 @@ extension Change.Accounts {
             "SELECT account_id FROM identities WHERE identity_id = \(identity.id)"
         ) { row throws(PostgresError) in try row.decode(AccountID.self) }
         try await change.sessions.end(.openedBy(identity.id), because: reason)
-        let revocation = try await change.revocations.begin(identity.key, identityID: identity.id)
+        let revocation = try await change.revocations.begin(
+            identity.key, identityID: identity.id, of: owners.first)
         var event = event
         event.accountID = owners.first
         event.identityID = identity.id

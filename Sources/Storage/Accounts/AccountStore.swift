@@ -140,6 +140,7 @@ package struct AccountStore: Sendable {
                         WHERE a.account_id = \(id)
                         """))
             try await change.record(.accountCreated, accountID: id)
+            change.announce(.accountCreated(by: .signUp), of: id)
             guard let account = try await AccountStore.account(id, in: change) else { throw Refusal.accountNotFound }
             return account
         }

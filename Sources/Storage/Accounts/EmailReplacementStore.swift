@@ -208,6 +208,8 @@ extension Change.EmailReplacements {
                 \(AccountStore.grading(.proven, .administrator))
             WHERE account_id = \(account.id)
             """)
+        change.announce(.emailChanged(.proven, by: .admin), of: account.id)
+        if account.hasPassword { change.announce(.passwordChanged(by: .policy), of: account.id) }
         try await change.record(.emailReplaced, accountID: account.id)
         try await change.mail.notify(account.mailboxes.filter { $0 != email }, of: .emailChanged)
     }

@@ -1,5 +1,5 @@
 package import Accounts
-package import Postgres
+import Postgres
 
 /// An administrator's changes of an account. Each is recorded with who made it and why.
 extension AccountStore {
@@ -7,13 +7,14 @@ extension AccountStore {
     /// too, and takes the place of the earlier one.
     package func disable(_ id: AccountID, reason: String, by call: Call) async throws {
         try await database.change(by: call) { change in
-            guard try await change.accounts.lock(id) != nil else { throw Refusal.accountNotFound }
+            guard let account = try await change.accounts.lock(id) else { throw Refusal.accountNotFound }
             _ = try await change.execute(
                 """
                 UPDATE accounts
                 SET status = 'disabled', disabled_reason = 'administrator'
                 WHERE account_id = \(id)
                 """)
+            if account.status == .active { change.announce(.accountDisabled(by: .admin), of: id) }
             try await change.accounts.endSessions(of: id, because: .accountDisabled)
             try await change.record(.accountDisabled, accountID: id, reason: reason)
         }
@@ -37,6 +38,7 @@ extension AccountStore {
                     SET status = 'active', disabled_reason = NULL
                     WHERE account_id = \(id)
                     """)
+                change.announce(.accountEnabled(by: .admin), of: id)
                 if let email {
                     _ = try await change.execute(
                         """
@@ -44,6 +46,7 @@ extension AccountStore {
                         SET email = \(email.text), \(AccountStore.grading(.proven, .administrator))
                         WHERE account_id = \(id)
                         """)
+                    change.announce(.emailChanged(.proven, by: .admin), of: id)
                     try await change.emailReplacements.end(of: id, because: .accountEnabled)
                 }
                 try await change.record(.accountEnabled, accountID: id, reason: reason)
@@ -79,6 +82,7 @@ extension AccountStore {
             try await change.sessions.end(.openedBy(id), because: .identityUnlinked)
             _ = try await change.execute("DELETE FROM provider_grants WHERE identity_id = \(id)")
             _ = try await change.execute("DELETE FROM identities WHERE identity_id = \(id)")
+            change.announce(.identityUnlinked(id, identity.key.provider, by: .admin), of: owner)
             try await change.record(
                 .identityDetached, accountID: owner, identityID: id, provider: identity.key.provider, reason: reason)
         }
@@ -112,14 +116,15 @@ extension SessionStore {
     /// Ends one live session of any account.
     ///
     /// - Returns: whether there is one.
-    package func end(_ id: SessionID, reason: String?, by call: Call) async throws(PostgresError) -> Bool {
+    package func end(_ id: SessionID, reason: String?, by call: Call) async throws -> Bool {
         let owners = try await database.query("SELECT account_id FROM sessions WHERE session_id = \(id)") {
             row throws(PostgresError) in try row.decode(AccountID.self)
         }
         guard let owner = owners.first else { return false }
-        return try await SessionStore.end(
-            .live(id), because: .administrator,
-            recording: AuditEvent(.sessionsEnded, from: call.origin, accountID: owner, sessionID: id, reason: reason),
-            by: call, in: database)
+        let event = AuditEvent(
+            .sessionsEnded, from: call.origin, accountID: owner, sessionID: id, reason: reason)
+        return try await database.change(by: call) { change in
+            try await change.sessions.end(.live(id), because: .administrator, recording: event)
+        }
     }
 }

@@ -192,6 +192,8 @@ extension Change.ProviderEvents {
             try await endSessions()
             if unlinking, account.hasSignInMethod(besides: identity.id) {
                 _ = try await change.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
+                change.announce(
+                    .identityUnlinked(identity.id, identity.key.provider, by: .provider), of: account.id)
                 try await record(.identityUnlinked)
             } else {
                 try await set("authorization_status = 'revoked'")
@@ -203,7 +205,8 @@ extension Change.ProviderEvents {
                 account,
                 recording: AuditEvent(
                     .accountDeleted, by: .provider, identityID: identity.id, provider: event.provider,
-                    tokenID: event.tokenID, reason: event.kind?.rawValue))
+                    tokenID: event.tokenID, reason: event.kind?.rawValue),
+                reason: .providerAccountDeleted)
         case .endTokens:
             let hasConsented = try await hasNewerConsent(identity, than: event)
             try await deleteGrants(of: identity.key, upTo: event)

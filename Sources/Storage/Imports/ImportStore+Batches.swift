@@ -49,7 +49,7 @@ package struct ImportRehearsal: Sendable {
     ) async throws -> [ImportResult] {
         // One transaction, as a batch of a run is. What fails ends with the connection.
         try await connection.execute("BEGIN")
-        let results = try await ImportStore.merge(batch, of: run, into: .temporary, by: call, in: connection)
+        let results = try await ImportStore.merge(batch, of: run, into: .temporary, by: call, in: connection).results
         try await connection.execute("COMMIT")
         return results
     }
@@ -69,7 +69,10 @@ extension ImportStore {
             do {
                 return try await database.change(by: call) { change in
                     try await ImportStore.requireCurrent(run, in: change)
-                    return try await ImportStore.merge(batch, of: run, into: .real, by: call, in: change)
+                    let (results, made) = try await ImportStore.merge(
+                        batch, of: run, into: .real, by: call, in: change)
+                    for id in made { change.announce(.accountCreated(by: .import), of: id) }
+                    return results
                 }
             } catch let error as PostgresError
                 where error.isUniqueViolation(of: "accounts_email_key")
@@ -82,10 +85,11 @@ extension ImportStore {
         throw Refusal.emailTaken
     }
 
+    /// - Returns: what became of each row, and the accounts that were made.
     fileprivate static func merge(
         _ batch: [ImportRow], of run: OpenImport, into tables: ImportTables, by call: Call,
         in session: some PostgresSession
-    ) async throws -> [ImportResult] {
+    ) async throws -> (results: [ImportResult], made: [AccountID]) {
         var ground = try await ground(of: batch, of: run, in: tables, session)
         var results: [ImportResult] = []
         var written: [(id: AccountID, person: ImportedPerson)] = []
@@ -96,7 +100,7 @@ extension ImportStore {
             if let person { written.append((id, person)) }
         }
         if !written.isEmpty { try await write(written, of: run, to: tables, by: call, in: session) }
-        return results
+        return (results, written.map(\.id))
     }
 
     private static func ground(

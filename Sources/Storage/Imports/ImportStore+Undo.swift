@@ -46,7 +46,12 @@ extension ImportStore {
             ) { row throws(PostgresError) in try row.decode(AccountID.self, Bool.self, Bool.self, String?.self) }
             let removed = marks.filter { !$0.1 && $0.2 }.map(\.0)
             if !isRehearsal, !removed.isEmpty {
-                _ = try await change.execute("DELETE FROM accounts WHERE account_id = ANY (\(removed))")
+                let deleted = try await change.query(
+                    "DELETE FROM accounts WHERE account_id = ANY (\(removed)) RETURNING account_id, external_id"
+                ) { row throws(PostgresError) in try row.decode(AccountID.self, ExternalID?.self) }
+                for (id, externalID) in deleted {
+                    change.announce(.accountDeleted(by: .admin, .importUndone), of: id, externalID: externalID)
+                }
                 _ = try await change.execute(
                     """
                     DELETE FROM imported_rows

@@ -214,7 +214,11 @@ extension Change.Links {
             SET external_id = (SELECT m.external_id FROM accounts m WHERE m.account_id = \(merged))
             WHERE account_id = \(accountID) AND external_id IS NULL
             """)
-        _ = try await change.execute("DELETE FROM accounts WHERE account_id = \(merged)")
+        let externalIDs = try await change.query(
+            "DELETE FROM accounts WHERE account_id = \(merged) RETURNING external_id"
+        ) { row throws(PostgresError) in try row.decode(ExternalID?.self) }
+        change.announce(.accountMerged(into: accountID), of: merged, externalID: externalIDs.first ?? nil)
+        change.announce(.identityLinked(identityID, identity.key.provider, by: cause), of: accountID)
         try await change.record(
             .accountMerged, accountID: merged, identityID: identityID, provider: identity.key.provider)
     }

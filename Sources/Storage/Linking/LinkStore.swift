@@ -8,6 +8,13 @@ package enum FirstAccess: Sendable {
     case session(NewSession)
     /// A client of the OAuth server has asked for it and gets the tokens; no session is opened.
     case client(NewOAuthLink)
+
+    fileprivate var birth: AccountEvent.Birth {
+        switch self {
+        case .session: .create
+        case .client: .streamlined
+        }
+    }
 }
 
 /// `link_tickets`, and the two transactions that spend one.
@@ -53,6 +60,7 @@ package struct LinkStore: Sendable {
                         \((email?.proof ?? .stated).rawValue), \(email?.source.rawValue),
                         \(name.chosen(over: ticket.displayName)?.text), \(call.now))
                     """)
+                change.announce(.accountCreated(by: access.birth), of: accountID)
                 // Unless a mailed code proved the address, the owner of the mailbox is notified and can contest it.
                 try await change.mail.notify(
                     [evidence == .mailedCode ? nil : email?.address], of: .accountCreated,
@@ -122,6 +130,7 @@ extension Change.Links {
                 \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
                 \(email?.isPrivateRelay ?? false), \(now), \(identity.authenticatedAt), \(now))
             """)
+        change.announce(.identityLinked(identityID, identity.key.provider, by: cause), of: accountID)
         // Also the grants of the person's other tickets: Google issues a refresh token for the first code alone, and
         // its ticket need not be the one that is spent.
         let granted = try await change.execute(

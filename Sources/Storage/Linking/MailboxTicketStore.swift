@@ -45,6 +45,7 @@ package struct MailboxTicketStore: Sendable {
                 """)
             try await change.sessions.open(newSession, for: accountID)
             try await change.record(.accountCreated, accountID: accountID)
+            change.announce(.accountCreated(by: .create), of: accountID)
             guard let account = try await AccountStore.account(accountID, in: change) else {
                 throw Refusal.codeGone
             }

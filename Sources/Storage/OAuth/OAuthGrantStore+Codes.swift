@@ -195,10 +195,10 @@ extension Change.OAuthGrants {
             WHERE h.chain_id = \(chain) AND g.grant_id = h.grant_id
             RETURNING g.grant_id, g.account_id, g.client_id
             """
-        ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self, AccountID.self, String.self) }
+        ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self, AccountID.self, OAuthClientID.self) }
         guard let (grant, account, client) = ended.first else { return }
         if let kind = reason.event {
-            try await change.record(kind, accountID: account, reason: client)
+            try await change.record(kind, accountID: account, reason: client.text)
         }
         let isLast =
             try await change.execute(
@@ -207,7 +207,8 @@ extension Change.OAuthGrants {
                 WHERE g.grant_id = \(grant) AND NOT EXISTS (SELECT FROM oauth_chains h WHERE h.grant_id = g.grant_id)
                 """) == 1
         guard isLast else { return }
-        try await noteUnlinking(of: client, from: account, because: reason)
+        change.announce(.clientUnlinked(client, by: reason == .tokenRevoked ? .client : .policy), of: account)
+        try await noteUnlinking(of: client.text, from: account, because: reason)
     }
 
     /// Records that a client is linked no more because its last token is gone, and notifies the owner.

@@ -270,12 +270,15 @@ extension OAuthGrantStore {
                 )
                 SELECT FROM over
                 """)
-            _ = try await change.execute(
+            let unlinked = try await change.query(
                 """
                 DELETE FROM oauth_grants g
                 WHERE g.grant_id = ANY (\(grants))
                     AND NOT EXISTS (SELECT FROM oauth_chains h WHERE h.grant_id = g.grant_id)
-                """)
+                RETURNING g.account_id, g.client_id
+                """
+            ) { row throws(PostgresError) in try row.decode(AccountID.self, OAuthClientID.self) }
+            for (account, client) in unlinked { change.announce(.clientUnlinked(client, by: .policy), of: account) }
             return codes
         }
     }

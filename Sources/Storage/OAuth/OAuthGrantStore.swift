@@ -193,6 +193,7 @@ extension Change.OAuthGrants {
             try await change.record(.clientLinked, accountID: account.id, reason: "\(clientID.text) \(source.rawValue)")
         }
         if isNew {
+            change.announce(.clientLinked(clientID, by: cause), of: account.id)
             try await change.mail.notify([account.mailbox], of: .clientLinked, clientName: name)
         }
         return chain
@@ -210,6 +211,7 @@ extension Change.OAuthGrants {
             """
         ) { row throws(PostgresError) in try row.decode(String.self) }
         guard let name = names.first else { return false }
+        change.announce(.clientUnlinked(clientID, by: cause), of: account.id)
         try await change.sessions.end(.inBrowsers(of: account.id, except: session), because: .clientUnlinked)
         let words = [clientID.text, reason].compactMap(\.self).joined(separator: " ")
         try await change.record(.clientUnlinked, accountID: account.id, reason: String(words.prefix(256)))
@@ -225,9 +227,10 @@ extension Change.OAuthGrants {
     func end(allOf id: AccountID, because reason: SessionEndReason) async throws(PostgresError) {
         let clients = try await change.query(
             "DELETE FROM oauth_grants WHERE account_id = \(id) RETURNING client_id"
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+        ) { row throws(PostgresError) in try row.decode(OAuthClientID.self) }
+        for client in clients { change.announce(.clientUnlinked(client, by: reason.cause ?? cause), of: id) }
         let events = clients.map { client in
-            AuditEvent(.clientUnlinked, from: origin, accountID: id, reason: "\(client) \(reason.rawValue)")
+            AuditEvent(.clientUnlinked, from: origin, accountID: id, reason: "\(client.text) \(reason.rawValue)")
         }
         try await AuditTrail.record(events.map { ($0, now) }, in: change)
     }

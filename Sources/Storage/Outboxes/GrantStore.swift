@@ -173,7 +173,8 @@ package struct GrantStore: Sendable {
                 RETURNING account_id
                 """
             ) { row throws(PostgresError) in try row.decode(AccountID.self) }
-            try await change.sessions.end(.openedBy(check.identityID), because: .authorizationRevoked)
+            try await change.onBehalf(of: .provider).sessions.end(
+                .openedBy(check.identityID), because: .authorizationRevoked)
             try await change.record(
                 AuditEvent(
                     .authorizationRevoked, by: .provider, accountID: accounts.first, identityID: check.identityID,

@@ -220,9 +220,11 @@ extension Change.Revocations {
     /// Enqueues the end of the person's authorization, in the transaction that decides it. With it ends every grant of
     /// the subject, whether an identity or a link ticket holds it.
     @discardableResult
-    func begin(_ key: IdentityKey, identityID: IdentityID? = nil) async throws -> Revocation {
+    func begin(
+        _ key: IdentityKey, identityID: IdentityID? = nil, of accountID: AccountID? = nil
+    ) async throws -> Revocation {
         let id = RevocationID(now: now)
-        try await enqueue(id, of: key, identityID: identityID)
+        try await enqueue(id, of: key, identityID: identityID, account: accountID)
         let moved = try await change.execute(
             """
             UPDATE provider_grants
@@ -247,19 +249,29 @@ extension Change.Revocations {
             SET status = 'done', last_error = \(Revocation.noGrant), subject = NULL, finished_at = \(now)
             WHERE message_id = \(id)
             """)
+        announceEnd(of: identityID, key.provider, account: accountID)
         return Revocation(
             id: id, provider: key.provider, identityID: identityID, status: .done, attempts: 0,
             lastError: Revocation.noGrant, createdAt: now, finishedAt: now)
     }
 
     /// Writes the row of a revocation. The caller moves the grants to it.
-    func enqueue(_ id: RevocationID, of key: IdentityKey, identityID: IdentityID? = nil) async throws(PostgresError) {
+    func enqueue(
+        _ id: RevocationID, of key: IdentityKey, identityID: IdentityID? = nil, account: AccountID? = nil
+    ) async throws(PostgresError) {
         _ = try await change.execute(
             """
-            INSERT INTO outbox (message_id, kind, provider, realm, subject, identity_id, next_attempt_at, created_at)
+            INSERT INTO outbox (message_id, kind, provider, realm, subject, identity_id, account_id, next_attempt_at,
+                created_at)
             VALUES (\(id), 'revocation', \(key.provider.rawValue), \(key.realm.text), \(key.subject.text),
-                \(identityID), \(now), \(now))
+                \(identityID), \(account), \(now), \(now))
             """)
+    }
+
+    /// Announces that a revocation is done; of one that no account has asked for there is nothing to say.
+    private func announceEnd(of identityID: IdentityID?, _ provider: Provider, account: AccountID?) {
+        guard let identityID, let account else { return }
+        change.announce(.authorizationRevoked(identityID, provider), of: account)
     }
 
     fileprivate func pending(of key: IdentityKey, besides id: RevocationID) async throws(PostgresError) -> Revocation? {
@@ -280,13 +292,16 @@ extension Change.Revocations {
     fileprivate func end(
         _ revocation: ClaimedRevocation, _ status: Revocation.Status, error: String?
     ) async throws -> Bool {
-        let ended = try await change.execute(
+        let accounts = try await change.query(
             """
             UPDATE outbox
             SET status = \(status.rawValue), claimed_until = NULL, last_error = \(error), finished_at = \(now)
             WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
-            """)
-        guard ended == 1 else { return false }
+            RETURNING account_id
+            """
+        ) { row throws(PostgresError) in try row.decode(AccountID?.self) }
+        guard let account = accounts.first else { return false }
+        if status == .done { announceEnd(of: revocation.identityID, revocation.key.provider, account: account) }
         try await change.record(
             AuditEvent(
                 status == .done ? .revocationDone : .revocationFailed, by: .service, identityID: revocation.identityID,

@@ -49,24 +49,23 @@ extension SessionStore {
         of accountID: AccountID, keeping limit: Int, batch: Int, by call: Call
     ) async throws -> Int {
         try await database.change(by: call) { change in
-            let ended = try await change.execute(
-                SessionStore.ending(
-                    """
-                    s.session_id = ANY (ARRAY(
-                        SELECT l.session_id
-                        FROM (
-                            SELECT session_id, last_used_at
-                            FROM sessions
-                            WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(call.now)
-                            ORDER BY last_used_at DESC, session_id DESC
-                            OFFSET \(limit)
-                            LIMIT \(batch)
-                        ) u
-                        JOIN sessions l ON l.session_id = u.session_id
-                        -- Looked at again when it is locked.
-                        WHERE l.ended_at IS NULL AND l.last_used_at = u.last_used_at
-                        FOR NO KEY UPDATE OF l SKIP LOCKED))
-                    """, because: .sessionLimit, by: call))
+            let ended = try await change.sessions.end(
+                """
+                s.session_id = ANY (ARRAY(
+                    SELECT l.session_id
+                    FROM (
+                        SELECT session_id, last_used_at
+                        FROM sessions
+                        WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(call.now)
+                        ORDER BY last_used_at DESC, session_id DESC
+                        OFFSET \(limit)
+                        LIMIT \(batch)
+                    ) u
+                    JOIN sessions l ON l.session_id = u.session_id
+                    -- Looked at again when it is locked.
+                    WHERE l.ended_at IS NULL AND l.last_used_at = u.last_used_at
+                    FOR NO KEY UPDATE OF l SKIP LOCKED))
+                """, because: .sessionLimit)
             guard ended > 0 else { return 0 }
             var event = AuditEvent(
                 .sessionsEnded, by: .service, accountID: accountID, reason: SessionEndReason.sessionLimit.rawValue)

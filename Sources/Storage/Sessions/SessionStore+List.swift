@@ -77,8 +77,9 @@ extension SessionStore {
     /// - Returns: whether there was such a session.
     package func end(
         _ id: SessionID, of accountID: AccountID, recording event: AuditEvent?, by call: Call
-    ) async throws(PostgresError) -> Bool {
-        try await SessionStore.end(
-            .live(id, of: accountID), because: .signedOut, recording: event, by: call, in: database)
+    ) async throws -> Bool {
+        try await database.change(by: call) { change in
+            try await change.sessions.end(.live(id, of: accountID), because: .signedOut, recording: event)
+        }
     }
 }

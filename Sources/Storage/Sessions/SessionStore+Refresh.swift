@@ -1,5 +1,5 @@
 package import Accounts
-package import Postgres
+import Postgres
 
 /// The outcome of a refresh with an authentic refresh token.
 package enum RefreshOutcome: Sendable {
@@ -19,7 +19,7 @@ extension SessionStore {
     /// - Parameter address: the client's network address as text.
     package func refresh(
         _ id: SessionID, generation presented: Int32, by call: Call, lifetimes: SessionLifetimes, address: String?
-    ) async throws(PostgresError) -> RefreshOutcome {
+    ) async throws -> RefreshOutcome {
         // Each lost race ages the presented token by one generation, so this ends after a few rounds.
         while let row = try await refreshable(id, by: call), row.live.accountStatus == .active {
             let session = row.live.session
@@ -31,8 +31,9 @@ extension SessionStore {
                 return .unknown
             case .reused:
                 let event = AuditEvent(.refreshReused, from: call.origin, accountID: session.accountID, sessionID: id)
-                try await SessionStore.end(
-                    .session(id), because: .refreshReused, recording: event, by: call, in: database)
+                try await database.change(by: call) { change in
+                    try await change.sessions.end(.session(id), because: .refreshReused, recording: event)
+                }
                 return .reused(session.accountID)
             case .renewed(row.lineage):
                 // A client's retries come in numbers and from one place, which is noted with the first.

@@ -67,8 +67,9 @@ package struct SessionStore: Sendable {
         _ scope: RevocationScope, of session: Session, recording event: AuditEvent?, by call: Call
     ) async throws -> Bool {
         if scope == .current {
-            return try await SessionStore.end(
-                .session(session.id), because: .signedOut, recording: event, by: call, in: database)
+            return try await database.change(by: call) { change in
+                try await change.sessions.end(.session(session.id), because: .signedOut, recording: event)
+            }
         }
         return try await database.change(by: call) { change in
             if scope == .all {
@@ -91,34 +92,6 @@ package struct SessionStore: Sendable {
         }
     }
 
-    /// Ends sessions, and records it in the same statement.
-    ///
-    /// - Returns: whether any was live.
-    @discardableResult
-    static func end(
-        _ sessions: SessionSelection, because reason: SessionEndReason, recording event: AuditEvent? = nil,
-        by call: Call, in session: some PostgresSession
-    ) async throws(PostgresError) -> Bool {
-        let ending = ending(sessions.condition(at: call.now), because: reason, by: call)
-        guard let event else { return try await session.execute(ending) > 0 }
-        return try await session.execute(
-            """
-            WITH ended AS (
-                \(ending)
-                RETURNING s.session_id
-            )
-            \(AuditTrail.insertion(event, by: call))
-            WHERE EXISTS (SELECT FROM ended)
-            """) == 1
-    }
-
-    static func ending(_ condition: SQL, because reason: SessionEndReason, by call: Call) -> SQL {
-        """
-        UPDATE sessions s
-        SET ended_at = \(call.now), end_reason = \(reason.rawValue)
-        WHERE \(condition) AND s.ended_at IS NULL
-        """
-    }
 }
 
 extension LiveSession {
@@ -173,7 +146,38 @@ extension Change.Sessions {
     func end(
         _ sessions: SessionSelection, because reason: SessionEndReason, recording event: AuditEvent? = nil
     ) async throws(PostgresError) -> Bool {
-        try await SessionStore.end(sessions, because: reason, recording: event, by: call, in: change)
+        try await end(sessions.condition(at: now), because: reason, recording: event) > 0
+    }
+
+    /// - Parameter condition: on `sessions`, named `s`; of those that meet it the live ones end.
+    /// - Returns: how many.
+    func end(
+        _ condition: SQL, because reason: SessionEndReason, recording event: AuditEvent? = nil
+    ) async throws(PostgresError) -> Int {
+        let recording: SQL =
+            if let event {
+                ", recorded AS (\(AuditTrail.insertion(event, by: call)) WHERE EXISTS (SELECT FROM ended))"
+            } else {
+                ""
+            }
+        let ended = try await change.query(
+            """
+            WITH ended AS (
+                UPDATE sessions s
+                SET ended_at = \(now), end_reason = \(reason.rawValue)
+                WHERE \(condition) AND s.ended_at IS NULL
+                RETURNING s.session_id, s.account_id
+            )\(recording)
+            SELECT account_id, session_id FROM ended ORDER BY account_id, session_id
+            """
+        ) { row throws(PostgresError) in try row.decode(AccountID.self, SessionID.self) }
+        for (account, sessions) in Dictionary(grouping: ended, by: \.0) {
+            change.announce(
+                .sessionRevoked(
+                    Array(sessions.map(\.1).prefix(AccountEvent.namedSessions)), count: sessions.count,
+                    by: reason.cause ?? cause), of: account)
+        }
+        return ended.count
     }
 
     /// Opens a session of an account that this change has locked, without an identity.

@@ -62,6 +62,7 @@ struct RandomWalk {
         try await WalkLedger.add(report, to: world.database, since: since)
         let broken = try await WalkInvariant.broken(in: world.database, at: world.clock.now())
         var faults = report.faults + broken.map { "\($0.rawValue): \($1)" }.sorted()
+        faults += try await WalkFeed.broken(in: world.database).map { "\($0.rawValue): \($1)" }.sorted()
         faults += try await WalkRecord.missing(report.changes, in: world.database, since: since)
         guard faults.isEmpty else { throw Fault(seed: seed, step: steps, faults: faults) }
     }

@@ -131,6 +131,47 @@ import Testing
         }
     }
 
+    /// The statements that break each rule of the feed.
+    private static let disagreements: [WalkFeed: [SQL]] = [
+        .numbers: ["UPDATE unstamped_events SET sequence = sequence + 1"],
+        .existence: ["DELETE FROM accounts"],
+        .status: ["UPDATE accounts SET status = 'disabled'"],
+        .address: [
+            """
+            INSERT INTO unstamped_events (event_id, type, account_id, sequence, members, happened_at)
+            SELECT gen_random_uuid(), 'account.email_changed', account_id, 9, '{"emailProof":"claimed"}', now() FROM accounts
+            """
+        ],
+        .identities: ["DELETE FROM identities WHERE subject = 'kim'"],
+        .clients: [
+            """
+            INSERT INTO unstamped_events (event_id, type, account_id, sequence, members, happened_at)
+            SELECT gen_random_uuid(), 'client.linked', account_id, 9, '{"clientId":"lamps"}', now() FROM accounts
+            """
+        ],
+        .sessions: ["UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'"],
+        .lastWord: [
+            """
+            INSERT INTO unstamped_events (event_id, type, account_id, sequence, members, happened_at)
+            SELECT gen_random_uuid(), 'account.deleted', account_id, 0, '{}', now() FROM accounts
+            """
+        ],
+    ]
+
+    @Test(arguments: WalkFeed.allCases)
+    func `a walk sees where feed and tables disagree`(_ rule: WalkFeed) async throws {
+        try await SignInFixture.run { fixture in
+            for person in ["kim", "ada"] {
+                _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google(person)))
+            }
+            #expect(try await WalkFeed.broken(in: fixture.database).isEmpty)
+            for statement in try #require(Self.disagreements[rule]) {
+                _ = try await fixture.database.execute(statement)
+            }
+            #expect(try await WalkFeed.broken(in: fixture.database).keys.contains(rule))
+        }
+    }
+
     @Test func `a walk sees what nobody wrote down, and what was used twice`() async throws {
         try await WalkWorld.run(WalkPolicy.all[0]) { world in
             let change = WalkChange(requestID: "walk-0-1", kinds: [.accountCreated])

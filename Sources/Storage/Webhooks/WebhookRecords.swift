@@ -1,0 +1,86 @@
+package import Accounts
+package import Postgres
+
+/// The endpoints as administrators see them.
+extension WebhookStore {
+    /// - Parameter types: what an endpoint gets, by name.
+    package func record(
+        of name: String, types: Set<AccountEvent.Kind>
+    ) async throws(PostgresError) -> WebhookRecord? {
+        try await Database.planningEachTime { () async throws(PostgresError) in
+            try await database.query(
+                """
+                SELECT w.status, w.reason, w.last_success_at, w.last_error,
+                    (SELECT count(*) FROM webhook_failures f WHERE f.endpoint = w.name),
+                    (SELECT count(*) FROM webhook_parked p WHERE p.stream_id = s.stream_id),
+                    LEAST(
+                        (
+                            SELECT min(e.happened_at)
+                            FROM webhook_parked p
+                            JOIN account_events e ON e.position = p.position
+                            WHERE p.stream_id = s.stream_id
+                        ),
+                        (
+                            SELECT n.happened_at
+                            FROM (
+                                SELECT e.position, e.type, e.happened_at
+                                FROM account_events e
+                                WHERE e.position > s.position
+                                ORDER BY e.position
+                                LIMIT 10000
+                            ) n
+                            WHERE n.type = ANY (\(types.map(\.rawValue)))
+                            ORDER BY n.position
+                            LIMIT 1
+                        ))
+                FROM webhook_endpoints w
+                JOIN webhook_streams s ON s.endpoint = w.name AND s.until_position IS NULL
+                WHERE w.name = \(name)
+                """
+            ) { row throws(PostgresError) in
+                let (status, reason, success, error, failures, parked, oldest) = try row.decode(
+                    WebhookStatus.self, String?.self, Timestamp?.self, String?.self, Int.self, Int.self,
+                    Timestamp?.self)
+                return WebhookRecord(
+                    name: name, status: status, reason: reason, oldest: oldest, failures: failures,
+                    parkedAccounts: parked, lastSuccessAt: success, lastError: error)
+            }.first
+        }
+    }
+
+    /// The events that were given up, the newest first.
+    package func failures(of name: String, limit: Int) async throws(PostgresError) -> [WebhookFailure] {
+        try await database.query(
+            """
+            SELECT e.attempts, e.last_error, e.given_up_at, \(FeedStore.columns)
+            FROM webhook_failures e
+            WHERE e.endpoint = \(name)
+            ORDER BY e.given_up_at DESC, e.event_id DESC
+            LIMIT \(limit)
+            """
+        ) { row throws(PostgresError) in
+            WebhookFailure(
+                event: try FeedStore.event(row, from: 3), attempts: try Int(from: row[0]),
+                lastError: try String(from: row[1]), givenUpAt: try Timestamp(from: row[2]))
+        }
+    }
+
+    /// The oldest position of which a delivery may yet need the event.
+    package func oldestNeeded() async throws(PostgresError) -> FeedPosition? {
+        try await database.query(
+            """
+            SELECT LEAST(
+                (SELECT min(position) FROM webhook_parked),
+                (
+                    SELECT min(s.position)
+                    FROM webhook_streams s JOIN webhook_endpoints w ON w.name = s.endpoint
+                    WHERE w.status = 'active' AND s.position < (SELECT last_position FROM feed_head)
+                ),
+                (SELECT min(position) FROM webhook_failures))
+            """
+        ) { row throws(PostgresError) in
+            let number = try row.decode(Int64?.self)
+            return number.map(FeedPosition.init)
+        }.first ?? nil
+    }
+}

@@ -1,0 +1,144 @@
+package import Accounts
+package import Foundation
+package import Postgres
+
+/// The accounts of which an event failed.
+extension WebhookStore {
+    package func parkedAccounts(of stream: WebhookStreamID) async throws(PostgresError) -> [AccountID] {
+        try await database.query("SELECT account_id FROM webhook_parked WHERE stream_id = \(stream)") {
+            row throws(PostgresError) in try row.decode(AccountID.self)
+        }
+    }
+
+    /// What is to be tried again now, the longest due first, with its event. One whose event is not kept any more has none.
+    package func due(
+        of stream: WebhookStreamID, at now: Timestamp, except accounts: [AccountID], limit: Int
+    ) async throws(PostgresError) -> [ParkedEvent] {
+        try await database.query(
+            """
+            SELECT p.account_id, p.position, p.attempts, \(FeedStore.columns)
+            FROM (
+                SELECT * FROM webhook_parked
+                WHERE stream_id = \(stream) AND next_attempt_at <= \(now) AND account_id <> ALL (\(accounts))
+                ORDER BY next_attempt_at
+                LIMIT \(limit)
+            ) p
+            LEFT JOIN account_events e ON e.position = p.position
+            ORDER BY p.next_attempt_at
+            """
+        ) { row throws(PostgresError) in
+            let isKept = try Int64?(from: row[3]) != nil
+            let event: FeedEvent? = if isKept { try FeedStore.event(row, from: 3) } else { nil }
+            return ParkedEvent(
+                accountID: try AccountID(from: row[0]), position: FeedPosition(try Int64(from: row[1])),
+                attempts: try Int(from: row[2]), event: event)
+        }
+    }
+
+    /// When the next one is due.
+    package func nextDue(of stream: WebhookStreamID) async throws(PostgresError) -> Timestamp? {
+        try await database.query("SELECT min(next_attempt_at) FROM webhook_parked WHERE stream_id = \(stream)") {
+            row throws(PostgresError) in try row.decode(Timestamp?.self)
+        }.first ?? nil
+    }
+
+    /// The account's next event behind a position.
+    package func event(
+        of account: AccountID, after start: FeedPosition, upTo end: FeedPosition, types: Set<AccountEvent.Kind>
+    ) async throws(PostgresError) -> FeedEvent? {
+        try await database.query(
+            """
+            SELECT \(FeedStore.columns)
+            FROM account_events e
+            WHERE e.account_id = \(account) AND e.position > \(start.number) AND e.position <= \(end.number)
+                AND e.type = ANY (\(types.map(\.rawValue)))
+            ORDER BY e.position
+            LIMIT 1
+            """
+        ) { row throws(PostgresError) in try FeedStore.event(row) }.first
+    }
+
+    /// Parks an account at an event, or keeps it parked for another try.
+    package func park(
+        _ parked: ParkedEvent, until nextAttempt: Timestamp, error: String?, in stream: WebhookStreamID,
+        under lease: WebhookLease
+    ) async throws {
+        try await database.transaction { transaction in
+            try await lease.require(in: transaction)
+            _ = try await transaction.execute(
+                """
+                INSERT INTO webhook_parked (stream_id, account_id, position, attempts, next_attempt_at, last_error)
+                VALUES (\(stream), \(parked.accountID), \(parked.position.number), \(Int32(clamping: parked.attempts)),
+                    \(nextAttempt), \(error))
+                ON CONFLICT (stream_id, account_id) DO UPDATE
+                SET position = EXCLUDED.position, attempts = EXCLUDED.attempts,
+                    next_attempt_at = EXCLUDED.next_attempt_at, last_error = EXCLUDED.last_error
+                """)
+        }
+    }
+
+    /// Lets an account go on with the others.
+    package func unpark(_ account: AccountID, in stream: WebhookStreamID, under lease: WebhookLease) async throws {
+        try await database.transaction { transaction in
+            try await lease.require(in: transaction)
+            _ = try await transaction.execute(
+                "DELETE FROM webhook_parked WHERE stream_id = \(stream) AND account_id = \(account)")
+        }
+    }
+
+    /// Keeps an event that is tried no more.
+    package func giveUp(
+        _ event: FeedEvent, attempts: Int, error: String, under lease: WebhookLease, at now: Timestamp
+    ) async throws {
+        try await database.transaction { transaction in
+            try await lease.require(in: transaction)
+            _ = try await transaction.execute(
+                """
+                INSERT INTO webhook_failures (endpoint, event_id, position, type, account_id, external_id, sequence,
+                    members, happened_at, attempts, last_error, given_up_at)
+                VALUES (\(lease.endpoint), \(event.id), \(event.position.number), \(event.type), \(event.accountID),
+                    \(event.externalID), \(event.sequence), \(event.members), \(event.happenedAt),
+                    \(Int32(clamping: attempts)), \(error), \(now))
+                ON CONFLICT (endpoint, event_id) DO UPDATE
+                SET attempts = EXCLUDED.attempts, last_error = EXCLUDED.last_error, given_up_at = EXCLUDED.given_up_at
+                """)
+        }
+    }
+
+    package func deleteFailures(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+        try await database.execute(
+            """
+            DELETE FROM webhook_failures
+            WHERE (endpoint, event_id) IN (
+                SELECT endpoint, event_id FROM webhook_failures WHERE given_up_at < \(time)
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED)
+            """)
+    }
+}
+
+/// The lease under which a process writes for an endpoint.
+package struct WebhookLease: Sendable {
+    package let endpoint: String
+    package let holder: UUID
+
+    package init(endpoint: String, holder: UUID) {
+        self.endpoint = endpoint
+        self.holder = holder
+    }
+
+    /// Another process has the endpoint by now.
+    package struct Lost: Error {
+        package init() {}
+    }
+
+    func require(in session: some PostgresSession) async throws {
+        let held = try await session.execute(
+            """
+            SELECT FROM webhook_endpoints
+            WHERE name = \(endpoint) AND leased_by = \(holder) AND leased_until > clock_timestamp()
+            FOR SHARE
+            """)
+        guard held == 1 else { throw Lost() }
+    }
+}

@@ -1,0 +1,183 @@
+package import Accounts
+package import Foundation
+package import Postgres
+
+/// `webhook_endpoints` and what is pushed to them.
+///
+/// ```
+///   status:  active ◀──pause, resume──▶ paused
+///              ├── 410, five days of failures ──▶ stopped ──resume──▶ active
+///   an event of a stream:  behind the position ──▶ delivered
+///                                     └── failed: its account is parked ──tried again──▶ delivered, or given up
+/// ```
+/// One process at a time holds an endpoint's lease and writes here for it; a write of another finds that it doesn't.
+package struct WebhookStore: Sendable {
+    let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    // MARK: Endpoints
+
+    /// Notes which endpoints the configuration has. A new one begins behind the last event; one that has not been in any for
+    /// a time is forgotten.
+    package func note(_ names: [String], forgettingAfter seconds: Int64, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            _ = try await change.execute(
+                """
+                INSERT INTO webhook_endpoints AS w (name, seen_at, created_at)
+                SELECT n.name, \(call.now), \(call.now)
+                FROM unnest(\(names)) AS n (name)
+                ORDER BY n.name
+                ON CONFLICT (name) DO UPDATE SET seen_at = GREATEST(w.seen_at, EXCLUDED.seen_at)
+                """)
+            for name in names {
+                _ = try await change.execute(
+                    """
+                    INSERT INTO webhook_streams (stream_id, endpoint, position, created_at)
+                    SELECT \(WebhookStreamID(now: call.now)), \(name), h.last_position, \(call.now)
+                    FROM feed_head h
+                    ON CONFLICT (endpoint) WHERE until_position IS NULL DO NOTHING
+                    """)
+            }
+            _ = try await change.execute(
+                "DELETE FROM webhook_endpoints WHERE seen_at < \(call.now.advanced(bySeconds: -seconds))")
+        }
+    }
+
+    /// Takes an endpoint for this process, or keeps it, for so many seconds.
+    ///
+    /// - Returns: its status; `nil` while another process has it.
+    package func lease(
+        _ name: String, by holder: UUID, seconds: Int
+    ) async throws(PostgresError) -> WebhookStatus? {
+        try await database.query(
+            """
+            UPDATE webhook_endpoints
+            SET leased_by = \(holder), leased_until = clock_timestamp() + \(Int32(clamping: seconds)) * interval '1 second'
+            WHERE name = \(name) AND (leased_by = \(holder) OR leased_until IS NULL OR leased_until < clock_timestamp())
+            RETURNING status
+            """
+        ) { row throws(PostgresError) in try row.decode(WebhookStatus.self) }.first
+    }
+
+    /// Lets another process take it at once.
+    package func release(_ name: String, by holder: UUID) async throws(PostgresError) {
+        _ = try await database.execute(
+            "UPDATE webhook_endpoints SET leased_until = NULL WHERE name = \(name) AND leased_by = \(holder)")
+    }
+
+    /// Notes what a delivery came to.
+    ///
+    /// - Returns: since when nothing has succeeded.
+    package func note(
+        _ error: String?, of name: String, at now: Timestamp
+    ) async throws(PostgresError) -> Timestamp? {
+        let assignments: SQL =
+            if let error {
+                "failing_since = COALESCE(failing_since, \(now)), last_error = \(error)"
+            } else {
+                "failing_since = NULL, last_success_at = GREATEST(last_success_at, \(now))"
+            }
+        return try await database.query(
+            "UPDATE webhook_endpoints SET \(assignments) WHERE name = \(name) RETURNING failing_since"
+        ) { row throws(PostgresError) in try row.decode(Timestamp?.self) }.first ?? nil
+    }
+
+    /// Stops an active endpoint.
+    package func stop(_ name: String, because reason: String) async throws(PostgresError) {
+        _ = try await database.execute(
+            "UPDATE webhook_endpoints SET status = 'stopped', reason = \(reason) WHERE name = \(name) AND status = 'active'"
+        )
+    }
+
+    /// Pauses or resumes an endpoint, and records it.
+    ///
+    /// - Returns: whether there is such an endpoint.
+    package func set(_ status: WebhookStatus, of name: String, reason: String?, by call: Call) async throws -> Bool {
+        try await database.change(by: call) { change in
+            let changed = try await change.execute(
+                """
+                UPDATE webhook_endpoints
+                SET status = \(status.rawValue), reason = NULL,
+                    failing_since = CASE WHEN \(status == .active) THEN NULL ELSE failing_since END
+                WHERE name = \(name) AND status <> \(status.rawValue)
+                """)
+            guard changed == 1 else {
+                return try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name)") == 1
+            }
+            let words = [name, reason].compactMap(\.self).joined(separator: " ")
+            try await change.record(status == .paused ? .webhookPaused : .webhookResumed, reason: words)
+            return true
+        }
+    }
+
+    // MARK: Streams
+
+    package func streams(of name: String) async throws(PostgresError) -> [WebhookStream] {
+        try await database.query(
+            """
+            SELECT stream_id, position, until_position, types
+            FROM webhook_streams
+            WHERE endpoint = \(name)
+            ORDER BY until_position IS NOT NULL, created_at, stream_id
+            """
+        ) { row throws(PostgresError) in
+            let (id, position, until, types) = try row.decode(
+                WebhookStreamID.self, Int64.self, Int64?.self, [String]?.self)
+            return WebhookStream(
+                id: id, position: FeedPosition(position), end: until.map(FeedPosition.init),
+                types: types.map { Set($0.compactMap(AccountEvent.Kind.init)) })
+        }
+    }
+
+    /// Begins to push a stretch of the feed once more, and records it.
+    ///
+    /// - Parameter start: behind which it begins.
+    /// - Returns: how many events; `nil` when the endpoint has as many replays as it may.
+    package func replay(
+        to name: String, after start: FeedPosition, until end: FeedPosition, types: Set<AccountEvent.Kind>,
+        reason: String, by call: Call
+    ) async throws -> Int? {
+        let words = types.map(\.rawValue).sorted()
+        return try await database.change(by: call) { change in
+            _ = try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name) FOR UPDATE")
+            let running = try await change.execute(
+                "SELECT FROM webhook_streams WHERE endpoint = \(name) AND until_position IS NOT NULL")
+            guard running < WebhookStream.maximumReplays else { return nil }
+            let counts = try await change.query(
+                """
+                SELECT count(*) FROM account_events
+                WHERE position > \(start.number) AND position <= \(end.number) AND type = ANY (\(words))
+                """
+            ) { row throws(PostgresError) in try row.decode(Int.self) }
+            _ = try await change.execute(
+                """
+                INSERT INTO webhook_streams (stream_id, endpoint, position, until_position, types, created_at)
+                VALUES (\(WebhookStreamID(now: call.now)), \(name), \(start.number), \(end.number), \(words), \(call.now))
+                """)
+            try await change.record(.webhookReplayed, reason: "\(name) \(reason)")
+            return counts.first ?? 0
+        }
+    }
+
+    /// Ends a replay of which nothing is left.
+    package func end(_ stream: WebhookStreamID) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            DELETE FROM webhook_streams s
+            WHERE s.stream_id = \(stream) AND s.until_position IS NOT NULL
+                AND NOT EXISTS (SELECT FROM webhook_parked p WHERE p.stream_id = s.stream_id)
+            """)
+    }
+
+    /// Notes how far a stream has come.
+    package func advance(_ stream: WebhookStreamID, to position: FeedPosition) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE webhook_streams SET position = \(position.number)
+            WHERE stream_id = \(stream) AND position < \(position.number)
+            """)
+    }
+}

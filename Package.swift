@@ -158,12 +158,19 @@ let package = Package(
             name: "AccountImport", dependencies: ["Storage", "Postgres", "Accounts", "JSON", "Primitives"],
             exclude: readme, swiftSettings: commonSettings),
 
+        .target(
+            name: "Webhooks",
+            dependencies: [
+                "Storage", "Accounts", "KeyRing", "JSON", "OpenSSL", "Curl", "Primitives", log, metrics,
+            ],
+            exclude: readme, swiftSettings: commonSettings),
+
         // Layer 6: what administrators may do, once, for API, console and commands
         .target(
             name: "Administration",
             dependencies: [
-                "OAuthServer", "SignIn", "Storage", "Providers", "Postgres", "Curl", "Accounts", "KeyRing", "JOSE",
-                "JSON", "OpenSSL", "Primitives", log, metrics,
+                "OAuthServer", "SignIn", "Webhooks", "Storage", "Providers", "Postgres", "Curl", "Accounts", "KeyRing",
+                "JOSE", "JSON", "OpenSSL", "Primitives", log, metrics,
             ],
             exclude: readme, swiftSettings: commonSettings),
 
@@ -171,14 +178,16 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "Administration", "HTTPServer", "OAuthServer", "SignIn", "Accounts", "JOSE", "JSON", "Primitives", log,
+                "Administration", "Webhooks", "HTTPServer", "OAuthServer", "SignIn", "Accounts", "JOSE", "JSON",
+                "Primitives", log,
             ],
             exclude: readme, swiftSettings: commonSettings),
 
         .target(
             name: "WebPages",
             dependencies: [
-                "Administration", "HTTPAPI", "HTTPServer", "OAuthServer", "SignIn", "Accounts", "Texts", "OpenSSL",
+                "Administration", "Webhooks", "HTTPAPI", "HTTPServer", "OAuthServer", "SignIn", "Accounts", "Texts",
+                "OpenSSL",
                 "Primitives", mustache,
             ],
             exclude: readme, swiftSettings: commonSettings),
@@ -187,9 +196,8 @@ let package = Package(
         .executableTarget(
             name: "countersign",
             dependencies: [
-                "WebPages", "HTTPAPI", "Administration", "AccountImport", "HTTPServer", "OAuthServer", "SignIn",
-                "Storage",
-                "Providers", "Migrator",
+                "WebPages", "HTTPAPI", "Administration", "Webhooks", "AccountImport", "HTTPServer", "OAuthServer",
+                "SignIn", "Storage", "Providers", "Migrator",
                 "Accounts",
                 "KeyRing", "JOSE", "JSON", "Prometheus", "Curl", "Postgres", "OpenSSL", "Primitives", "Texts",
                 "Version", arguments, configuration, log, metrics, lifecycle, signals,
@@ -264,6 +272,12 @@ let package = Package(
             swiftSettings: commonSettings),
         .testTarget(
             name: "AccountImportTests", dependencies: ["AccountImport", "Accounts", "TestSupport"],
+            swiftSettings: commonSettings),
+        .testTarget(
+            name: "WebhooksTests",
+            dependencies: [
+                "Webhooks", "Storage", "Accounts", "Curl", "JSON", "KeyRing", "OpenSSL", "Postgres", "TestSupport", log,
+            ],
             swiftSettings: commonSettings),
         .testTarget(
             name: "AdministrationTests", dependencies: ["Administration", "Accounts"], swiftSettings: commonSettings),

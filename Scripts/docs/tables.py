@@ -19,6 +19,7 @@ def check():
     for file, prefixes in [
         ("Settings", ("apple", "apple.team.NAME")), ("Settings+Google", ("google", "google.project.NAME")),
         ("Settings+Web", ("",)), ("Settings+OAuth", ("",)), ("Settings+Console", ("",)), ("Settings+Passwords", ("",)),
+        ("Settings+Feed", ("",)),
     ]:
         for name in re.findall(r'Setting\(\s*"([^"]+)"', source(file)):
             keys |= {name.replace("\\(prefix)", prefix).replace("\\(name)", "NAME") for prefix in prefixes}

@@ -4,6 +4,7 @@ package import Postgres
 package import Primitives
 package import SignIn
 import Storage
+package import Webhooks
 
 /// An authenticated administrator, and the call on behalf of them.
 package struct Administrator: Sendable {
@@ -27,7 +28,7 @@ package struct Administrator: Sendable {
     }
 
     package func require(_ scope: AdminKey.Scope) throws(AdministrationFailure) {
-        guard scopes.contains(scope) else { throw .forbidden }
+        guard !scopes.isDisjoint(with: scope.openers) else { throw .forbidden }
     }
 }
 
@@ -40,6 +41,11 @@ package struct Administration: Sendable {
     let sheets = ConcurrencyLimit(2)
     /// The clients of the OAuth server; `nil` where that is off.
     package let oauth: OAuthAdministration?
+    /// The feed; `nil` for a command that reads none.
+    let feed: Feed?
+    /// What is pushed, and by what a test is; nothing where the caller pushes nothing.
+    let pushed: @Sendable () -> WebhookConfiguration
+    let sender: WebhookSender?
     /// Those that can be mailed at an administrator's request; `nil` where nothing can.
     let codes: @Sendable () -> SupportCodes?
     private let refusals: RefusalAggregator
@@ -52,13 +58,18 @@ package struct Administration: Sendable {
     ///   - mailLanguages: the languages in which mail can be written, the default one first; empty when no mail is sent.
     ///   - codes: those under the configuration of the moment.
     package init(
-        database: Database, oauth: OAuthAdministration? = nil, refusals: RefusalAggregator? = nil,
+        database: Database, oauth: OAuthAdministration? = nil, feed: Feed? = nil,
+        webhooks: @escaping @Sendable () -> WebhookConfiguration = { .none }, sender: WebhookSender? = nil,
+        refusals: RefusalAggregator? = nil,
         exports: ConcurrencyLimit = PersonalDataExport.concurrency(), clock: any WallClock,
         mailLanguages: [String] = [],
         codes: @escaping @Sendable () -> SupportCodes? = { nil }
     ) {
         self.database = database
         self.oauth = oauth
+        self.feed = feed
+        pushed = webhooks
+        self.sender = sender
         self.codes = codes
         self.refusals = refusals ?? RefusalAggregator(trail: AuditTrail(database: database), clock: clock)
         refusedKeys = Dictionary(

@@ -9,6 +9,10 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
     /// The key lacks the scope.
     case forbidden
     case notFound
+    /// No cursor of ours, and no event of the feed.
+    case unknownCursor
+    /// What follows it in the feed is not kept any more.
+    case cursorExpired
     /// The identity is the last sign-in method of an account that is in use.
     case lastSignInMethod
     /// The account has no sign-in method left: enabling it needs an address.
@@ -107,7 +111,9 @@ extension AdministrationFailure {
         case .addressMissing: "The account has no address."
         case .rateLimited(let seconds):
             "The address has had as many codes as it may. Try again in \((seconds + 59) / 60) minutes."
-        case .unknownKey, .forbidden, .notFound, .overloaded, .database, .cancelled, .fault: nil
+        case .unknownKey, .forbidden, .notFound, .unknownCursor, .cursorExpired, .overloaded, .database, .cancelled,
+            .fault:
+            nil
         }
     }
 }

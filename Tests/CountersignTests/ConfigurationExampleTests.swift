@@ -11,7 +11,9 @@ import Testing
     }
     private var rows: [any SettingRow] {
         let names = Settings.exampleNames
-        return Settings.rows(teams: names.teams, projects: names.projects, apps: names.apps, staff: names.staff)
+        return Settings.rows(
+            teams: names.teams, projects: names.projects, apps: names.apps, staff: names.staff,
+            webhooks: names.webhooks)
     }
 
     @Test func `it is a configuration in which nothing is set`() throws {

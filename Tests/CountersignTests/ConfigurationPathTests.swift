@@ -91,7 +91,8 @@ import Testing
     }
 
     @Test func `every key that names a file or a folder counts from the file's folder`() {
-        let rows = Settings.rows(teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"], staff: ["kim"])
+        let rows = Settings.rows(
+            teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"], staff: ["kim"], webhooks: ["crm"])
         // `appFlip.path` is a path of a URL.
         let paths = rows.filter { $0.name.hasSuffix("Path") || $0.name == Settings.keyringPath.name }
         #expect(paths.count >= 8)

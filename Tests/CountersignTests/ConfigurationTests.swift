@@ -355,7 +355,7 @@ import Testing
             page == ConfigurationReference.rewritten(page),
             "rewrite it: `countersign config reference < docs/configuration.md`")
         let names = Settings.rows(
-            teams: ["main", "name"], projects: ["main", "name"], apps: ["name"], staff: ["name"]
+            teams: ["main", "name"], projects: ["main", "name"], apps: ["name"], staff: ["name"], webhooks: ["name"]
         )
         .map { $0.name.replacing(".name.", with: ".NAME.") }
         for name in names { #expect(page.contains("\n| `\(name)` | "), "\(name)") }

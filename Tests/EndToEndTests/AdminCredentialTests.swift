@@ -107,7 +107,7 @@ struct AdminCredentialTests {
             let answer = try await world.service.administer(
                 operation.route.method.rawValue, template.replacing(/\{\w+\}/, with: Self.unknownID), bearer: key,
                 body: World.adminBody(template))
-            if held.contains(operation.scope) {
+            if !held.isDisjoint(with: operation.scope.openers) {
                 // The audit trail of a deleted account can be read, so any id has one, which may be empty.
                 let isList = !template.contains("{") || template.hasSuffix("/audit-events")
                 let creates = isList && operation.route.method == .post

@@ -43,7 +43,7 @@ import Testing
         "/accounts": ["email", "emailPrefix", "name", "subject", "provider", "status", "limit", "cursor"],
         "/audit-events": ["accountId", "type", "since", "limit", "cursor"],
         "/revocations": ["status", "limit", "cursor"], "/outbox": ["status", "limit", "cursor"],
-        "/provider-events": ["limit", "cursor"],
+        "/provider-events": ["limit", "cursor"], "/feed": ["after", "types", "limit", "wait"],
     ]
 
     @Test func `a hostile text in any filter finds nothing and breaks nothing`() async throws {

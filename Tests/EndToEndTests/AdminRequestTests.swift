@@ -66,6 +66,8 @@ import Testing
             "revocations": ["status=open", "status=", "identityId=\(Self.unknownID)"],
             "outbox": ["status=open", "status=FAILED"],
             "provider-events": ["status=done"],
+            "feed": ["after=x", "types=", "types=account.gone", "limit=0", "limit=1001", "wait=26", "cursor=x"],
+            "webhooks": ["limit=1"],
         ]
         let lists = try APIDocument.read().administration.filter {
             filters[$0.template.replacing("/admin/v1/", with: "")] != nil
@@ -107,7 +109,9 @@ import Testing
         switch operation.description {
         case "PATCH /admin/v1/oauth-clients/{clientId}": body == "{}"
         case "POST /admin/v1/oauth-clients/{clientId}/rotate-secret": ["", "{}"].contains(body)
-        case "POST /admin/v1/accounts/{accountId}/email-codes": ["", "{}"].contains(body)
+        case "POST /admin/v1/accounts/{accountId}/email-codes", "POST /admin/v1/webhooks/{name}/pause",
+            "POST /admin/v1/webhooks/{name}/resume":
+            ["", "{}"].contains(body)
         default: false
         }
     }

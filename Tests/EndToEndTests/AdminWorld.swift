@@ -46,6 +46,7 @@ extension World {
         case "/oauth-clients": #"{"name":"Acme Home","redirectUris":["https://acme.example/linked"]}"#
         case "/oauth-clients/{clientId}": #"{"name":"Acme"}"#
         case "/oauth-clients/{clientId}/rotate-secret": #"{"keepOldSeconds":60}"#
+        case "/webhooks/{name}/replay": #"{"since":"2026-01-01T00:00:00Z"}"#
         default: #"{"reason":"a test"}"#
         }
     }

@@ -13,7 +13,8 @@ struct ProblemTests {
         "account_disabled": 403, "forbidden": 403, "reauthentication_required": 403,
         "not_found": 404, "method_not_allowed": 405,
         "email_taken": 409, "identity_already_linked": 409, "provider_already_linked": 409, "last_sign_in_method": 409,
-        "link_ticket_expired": 410, "payload_too_large": 413, "unsupported_media_type": 415, "rate_limited": 429,
+        "link_ticket_expired": 410, "cursor_expired": 410, "payload_too_large": 413, "unsupported_media_type": 415,
+        "rate_limited": 429,
         "internal_error": 500, "provider_unavailable": 503, "temporarily_unavailable": 503,
     ]
 

@@ -40,6 +40,7 @@ package struct Act: Sendable {
         case providerEvent = "provider-events"
         case oauthClient = "oauth-clients"
         case adminKey = "admin-keys"
+        case webhook = "webhooks"
 
         /// The parameter of the admin API's paths.
         package var parameter: String {
@@ -51,12 +52,18 @@ package struct Act: Sendable {
             case .providerEvent: "eventId"
             case .oauthClient: "clientId"
             case .adminKey: "keyId"
+            case .webhook: "name"
             }
         }
 
         /// Whether a text has the form of an id of one.
         package func isID(_ text: String) -> Bool {
-            self == .oauthClient ? OAuthClientID(text) != nil : Identifier<Act>(text) != nil
+            switch self {
+            case .oauthClient: OAuthClientID(text) != nil
+            // What is no name is that of no endpoint.
+            case .webhook: true
+            default: Identifier<Act>(text) != nil
+            }
         }
 
         /// The word for one, in a sentence.
@@ -69,6 +76,7 @@ package struct Act: Sendable {
             case .providerEvent: "event"
             case .oauthClient: "client"
             case .adminKey: "key"
+            case .webhook: "endpoint"
             }
         }
     }
@@ -98,6 +106,8 @@ package struct Act: Sendable {
         case keep
         /// The name that an account is given, or none.
         case name
+        /// From when on.
+        case since
     }
 
     package enum Operation: Sendable {
@@ -121,14 +131,17 @@ package struct ActInput: Sendable {
     package var email: EmailAddress?
     package var name: DisplayName?
     package var keepsIdentity: Bool
+    package var since: Timestamp?
 
     package init(
-        reason: String? = nil, email: EmailAddress? = nil, name: DisplayName? = nil, keepsIdentity: Bool = false
+        reason: String? = nil, email: EmailAddress? = nil, name: DisplayName? = nil, keepsIdentity: Bool = false,
+        since: Timestamp? = nil
     ) {
         self.reason = reason
         self.email = email
         self.name = name
         self.keepsIdentity = keepsIdentity
+        self.since = since
     }
 
     /// The most bytes of a reason.
@@ -158,7 +171,7 @@ package enum ActResult: Sendable {
 }
 
 extension Act {
-    package static let all: [Act] = accountActs + identityActs + sessionActs + workActs + settingActs
+    package static let all: [Act] = accountActs + identityActs + sessionActs + workActs + settingActs + webhookActs
 
     static func identifier<Of>(_ text: String) throws(AdministrationFailure) -> Identifier<Of> {
         guard let id = Identifier<Of>(text) else { throw .notFound }

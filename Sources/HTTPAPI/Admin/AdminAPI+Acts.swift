@@ -51,6 +51,7 @@ extension Fields {
             switch field {
             case .address: input.email = try value("email", as: EmailAddress.init)
             case .missingAddress: input.email = optionalValue("email", as: EmailAddress.init)
+            case .since: input.since = try value("since") { Timestamp(rfc3339: $0) }
             case .keep: input.keepsIdentity = !(optionalBool("unlink") ?? true)
             case .name:
                 switch patch("displayName", as: DisplayName.init) {

@@ -23,7 +23,7 @@ package struct AdminAPI: Sendable {
     /// The table of all operations. Tests call each one with every kind of credential.
     package var operations: [Operation] {
         accountOperations + identityOperations + revocationOperations + recordOperations + oauthOperations
-            + actOperations
+            + actOperations + feedOperations + webhookOperations
     }
 
     package var routes: [Route] { operations.map(\.route) }
@@ -52,6 +52,8 @@ extension AdministrationFailure: ProblemConvertible {
         case .unknownKey: Problem(.invalidCredentials)
         case .forbidden: Problem(.forbidden)
         case .notFound: Problem(.notFound)
+        case .unknownCursor: Problem(.invalidRequest, errors: [FieldError(field: "after", reason: .invalid)])
+        case .cursorExpired: Problem(.cursorExpired)
         case .lastSignInMethod: Problem(.lastSignInMethod)
         case .emailRequired: Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .required)])
         case .emailNotAllowed: Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .notAllowed)])

@@ -21,6 +21,7 @@ package struct Problem: Error, Sendable {
         case providerAlreadyLinked = "provider_already_linked"
         case lastSignInMethod = "last_sign_in_method"
         case linkTicketExpired = "link_ticket_expired"
+        case cursorExpired = "cursor_expired"
         case payloadTooLarge = "payload_too_large"
         case unsupportedMediaType = "unsupported_media_type"
         case rateLimited = "rate_limited"
@@ -69,7 +70,7 @@ extension Problem.Code {
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .emailTaken, .identityAlreadyLinked, .providerAlreadyLinked, .lastSignInMethod: .conflict
-        case .linkTicketExpired: .gone
+        case .linkTicketExpired, .cursorExpired: .gone
         case .payloadTooLarge: .contentTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
         case .rateLimited: .tooManyRequests
@@ -98,6 +99,7 @@ extension Problem.Code {
         case .providerAlreadyLinked: "The account has another identity of this provider."
         case .lastSignInMethod: "The last way to sign in can't be removed."
         case .linkTicketExpired: "The link ticket is unknown, used or expired."
+        case .cursorExpired: "What follows the cursor is not kept any more."
         case .payloadTooLarge: "The body is too large."
         case .unsupportedMediaType: "The content type or encoding is not supported."
         case .rateLimited: "There were too many requests; try again later."

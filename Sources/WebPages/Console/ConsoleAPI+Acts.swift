@@ -64,6 +64,10 @@ extension ConsoleAPI {
             ConsoleForm.Field(
                 name: "email", label: "New address", kind: .text(maximumBytes: 254), value: typed.email,
                 isRequired: true)
+        case .since:
+            ConsoleForm.Field(
+                name: "since", label: "Since", kind: .text(maximumBytes: 20), value: typed.since, isRequired: true,
+                hint: "As 2026-01-31T12:00:00Z.")
         case .missingAddress:
             subject.needsAddress
                 ? ConsoleForm.Field(
@@ -79,7 +83,7 @@ extension ConsoleAPI {
             ActFields(
                 reason: fields.optionalString("reason", maximumBytes: 8192) ?? "",
                 email: fields.optionalString("email") ?? "", name: fields.optionalString("displayName"),
-                keeps: fields.optionalString("keep") == "true")
+                keeps: fields.optionalString("keep") == "true", since: fields.optionalString("since") ?? "")
         }
         guard let (visitor, typed) = form else { return showAlone(signInPage(for: request), .unauthorized) }
         try act.scopes.forEach(visitor.administrator.require)
@@ -117,11 +121,12 @@ extension ConsoleAPI {
         var email = ""
         var name: String?
         var keeps = false
+        var since = ""
 
         var input: ActInput {
             ActInput(
                 reason: reason.isEmpty ? nil : reason, email: EmailAddress(email), name: name.flatMap(DisplayName.init),
-                keepsIdentity: keeps)
+                keepsIdentity: keeps, since: Timestamp(rfc3339: since))
         }
 
         func fault(for act: Act) -> String? {
@@ -134,6 +139,9 @@ extension ConsoleAPI {
             }
             if act.fields.contains(.name), name.map({ !$0.isEmpty && DisplayName($0) == nil }) ?? true {
                 return "This is no name. Leave it empty for none."
+            }
+            if act.fields.contains(.since), Timestamp(rfc3339: since) == nil {
+                return "This is no time. Write it as 2026-01-31T12:00:00Z."
             }
             return act.fields.contains(.address) && EmailAddress(email) == nil ? "This is no email address." : nil
         }
@@ -196,6 +204,10 @@ extension ConsoleAPI {
                 throw AdministrationFailure.notFound
             }
             return make(Self.facts(key, ["name", "keyId"]), page: "/console/admin-keys")
+        case .webhook:
+            return make(
+                Self.facts(try await administration.webhook(id), ["name", "url", "status", "lastError"]),
+                page: Self.webhooksPath)
         }
     }
 

@@ -51,7 +51,8 @@ package struct ConsoleAPI: Sendable {
 
     package var routes: [Route] {
         let routes =
-            sessionRoutes + staffRoutes + overviewRoutes + accountRoutes + workRoutes + auditRoutes + operationRoutes
+            sessionRoutes + staffRoutes + overviewRoutes + accountRoutes + workRoutes + auditRoutes + webhookRoutes
+            + operationRoutes
             + actRoutes + [assetRoute]
         let refusing = routes.map { route in
             route.refused { error, problem, request in failure(error, problem, request) }
@@ -172,6 +173,7 @@ package struct ConsoleAPI: Sendable {
                 ("Accounts", "/console/accounts"), ("Revocations", "/console/revocations"),
                 ("Provider events", "/console/provider-events"), ("Audit", "/console/audit"),
             ]
+            if administration.hasWebhooks { links.append(("Webhooks", Self.webhooksPath)) }
             if administration.oauth != nil { links.append(("OAuth clients", "/console/oauth-clients")) }
         }
         if visitor.may(.manage) { links.append(("Admin keys", "/console/admin-keys")) }

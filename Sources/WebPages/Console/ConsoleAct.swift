@@ -2,6 +2,7 @@ import Accounts
 import Administration
 import HTTPServer
 import OpenSSL
+import Webhooks
 
 /// How the console shows an act: a button on a page, which leads to a page that says what it will do, whose form carries
 /// it out.
@@ -62,6 +63,11 @@ extension ConsoleVisitor {
 
     func buttons(for client: OAuthClient) -> [ConsoleCell] {
         buttons([client.status == .active ? .disableClient : .enableClient], of: client.id.text)
+    }
+
+    func buttons(for webhook: WebhookSummary) -> [ConsoleCell] {
+        let turn: Act = webhook.record.status == .active ? .pauseWebhook : .resumeWebhook
+        return buttons([.testWebhook, turn, .replayWebhook], of: webhook.endpoint.name)
     }
 
     func buttons(for key: AdminKey) -> [ConsoleCell] {

@@ -30,7 +30,8 @@ extension FailurePage.Failure {
         switch code {
         case .invalidToken: self = .answerRefused
         case .invalidRequest, .weakPassword, .invalidCredentials, .invalidSession, .invalidRefreshToken,
-            .refreshTokenReused, .emailTaken, .identityAlreadyLinked, .providerAlreadyLinked, .lastSignInMethod,
+            .cursorExpired, .refreshTokenReused, .emailTaken, .identityAlreadyLinked, .providerAlreadyLinked,
+            .lastSignInMethod,
             .payloadTooLarge, .unsupportedMediaType:
             self = .invalidRequest
         case .accountDisabled: self = .accountDisabled

@@ -77,6 +77,7 @@ extension Act.Subject {
         switch self {
         case .account: "its id, a UUID in lower case, or its whole address"
         case .oauthClient: "its clientId"
+        case .webhook: "its name"
         case .identity, .session, .revocation, .providerEvent, .adminKey: "its id, a UUID in lower case"
         }
     }

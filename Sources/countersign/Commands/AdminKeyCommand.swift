@@ -17,7 +17,7 @@ struct AdminKeyCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @Option(help: "Who has it or what it is for; stands in the audit trail. Names may repeat.") var name: String
-        @Option(help: "What it may do: read, revoke, manage; with commas.") var scopes: String
+        @Option(help: "What it may do: read, revoke, manage, feed; with commas.") var scopes: String
 
         func validate() throws {
             guard AdminKey.isName(name) else {

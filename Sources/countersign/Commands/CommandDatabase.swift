@@ -6,6 +6,7 @@ import Migrator
 import Postgres
 import SignIn
 import Storage
+import Webhooks
 
 /// Runs the body with a small pool of connections. Throws if this binary can't serve on the database's schema.
 ///
@@ -41,6 +42,7 @@ func withDatabase<Result: Sendable>(
 func withAdministration<Result: Sendable>(
     _ options: ConfigurationOptions, asOwner: Bool = false, mail: Act.Mail = .none,
     scopes: OAuthScopes = OAuthScopes([]), statementTimeout: Duration? = .seconds(10),
+    webhooks: @escaping @Sendable () -> WebhookConfiguration = { .none }, sender: WebhookSender? = nil,
     _ body: (Administration, Administrator) async throws -> Result
 ) async throws -> Result {
     let language = mail == .none ? nil : try options.sources().load(NoticeLanguage.init).tag
@@ -57,7 +59,7 @@ func withAdministration<Result: Sendable>(
         let refusals = RefusalAggregator(trail: AuditTrail(database: database), clock: clock)
         let administration = Administration(
             database: database, oauth: OAuthAdministration(database: database, scopes: { scopes }),
-            refusals: refusals, clock: clock,
+            webhooks: webhooks, sender: sender, refusals: refusals, clock: clock,
             codes: {
                 codes.map { codes in
                     .with(

@@ -100,9 +100,15 @@ extension ConfigurationSources {
         value(of: Settings.Console.staff.name)?.raw.list ?? []
     }
 
+    /// The names in `webhooks.endpoints`, likewise.
+    var webhookNames: [String] {
+        value(of: Settings.Webhooks.endpoints.name)?.raw.list ?? []
+    }
+
     /// Every key that there is under these names.
     var rows: [any SettingRow] {
-        Settings.rows(teams: teamNames, projects: projectNames, apps: appNames, staff: staffNames)
+        Settings.rows(
+            teams: teamNames, projects: projectNames, apps: appNames, staff: staffNames, webhooks: webhookNames)
     }
 
     /// A fault for each name in the file that isn't in the table: a misspelt key would silently keep its default.
@@ -132,6 +138,8 @@ extension ConfigurationSources {
                 sentence = "unknown key: web.apps doesn't list the app, or an app has no such key"
             } else if key.hasPrefix("console.person.") {
                 sentence = "unknown key: console.staff doesn't list the name, or a person has no such key"
+            } else if key.hasPrefix("webhooks.endpoint.") {
+                sentence = "unknown key: webhooks.endpoints doesn't list the name, or an endpoint has no such key"
             } else {
                 sentence = "unknown key; see `countersign config show` for all there are"
             }

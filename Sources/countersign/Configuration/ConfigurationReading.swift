@@ -70,7 +70,8 @@ struct ReloadedConfiguration: Sendable {
         let all = [start.sources, running.sources, newer]
         let rows = Settings.rows(
             teams: Set(all.flatMap(\.teamNames)).sorted(), projects: Set(all.flatMap(\.projectNames)).sorted(),
-            apps: Set(all.flatMap(\.appNames)).sorted(), staff: Set(all.flatMap(\.staffNames)).sorted())
+            apps: Set(all.flatMap(\.appNames)).sorted(), staff: Set(all.flatMap(\.staffNames)).sorted(),
+            webhooks: Set(all.flatMap(\.webhookNames)).sorted())
         // Providers that were switched on or off, and the web sign-in. Some of their parts are made only at the start, as
         // the cache of a provider's keys, and the routes.
         var switched: [String] = []

@@ -12,7 +12,7 @@ enum ConfigurationReference {
     static func rewritten(_ page: String) -> String {
         var missing = Settings.rows(
             teams: ["main", placeholder], projects: ["main", placeholder], apps: [placeholder],
-            staff: [placeholder])
+            staff: [placeholder], webhooks: [placeholder])
         var lines: [String] = []
         for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
             guard let name = line.firstMatch(of: #/^\| `([A-Za-z]+(?:\.[A-Za-z]+)+)` \| `COUNTERSIGN_/#)?.1 else {

@@ -14,6 +14,9 @@ struct ReloadableConfiguration: Sendable {
     let strayAccount: StrayAccountPolicy
     let events: ProviderEventPolicy
     let limits: LimitsConfiguration
+    /// How long events stay in the feed.
+    let feedDays: Int
+    let webhooks: WebhooksConfiguration
     let logLevel: Logger.Level
 
     init(from reader: inout ConfigurationReader) {
@@ -27,6 +30,8 @@ struct ReloadableConfiguration: Sendable {
         strayAccount = reader.value(Settings.strayAccount)
         events = ProviderEventPolicy(from: &reader)
         limits = LimitsConfiguration(from: &reader)
+        webhooks = WebhooksConfiguration(from: &reader)
+        feedDays = reader.value(Settings.Feed.keepDays)
         logLevel = reader.value(Settings.Log.level)
         if apple == nil, google == nil {
             reader.refuse(Settings.Apple.team("main").clientIDs.name, "is required unless google.clientIds is set")

@@ -1,7 +1,10 @@
 /// Values for `config example`, of keys without a default and of those whose default shows nothing of their form.
 extension Settings {
     /// The names under which the example has a second team, a second project, an app and staff.
-    static let exampleNames = (teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"], staff: ["kim"])
+    static let exampleNames = (
+        teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"], staff: ["kim"],
+        webhooks: ["crm"]
+    )
 
     /// Written as in the environment.
     static let examples = [
@@ -51,6 +54,12 @@ extension Settings {
         "pages.termsUrl": "https://example.com/terms",
         "pages.helpUrl": "https://example.com/help",
         "pages.appleLogoPath": "apple-logo.svg",
+        "webhooks.endpoints": "crm",
+        "webhooks.endpoint.crm.url": "https://crm.example.com/countersign",
+        "webhooks.endpoint.crm.secretPath": "webhook-crm-secrets",
+        "webhooks.endpoint.crm.types": "account.deleted,account.disabled",
+        "webhooks.allowedNetworks": "10.1.0.0/16",
+        "webhooks.retrySeconds": "5,300,1800",
         "oauth.scopeTextsPath": "scopes.yaml",
         "appFlip.appleAppIds": "ABCDE12345.com.example.lamp",
         "appFlip.androidApps":

@@ -316,7 +316,7 @@ enum Settings {
     /// Every row, with those of the named teams and projects besides `main`, of the named apps of the web sign-in and of
     /// the named staff.
     static func rows(
-        teams: [String], projects: [String], apps: [String], staff: [String]
+        teams: [String], projects: [String], apps: [String], staff: [String], webhooks: [String] = []
     ) -> [any SettingRow] {
         let server: [any SettingRow] = [
             Server.host, Server.port, Server.publicURL, Server.trustedProxies, Server.drainSeconds,
@@ -341,6 +341,6 @@ enum Settings {
             Log.level, Log.format, Log.personalData,
         ]
         return server + Console.rows(staff: staff) + apple + Google.rows(projects: projects) + Web.rows(apps: apps)
-            + Pages.rows + oauthRows + Passwords.rows + policies
+            + Pages.rows + Feed.rows + Webhooks.rows(endpoints: webhooks) + oauthRows + Passwords.rows + policies
     }
 }

@@ -131,8 +131,8 @@ extension Doctor {
     }
 
     private func connections(_ server: DatabaseServer) -> Finding {
-        // One more than the pool's: the one of the readiness checks.
-        let (pool, free) = (configuration.database.poolSize + 1, Int(server.connectionLimit))
+        // Two more than the pool's: that of the readiness checks, and that of the notifications.
+        let (pool, free) = (configuration.database.poolSize + 2, Int(server.connectionLimit))
         let detail = "a process takes \(pool) connections, the server allows this role \(free)"
         guard pool <= free else {
             return .failure(.connections, detail, advice: "raise max_connections, or lower postgres.poolSize")

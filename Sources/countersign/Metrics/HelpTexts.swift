@@ -28,6 +28,8 @@ enum HelpTexts {
             "Whether the last reload of the configuration was adopted: 1 or 0.",
         "countersign_configuration_reloads_total":
             "Reloads of the configuration by SIGHUP, by outcome.",
+        "countersign_feed_unstamped_seconds":
+            "Age of the oldest event that has no place in the feed yet.",
         "countersign_grant_checks_total":
             "Checks of refresh tokens at the provider, by provider and outcome.",
         "countersign_http_connections":
@@ -116,5 +118,15 @@ enum HelpTexts {
             "Memory of the process that is in RAM.",
         "process_start_time_seconds":
             "When the process started, in seconds since 1970.",
+        "countersign_webhook_active":
+            "Whether events are pushed to the endpoint: 1, or 0 when it is paused or has stopped.",
+        "countersign_webhook_attempts_total":
+            "Posts to a receiver, by endpoint and result.",
+        "countersign_webhook_behind_seconds":
+            "Age of the oldest event that is neither delivered nor given up, by endpoint.",
+        "countersign_webhook_given_up_total":
+            "Events that were tried for the last time, by endpoint.",
+        "countersign_webhook_parked_accounts":
+            "Accounts whose events wait behind one that has failed, by endpoint.",
     ]
 }

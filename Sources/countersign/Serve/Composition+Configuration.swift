@@ -43,6 +43,17 @@ extension Database.Configuration {
     }
 }
 
+extension CurlFetcher.Configuration {
+    /// The connections to receivers of webhooks, apart from those to the providers.
+    static var webhooks: Self {
+        var webhooks = Self()
+        webhooks.maximumInFlight = 512
+        webhooks.maximumIdleConnections = 128
+        webhooks.threadName = "webhooks"
+        return webhooks
+    }
+}
+
 extension AppleProvider.Configuration {
     init(_ configuration: AppleConfiguration) {
         self.init(

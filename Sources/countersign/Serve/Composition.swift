@@ -16,6 +16,7 @@ import Storage
 import UnixSignals
 import Version
 import WebPages
+import Webhooks
 
 /// The composition root of `serve`: everything is built from the bottom up and passed by parameter.
 enum Composition {
@@ -39,6 +40,7 @@ enum Composition {
         let database = Database(configuration: .service(configuration.database), logger: logger)
         let healthDatabase = Database(configuration: .health(configuration.database), logger: logger)
         let fetcher = try CurlFetcher()
+        let webhookFetcher = try CurlFetcher(configuration: .webhooks)
         let addresses = ListenerAddresses(configuration)
         do {
             // Before any service runs: one that has begun its work would be torn down by a port that is taken.
@@ -93,6 +95,12 @@ enum Composition {
                     return Health.Readiness(isReady: false, keySets: keySets())
                 }
             }
+            let feedNews = FeedNews()
+            let sender = WebhookSender(
+                fetcher: webhookFetcher, targets: configuration.reloadable.webhooks.targets, clock: clock)
+            let webhooks = Webhooks(
+                store: storage.webhooks, feed: storage.feed, sender: sender, news: feedNews, clock: clock,
+                logger: logger, configuration: { useCases.value.pushed })
             let gauges = GaugeSampler(
                 database: database, foreignKeys: Set(configuration.foreignKeys.map(\.provider)),
                 useCases: useCases, accessTokens: accessTokens, passwordHasher: resources.passwordHasher, clock: clock)
@@ -106,7 +114,9 @@ enum Composition {
                     OAuthAdministration(
                         database: storage.pool, scopes: { useCases.value.oauth?.configuration.scopes ?? oauth.scopes })
                 },
-                refusals: resources.refusals, exports: resources.exports, clock: clock,
+                feed: Feed(store: storage.feed, keyRing: configuration.keyRing, news: feedNews),
+                webhooks: { useCases.value.pushed }, sender: sender, refusals: resources.refusals,
+                exports: resources.exports, clock: clock,
                 mailLanguages: configuration.mail?.templates.languages ?? [],
                 codes: { useCases.value.signIn.supportCodes })
             if let staff = configuration.reloadable.console.google?.staff {
@@ -145,12 +155,17 @@ enum Composition {
                         "upkeep",
                         RecurringWork.upkeep(
                             storage, accessTokens: accessTokens, refusals: resources.refusals,
-                            strayGrants: resources.strayGrants, waitingCommits: waitingCommits, clock: clock,
+                            strayGrants: resources.strayGrants, feedNews: feedNews, waitingCommits: waitingCommits,
+                            clock: clock,
                             logger: logger)),
                     ConcurrentServices("private listeners", listeners.privateListeners),
                     ConcurrentServices(
                         "public listener and shared work",
-                        [listeners.publicListener]
+                        [
+                            listeners.publicListener,
+                            FeedListening(news: feedNews, database: configuration.database, logger: logger),
+                            WebhookService(webhooks: webhooks),
+                        ]
                             + RecurringWork.shared(
                                 useCases, database: storage,
                                 lifetimes: SessionLifetimes(configuration.tokens),
@@ -161,14 +176,14 @@ enum Composition {
             try await ServiceGroup(services: services, logger: logger)
                 .run(until: UnixSignalsSequence(trapping: .sigterm, .sigint), logger: logger)
         } catch {
-            await close([database, healthDatabase], fetcher)
+            await close([database, healthDatabase], [fetcher, webhookFetcher])
             throw error
         }
-        await close([database, healthDatabase], fetcher)
+        await close([database, healthDatabase], [fetcher, webhookFetcher])
     }
 
-    private static func close(_ databases: [Database], _ fetcher: CurlFetcher) async {
-        await fetcher.shutdown()
+    private static func close(_ databases: [Database], _ fetchers: [CurlFetcher]) async {
+        for fetcher in fetchers { await fetcher.shutdown() }
         for database in databases { await database.shutdown() }
     }
 }

@@ -6,6 +6,7 @@ import Postgres
 import ServiceLifecycle
 import SignIn
 import Storage
+import Webhooks
 
 /// A background task that every process repeats while it answers requests.
 struct RecurringWork: Service, CustomStringConvertible {
@@ -79,6 +80,7 @@ extension RecurringWork {
                 try await mailWorker.sendNext()
             }
         }
+        let feed = FeedKeeper(store: database.feed, webhooks: database.webhooks, clock: clock, logger: logger)
         let claiming =
             revoking + [sending].compactMap(\.self) + [
                 // A provider's event takes effect within a second.
@@ -106,6 +108,11 @@ extension RecurringWork {
             RecurringWork(name: "audit seals", pause: .milliseconds(500), logger: logger) {
                 try await sealer.round()
             },
+            // There are days of time.
+            RecurringWork(name: "feed days", pause: .seconds(600), logger: logger) {
+                try await feed.round(keeping: useCases.value.feedDays)
+                return false
+            },
             // There are months of time; what fails is tried again within the hour.
             RecurringWork(name: "audit partitions", pause: .seconds(3600), logger: logger) {
                 try await partitioner.round()
@@ -126,9 +133,24 @@ extension RecurringWork {
     /// during a drain too.
     static func upkeep(
         _ database: ServiceDatabase, accessTokens: AccessTokens, refusals: RefusalAggregator, strayGrants: StrayGrants,
-        waitingCommits: WaitingCommits, clock: any WallClock, logger: Logger
+        feedNews: FeedNews, waitingCommits: WaitingCommits, clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
-        [
+        let stamper = FeedStamper(
+            store: database.feed, written: database.pool.written, news: feedNews, clock: clock)
+        return [
+            // It waits by itself.
+            RecurringWork(
+                name: "feed", pause: FeedStamper.pause, logger: logger,
+                round: {
+                    try await stamper.round()
+                    return true
+                }),
+            RecurringWork(
+                name: "feed gauges", pause: .seconds(5), logger: logger,
+                round: {
+                    try await stamper.report()
+                    return false
+                }),
             RecurringWork(name: "signing keys", pause: .seconds(1), logger: logger) {
                 try await accessTokens.rereadKeys()
                 return false

@@ -9,6 +9,7 @@ import Providers
 import SignIn
 import Storage
 import WebPages
+import Webhooks
 
 /// The parts of the service that outlive a reload of the configuration.
 struct ServiceResources: Sendable {
@@ -49,6 +50,10 @@ struct UseCases: Sendable {
     let keySets: [KeySetCache]
     /// The live sessions that an account may have; 0 is no limit.
     let sessionsPerAccount: Int
+    /// How long events stay in the feed.
+    let feedDays: Int
+    /// What is pushed to whom.
+    let pushed: WebhookConfiguration
     let appleConfiguration: AppleConfiguration?
     let appleEndpoint: AppleTokenEndpoint?
     private let webConfiguration: WebConfiguration?
@@ -93,6 +98,8 @@ struct UseCases: Sendable {
         keySets = resources.keySets.filter { configuration.keysURL(of: $0.provider) != nil }
         entrance = ConsoleEntrance(configuration.console, guesses: signIn.secretGuesses.ofConsole, resources)
         sessionsPerAccount = configuration.limits.sessionsPerAccount
+        feedDays = configuration.feedDays
+        pushed = configuration.webhooks.pushed
         appleConfiguration = configuration.apple
         appleEndpoint = endpoints.apple
         webConfiguration = configuration.web

@@ -1,0 +1,42 @@
+import Accounts
+
+extension Act {
+    static let webhookActs = [testWebhook, pauseWebhook, resumeWebhook, replayWebhook]
+
+    package static let testWebhook = Act(
+        name: "test", subject: .webhook, scope: .manage, reason: .none, operation: nil, isDangerous: false,
+        label: "Test", consequence: "An event of the type endpoint.test is posted to it now, also while it is paused.",
+        result: "The receiver took the test.", nothing: "The receiver did not take the test."
+    ) { administration, id, _, _ throws(AdministrationFailure) in
+        try await administration.testWebhook(id).isDelivered ? .done : .nothing
+    }
+
+    package static let pauseWebhook = Act(
+        name: "pause", subject: .webhook, scope: .manage, reason: .optional, operation: nil, isDangerous: false,
+        label: "Pause", consequence: "Nothing is pushed to it until it is resumed. Its events wait in the feed.",
+        result: "The endpoint is paused."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        _ = try await administration.setWebhook(id, to: .paused, reason: input.reason, by: administrator)
+        return .done
+    }
+
+    package static let resumeWebhook = Act(
+        name: "resume", subject: .webhook, scope: .manage, reason: .optional, operation: nil, isDangerous: false,
+        label: "Resume", consequence: "Its events are pushed again, the oldest first.",
+        result: "The endpoint is resumed."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        _ = try await administration.setWebhook(id, to: .active, reason: input.reason, by: administrator)
+        return .done
+    }
+
+    package static let replayWebhook = Act(
+        name: "replay", subject: .webhook, scope: .manage, reason: .none, fields: [.since], operation: nil,
+        isDangerous: false, label: "Replay",
+        consequence: "The events since then are pushed once more, beside what is new.",
+        result: "The events are pushed once more.", nothing: "There is no event since then."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        guard let since = input.since else { return .nothing }
+        let count = try await administration.replayWebhook(id, .since(since), types: nil, by: administrator)
+        return count > 0 ? .done : .nothing
+    }
+}

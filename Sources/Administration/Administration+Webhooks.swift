@@ -1,0 +1,119 @@
+package import Accounts
+import Storage
+package import Webhooks
+
+/// An endpoint: what the configuration and the database say of it.
+package struct WebhookSummary: Sendable {
+    package let endpoint: WebhookEndpoint
+    package let record: WebhookRecord
+    /// Of the oldest event that is neither delivered nor given up.
+    package let behindSeconds: Int64
+}
+
+/// What came of a test.
+package struct WebhookTest: Sendable {
+    package let outcome: WebhookOutcome
+
+    package var isDelivered: Bool {
+        if case .delivered = outcome { true } else { false }
+    }
+}
+
+/// Where a replay begins.
+package enum ReplayStart: Sendable {
+    case since(Timestamp)
+    /// That event alone.
+    case event(AccountEventID)
+}
+
+extension Administration {
+    private var webhookStore: WebhookStore { WebhookStore(database: database) }
+    private var feedStore: FeedStore { FeedStore(database: database) }
+
+    /// Whether any endpoint is set up.
+    package var hasWebhooks: Bool { !pushed().endpoints.isEmpty }
+
+    /// By name.
+    package func webhooks() async throws(AdministrationFailure) -> [WebhookSummary] {
+        var summaries: [WebhookSummary] = []
+        for name in pushed().endpoints.keys.sorted() { summaries.append(try await webhook(name)) }
+        return summaries
+    }
+
+    package func webhook(_ name: String) async throws(AdministrationFailure) -> WebhookSummary {
+        let endpoint = try endpoint(name)
+        let now = clock.now()
+        // One that the service has not seen yet has no state.
+        let record =
+            try await stored { try await webhookStore.record(of: name, types: endpoint.types) }
+            ?? WebhookRecord(
+                name: name, status: .active, reason: nil, oldest: nil, failures: 0, parkedAccounts: 0,
+                lastSuccessAt: nil, lastError: nil)
+        return WebhookSummary(
+            endpoint: endpoint, record: record,
+            behindSeconds: record.oldest.map { max(0, now.seconds - $0.seconds) } ?? 0)
+    }
+
+    /// Posts an event to it that is in no feed, also while it is paused.
+    package func testWebhook(_ name: String) async throws(AdministrationFailure) -> WebhookTest {
+        let endpoint = try endpoint(name)
+        guard let sender else { throw .notFound }
+        let outcome = await sender.test(endpoint)
+        guard outcome != .untried else { throw .overloaded(retryAfter: 1) }
+        return WebhookTest(outcome: outcome)
+    }
+
+    /// Pauses or resumes it.
+    package func setWebhook(
+        _ name: String, to status: WebhookStatus, reason: String?, by administrator: Administrator
+    ) async throws(AdministrationFailure) -> WebhookSummary {
+        _ = try endpoint(name)
+        let isKnown = try await stored {
+            try await webhookStore.set(status, of: name, reason: reason, by: administrator.call)
+        }
+        guard isKnown else { throw .notFound }
+        return try await webhook(name)
+    }
+
+    /// - Parameter types: all that the endpoint gets if absent.
+    /// - Returns: how many events are sent again.
+    package func replayWebhook(
+        _ name: String, _ start: ReplayStart, types: Set<AccountEvent.Kind>?, by administrator: Administrator
+    ) async throws(AdministrationFailure) -> Int {
+        let endpoint = try endpoint(name)
+        let from: FeedPosition
+        let to: FeedPosition
+        let words: String
+        switch start {
+        case .since(let time):
+            let ends = try await found { try await feedStore.ends() }
+            from = max(ends.dropped, FeedPosition(time.microseconds - 1))
+            to = ends.last
+            words = "since \(time.rfc3339)"
+        case .event(let id):
+            let position = try await found { try await feedStore.position(of: id) }
+            from = FeedPosition(position.number - 1)
+            to = position
+            words = "event \(id)"
+        }
+        let count = try await stored {
+            try await webhookStore.replay(
+                to: name, after: from, until: max(from, to), types: types ?? endpoint.types, reason: words,
+                by: administrator.call)
+        }
+        guard let count else { throw .overloaded(retryAfter: 60) }
+        return count
+    }
+
+    package func webhookFailures(
+        _ name: String, limit: Int
+    ) async throws(AdministrationFailure) -> [WebhookFailure] {
+        _ = try endpoint(name)
+        return try await stored { try await webhookStore.failures(of: name, limit: limit) }
+    }
+
+    private func endpoint(_ name: String) throws(AdministrationFailure) -> WebhookEndpoint {
+        guard let endpoint = pushed().endpoints[name] else { throw .notFound }
+        return endpoint
+    }
+}

@@ -1,0 +1,70 @@
+import Accounts
+import Administration
+import HTTPServer
+import JSON
+
+extension AdminAPI {
+    var webhookOperations: [Operation] {
+        [
+            operation(.get, "/webhooks", .read) { request, _ in
+                try request.query { _ in }
+                let webhooks = try await administration.webhooks()
+                return .json { $0.objects("items", of: webhooks) { $1.members(of: $0) } }
+            },
+            operation(.post, "/webhooks/{name}/test", .manage) { request, _ in
+                let test = try await administration.testWebhook(try request.webhookName())
+                return .json { $0.members(of: test) }
+            },
+            operation(.post, "/webhooks/{name}/pause", .manage) { request, administrator in
+                try await set(.paused, request, administrator)
+            },
+            operation(.post, "/webhooks/{name}/resume", .manage) { request, administrator in
+                try await set(.active, request, administrator)
+            },
+            operation(.post, "/webhooks/{name}/replay", .manage) { request, administrator in
+                let name = try request.webhookName()
+                let (start, types) = try request.fields { $0.replay() }
+                let count = try await administration.replayWebhook(name, start, types: types, by: administrator)
+                return .json(.accepted) { $0.member("events", count) }
+            },
+            operation(.get, "/webhooks/{name}/failures", .read) { request, _ in
+                let limit = try request.query { $0.optionalInteger("limit", in: 1...200) }
+                let failures = try await administration.webhookFailures(
+                    try request.webhookName(), limit: limit ?? 50)
+                return .json { $0.objects("items", of: failures) { $0.members(to: &$1) } }
+            },
+        ]
+    }
+
+    private func set(
+        _ status: WebhookStatus, _ request: Request, _ administrator: Administrator
+    ) async throws -> Response {
+        let name = try request.webhookName()
+        let reason = try request.optionalFields { fields in
+            fields.optionalValue("reason", maximumBytes: 1024) { ActInput.isReason($0) ? $0 : nil }
+        }
+        let webhook = try await administration.setWebhook(name, to: status, reason: reason ?? nil, by: administrator)
+        return .json { $0.members(of: webhook) }
+    }
+}
+
+extension Request {
+    /// What is no name is that of no endpoint.
+    fileprivate func webhookName() throws -> String { try parameter("name") { $0 } }
+}
+
+extension Fields {
+    /// `since` or `eventId`, and `types`.
+    fileprivate mutating func replay() -> (ReplayStart, Set<AccountEvent.Kind>?) {
+        let since = optionalValue("since") { Timestamp(rfc3339: $0) }
+        let event = optionalValue("eventId") { AccountEventID($0) }
+        let types = values("types") { AccountEvent.Kind(rawValue: $0) }
+        switch (since, event) {
+        case (let time?, nil): return (.since(time), types.map(Set.init))
+        case (nil, let id?): return (.event(id), types.map(Set.init))
+        case (nil, nil): reject("since", .required)
+        case (_?, _?): reject("eventId", .notAllowed)
+        }
+        return (.since(Timestamp(seconds: 0)), nil)
+    }
+}

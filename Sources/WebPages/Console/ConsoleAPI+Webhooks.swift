@@ -1,0 +1,47 @@
+import Accounts
+import Administration
+import HTTPServer
+import Webhooks
+
+/// Where events are pushed to, and what was not taken.
+extension ConsoleAPI {
+    static let webhooksPath = "/console/webhooks"
+
+    var webhookRoutes: [Route] {
+        [
+            page(Self.webhooksPath, .read) { request, visitor in
+                let webhooks = try await administration.webhooks()
+                var parts: [ConsoleBlock] = [
+                    .paragraph(.text("Endpoints are set up in the configuration: webhooks.endpoints.")),
+                    .table(
+                        ConsoleTable(
+                            of: webhooks, caption: "Webhooks",
+                            fields: [
+                                "name", "status", "reason", "behindSeconds", "failures", "lastSuccessAt", "lastError",
+                            ],
+                            shown: ["name": { .lines([.text($0.endpoint.name), .code($0.endpoint.shownURL)]) }],
+                            acts: visitor.buttons(for:))),
+                ]
+                for webhook in webhooks where webhook.record.failures > 0 {
+                    let failures = try await administration.webhookFailures(webhook.endpoint.name, limit: Self.pageSize)
+                    parts += [
+                        .heading("Given up by \(webhook.endpoint.name)"),
+                        .table(
+                            ConsoleTable(
+                                caption: "Given up by \(webhook.endpoint.name)",
+                                columns: ["Event", "Type", "Account", "Attempts", "Last error", "Given up"],
+                                rows: failures.map { failure in
+                                    [
+                                        .code("\(failure.event.id)"), .code(failure.event.type),
+                                        .code("\(failure.event.accountID)"), .number(failure.attempts),
+                                        .code(failure.lastError), .time(failure.givenUpAt),
+                                    ]
+                                })),
+                    ]
+                }
+                return try show(
+                    ConsolePage("Webhooks", notice: try Act.notice(for: request, visitor), parts), in: visitor)
+            }
+        ]
+    }
+}

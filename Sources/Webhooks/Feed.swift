@@ -1,0 +1,120 @@
+package import Accounts
+package import KeyRing
+import OpenSSL
+import Primitives
+package import Storage
+
+/// The feed as it is read from outside: by cursors, and waiting for what comes.
+package struct Feed: Sendable {
+    /// What is asked for.
+    package struct Query: Sendable {
+        package var start: Start
+        /// None for all.
+        package var types: Set<AccountEvent.Kind>
+        package var limit: Int
+        /// How long an answer without events may take to come.
+        package var wait: Duration
+
+        package init(
+            from start: Start, types: Set<AccountEvent.Kind> = [], limit: Int = 100, wait: Duration = .zero
+        ) {
+            self.start = start
+            self.types = types
+            self.limit = limit
+            self.wait = wait
+        }
+    }
+
+    package enum Start: Sendable {
+        /// The oldest event that is kept.
+        case oldest
+        /// What comes from now on.
+        case now
+        case cursor(String)
+        /// What follows an event.
+        case event(AccountEventID)
+
+        package init(_ text: String?) {
+            switch text {
+            case nil: self = .oldest
+            case "now": self = .now
+            case let text?: self = AccountEventID(text).map { .event($0) } ?? .cursor(text)
+            }
+        }
+    }
+
+    package struct Answer: Sendable {
+        package let events: [FeedEvent]
+        /// Goes on behind them.
+        package let next: String
+        package let hasMore: Bool
+    }
+
+    package enum Refusal: Error, Sendable {
+        /// We made no such cursor, and there is no such event.
+        case unknownStart
+        /// What follows it is not kept any more.
+        case expired
+        /// Too many wait.
+        case crowded
+    }
+
+    private let store: FeedStore
+    private let cursors: FeedCursors
+    private let news: FeedNews
+    private let waiters = ConcurrencyLimit(64)
+
+    package init(store: FeedStore, keyRing: KeyRing, news: FeedNews) {
+        self.store = store
+        self.news = news
+        cursors = FeedCursors(keyRing: keyRing)
+    }
+
+    /// The events that follow; an empty page when none has come in time. What waits holds no connection of the database.
+    package func read(_ query: Query) async throws -> Answer {
+        let deadline = ContinuousClock.now + query.wait
+        var position = try await position(query.start)
+        if case .now = query.start, query.wait == .zero {
+            return Answer(events: [], next: try cursors.text(of: position), hasMore: false)
+        }
+        var place: ConcurrencyLimit.Place?
+        while true {
+            let seen = news.count
+            guard let page = try await store.page(after: position, of: query.types, limit: query.limit) else {
+                // The oldest has gone since it was looked up.
+                guard case .oldest = query.start, let ends = try await store.ends() else { throw Refusal.expired }
+                position = max(position, ends.dropped)
+                continue
+            }
+            position = page.next
+            let left = ContinuousClock.now.duration(to: deadline)
+            if !page.events.isEmpty || left <= .zero || news.isOver { return try answer(page) }
+            if page.hasMore { continue }
+            if place == nil { place = waiters.acquire() }
+            guard place != nil else { throw Refusal.crowded }
+            await news.wait(past: seen, atMost: min(left, FeedNews.longestWait))
+            try Task.checkCancellation()
+        }
+    }
+
+    private func answer(_ page: FeedStore.Page) throws -> Answer {
+        Answer(events: page.events, next: try cursors.text(of: page.next), hasMore: page.hasMore)
+    }
+
+    private func position(_ start: Start) async throws -> FeedPosition {
+        guard let ends = try await store.ends() else { throw Refusal.unknownStart }
+        switch start {
+        case .oldest: return ends.dropped
+        case .now: return ends.last
+        case .cursor(let text):
+            guard let position = try cursors.position(of: text) else { throw Refusal.unknownStart }
+            return position
+        case .event(let id):
+            if let position = try await store.position(of: id) { return position }
+            // An id begins with its time. One of a day that is gone may have been ours.
+            let kept = AccountEventID.first(at: Timestamp(microseconds: ends.dropped.number + 1000))
+            let isOld = ends.dropped > .beginning && id.description < kept.description
+            throw isOld ? Refusal.expired : Refusal.unknownStart
+        }
+    }
+}

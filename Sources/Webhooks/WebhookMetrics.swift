@@ -1,0 +1,36 @@
+import Accounts
+import Metrics
+
+/// What is counted of deliveries, by endpoint.
+struct WebhookMetrics: Sendable {
+    private static func labels(_ name: String, _ more: [(String, String)] = []) -> [(String, String)] {
+        [("endpoint", name)] + more
+    }
+
+    func count(_ outcome: WebhookOutcome, of name: String) {
+        let result: String
+        switch outcome {
+        case .delivered: result = "delivered"
+        case .failed(.status, _, _): result = "status"
+        case .failed(let error, _, _): result = error.description
+        case .gone: result = "gone"
+        case .untried: return
+        }
+        Counter(
+            label: "countersign_webhook_attempts_total", dimensions: Self.labels(name, [("result", result)])
+        ).increment()
+    }
+
+    func givenUp(of name: String) {
+        Counter(label: "countersign_webhook_given_up_total", dimensions: Self.labels(name)).increment()
+    }
+
+    func report(_ record: WebhookRecord, at now: Timestamp) {
+        let behind = record.oldest.map { max(0, now.seconds - $0.seconds) } ?? 0
+        Gauge(label: "countersign_webhook_behind_seconds", dimensions: Self.labels(record.name)).record(behind)
+        Gauge(label: "countersign_webhook_parked_accounts", dimensions: Self.labels(record.name))
+            .record(record.parkedAccounts)
+        Gauge(label: "countersign_webhook_active", dimensions: Self.labels(record.name))
+            .record(record.status == .active ? 1 : 0)
+    }
+}

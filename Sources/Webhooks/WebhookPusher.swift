@@ -1,0 +1,286 @@
+import Accounts
+import Foundation
+import Logging
+import Primitives
+import Storage
+
+/// Pushes one stream to one endpoint while this process has its lease.
+///
+/// It sends many accounts' events at once, and of one account one after the other. The stream's position is behind what is
+/// done; what is done in front of it, out of the order of the feed, comes again after a crash. An account of which an
+/// event fails is parked at it, in a row, and skipped from then on; tried again, it goes on event by event until it has
+/// caught up.
+actor WebhookPusher {
+    /// What all streams of an endpoint share.
+    struct Surroundings: Sendable {
+        let endpoint: @Sendable () -> WebhookEndpoint?
+        let store: WebhookStore
+        let feed: FeedStore
+        let sender: WebhookSender
+        let schedule: @Sendable () -> WebhookSchedule
+        let lease: WebhookLease
+        /// Whether an attempt that begins now ends before another process may have the lease.
+        let mayBegin: @Sendable () -> Bool
+        let metrics: WebhookMetrics
+        let clock: any WallClock
+        let logger: Logger
+    }
+
+    private struct Item: Sendable {
+        let event: FeedEvent
+        /// Failed ones, of a parked account.
+        let attempts: Int
+        let isParked: Bool
+    }
+
+    /// Attempts at once.
+    private static let concurrency = 64
+    /// Events that are read ahead.
+    private static let readAhead = 512
+    /// After as many failures without a success nothing new is tried, only what is parked.
+    private static let failuresInARow = 64
+    /// How often it looks for what is due, and writes how far it has come.
+    private static let look = Duration.milliseconds(100)
+
+    private let stream: WebhookStream
+    private let around: Surroundings
+    private let progress: AsyncSignal
+    /// Behind which nothing was read yet.
+    private var read: FeedPosition
+    private var written: FeedPosition
+    /// What was read and is not done.
+    private var outstanding: Set<FeedPosition> = []
+    /// The events of an account that wait for the one that is sent; the first is that one.
+    private var queues: [AccountID: [Item]] = [:]
+    private var ready: [AccountID] = []
+    private var parked: Set<AccountID> = []
+    private var sending = 0
+    private var failures = 0
+    /// Whether a failure was noted since the last success was.
+    private var hasFailed = false
+    private var mayHaveMore = true
+    /// Accounts whose rows are being deleted: until that is done the position stays.
+    private var leaving = 0
+    /// When rows were last looked at and written.
+    private var lastLook = ContinuousClock.now.advanced(by: .seconds(-1))
+    private var lastNote = ContinuousClock.now.advanced(by: .seconds(-1))
+    private var isOver = false
+    /// Whether ``run()`` is over, with all that it had begun.
+    private(set) var hasEnded = false
+
+    init(_ stream: WebhookStream, _ around: Surroundings, progress: AsyncSignal) {
+        self.stream = stream
+        self.around = around
+        self.progress = progress
+        read = stream.position
+        written = stream.position
+    }
+
+    private var types: Set<AccountEvent.Kind> {
+        stream.types ?? around.endpoint()?.types ?? []
+    }
+
+    /// Pushes until the lease, the endpoint or the process is over, or a replay is done.
+    func run() async throws {
+        defer { hasEnded = true }
+        parked = Set(try await around.store.parkedAccounts(of: stream.id))
+        try await withThrowingDiscardingTaskGroup { group in
+            while !isOver, !Task.isCancelled {
+                let seen = progress.count
+                if lastLook.duration(to: .now) >= Self.look {
+                    lastLook = .now
+                    try await takeDue()
+                    try await writePosition()
+                }
+                try await fill()
+                while sending < Self.concurrency, let account = ready.popFirstElement() {
+                    guard around.mayBegin(), let item = queues[account]?.first else { continue }
+                    sending += 1
+                    group.addTask { try await self.attempt(item) }
+                }
+                if stream.end != nil, !mayHaveMore, outstanding.isEmpty, parked.isEmpty, queues.isEmpty {
+                    try await around.store.end(stream.id)
+                    return
+                }
+                if !around.mayBegin() { return }
+                if ready.isEmpty || sending >= Self.concurrency {
+                    await progress.wait(past: seen, atMost: Self.look)
+                }
+            }
+        }
+        try await writePosition()
+    }
+
+    func stop() {
+        isOver = true
+        progress.raise()
+    }
+
+    /// There may be new events.
+    func notice() { mayHaveMore = true }
+
+    // MARK: Reading
+
+    private func takeDue() async throws {
+        guard !parked.isEmpty, sending < Self.concurrency else { return }
+        let due = try await around.store.due(
+            of: stream.id, at: around.clock.now(), except: Array(queues.keys), limit: Self.concurrency)
+        for parked in due where queues[parked.accountID] == nil {
+            guard let event = parked.event else {
+                // Its day is over: nobody can send it any more.
+                try await goOn(parked.accountID, behind: parked.position)
+                continue
+            }
+            enqueue(Item(event: event, attempts: parked.attempts, isParked: true))
+        }
+    }
+
+    private func fill() async throws {
+        guard mayHaveMore, outstanding.count < Self.readAhead / 2, failures < Self.failuresInARow else { return }
+        // Before it is read: what comes meanwhile is noticed.
+        mayHaveMore = false
+        guard let page = try await around.feed.page(after: read, of: types, limit: Self.readAhead) else {
+            let dropped = try await around.feed.ends()?.dropped ?? read
+            around.logger.error(
+                "webhook missed events that are not kept any more", metadata: ["endpoint": "\(around.lease.endpoint)"])
+            (read, mayHaveMore) = (max(read, dropped), true)
+            return
+        }
+        for event in page.events where stream.end.map({ event.position <= $0 }) ?? true {
+            guard !parked.contains(event.accountID) else { continue }
+            outstanding.insert(event.position)
+            enqueue(Item(event: event, attempts: 0, isParked: false))
+        }
+        read = page.next
+        if page.hasMore { mayHaveMore = true }
+        if let end = stream.end, read >= end { (read, mayHaveMore) = (end, false) }
+    }
+
+    private func enqueue(_ item: Item) {
+        let account = item.event.accountID
+        if queues[account] == nil { ready.append(account) }
+        queues[account, default: []].append(item)
+    }
+
+    // MARK: Sending
+
+    private func attempt(_ item: Item) async throws {
+        guard let endpoint = around.endpoint() else { return leave(item) }
+        let outcome = await around.sender.send(item.event, to: endpoint)
+        around.metrics.count(outcome, of: endpoint.name)
+        defer {
+            sending -= 1
+            progress.raise()
+        }
+        switch outcome {
+        case .untried: isOver = true
+        case .delivered:
+            failures = 0
+            try await succeeded(item)
+        case .gone:
+            isOver = true
+            let now = around.clock.now()
+            _ = try await around.store.note("status_410", of: endpoint.name, at: now)
+            try await failed(item, attempts: item.attempts, because: "status_410", next: now)
+            try await around.store.stop(endpoint.name, because: "gone")
+            around.logger.error("webhook stopped by its receiver", metadata: ["endpoint": "\(endpoint.name)"])
+        case .failed(let error, _, let retryAfter):
+            failures += 1
+            hasFailed = true
+            let now = around.clock.now()
+            let since = try await around.store.note(error.description, of: endpoint.name, at: now)
+            if let since, since.advanced(bySeconds: Webhooks.failureSeconds) <= now {
+                isOver = true
+                try await around.store.stop(endpoint.name, because: "failing")
+                around.logger.error(
+                    "webhook stopped, nothing succeeded for days", metadata: ["endpoint": "\(endpoint.name)"])
+            }
+            let attempts = item.attempts + 1
+            let next = around.schedule().next(after: attempts, at: now, retryAfter: retryAfter)
+            if next == nil {
+                try await around.store.giveUp(
+                    item.event, attempts: attempts, error: error.description, under: around.lease, at: now)
+                around.metrics.givenUp(of: endpoint.name)
+            }
+            try await failed(item, attempts: attempts, because: error.description, next: next)
+        }
+    }
+
+    private func leave(_ item: Item) {
+        sending -= 1
+        isOver = true
+        progress.raise()
+    }
+
+    private func succeeded(_ item: Item) async throws {
+        if hasFailed || lastNote.duration(to: .now) >= .seconds(1) {
+            (hasFailed, lastNote) = (false, .now)
+            _ = try await around.store.note(nil, of: around.lease.endpoint, at: around.clock.now())
+        }
+        let account = item.event.accountID
+        guard !item.isParked else { return try await goOn(account, behind: item.event.position) }
+        outstanding.remove(item.event.position)
+        queues[account]?.removeFirst()
+        if queues[account]?.isEmpty == false {
+            ready.append(account)
+        } else {
+            queues[account] = nil
+        }
+    }
+
+    /// - Parameter next: when it is tried again; `nil` when it is given up, and the account goes on.
+    private func failed(_ item: Item, attempts: Int, because error: String, next: Timestamp?) async throws {
+        let account = item.event.accountID
+        if let next {
+            try await around.store.park(
+                ParkedEvent(
+                    accountID: account, position: item.event.position, attempts: attempts, event: item.event),
+                until: next, error: error, in: stream.id, under: around.lease)
+            parked.insert(account)
+            outstanding.subtract((queues[account] ?? []).map(\.event.position))
+            queues[account] = nil
+        } else {
+            // What was read of it and waits is found again in the feed.
+            parked.insert(account)
+            try await goOn(account, behind: item.event.position)
+        }
+    }
+
+    /// Lets a parked account go on with its next event, or with the others when it has caught up. Until that is decided
+    /// its queue stands, so that it is not taken again.
+    private func goOn(_ account: AccountID, behind position: FeedPosition) async throws {
+        leaving += 1
+        defer {
+            leaving -= 1
+            outstanding.subtract((queues[account] ?? []).map(\.event.position))
+            queues[account] = nil
+        }
+        while true {
+            let end = read
+            if let next = try await around.store.event(of: account, after: position, upTo: end, types: types) {
+                return try await around.store.park(
+                    ParkedEvent(accountID: account, position: next.position, attempts: 0, event: next),
+                    until: around.clock.now(), error: nil, in: stream.id, under: around.lease)
+            }
+            guard read == end else { continue }
+            try await around.store.unpark(account, in: stream.id, under: around.lease)
+            // Meanwhile more may have been read, and left out because the account was parked.
+            guard read == end else { continue }
+            parked.remove(account)
+            return
+        }
+    }
+
+    private func writePosition() async throws {
+        guard leaving == 0 else { return }
+        let done: FeedPosition =
+            if let first = outstanding.min() { FeedPosition(first.number - 1) } else { read }
+        guard done > written else { return }
+        written = done
+        try await around.store.advance(stream.id, to: done)
+    }
+}
+
+extension Array {
+    fileprivate mutating func popFirstElement() -> Element? { isEmpty ? nil : removeFirst() }
+}

@@ -1,0 +1,61 @@
+import Accounts
+import ArgumentParser
+import KeyRing
+import Storage
+import Webhooks
+
+struct FeedCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "feed",
+        abstract: "Prints what happened to accounts, the oldest first, one JSON line an event.",
+        discussion: """
+            The last line of standard error is the cursor at which --after goes on. With --follow it waits for more until \
+            it is interrupted.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+    @Option(help: "Where to go on: a cursor, the id of an event, or `now`; the oldest event that is kept if absent.")
+    var after: String?
+    @Option(help: "Types of events, between commas; all if absent.") var types: String?
+    @Option(help: "How many, at most; all if absent.") var limit: Int?
+    @Flag(help: "Wait for what comes.") var follow = false
+
+    private static let page = 1000
+
+    func validate() throws {
+        guard types.map({ AccountEvent.Kind.list($0) != nil }) ?? true else {
+            throw ValidationError(
+                "--types takes these: \(AccountEvent.Kind.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        guard (limit ?? 1) > 0 else { throw ValidationError("--limit is a number from 1") }
+    }
+
+    func run() async throws {
+        let keyRing = try options.sources().load(KeyRing.init(from:))
+        let kinds = types.flatMap(AccountEvent.Kind.list) ?? []
+        try await withDatabase(options) { database in
+            let feed = Feed(store: FeedStore(database: database), keyRing: keyRing, news: FeedNews())
+            var query = Feed.Query(from: Feed.Start(after), types: kinds)
+            var left = limit ?? .max
+            var output = StandardOutput()
+            while left > 0 {
+                query.limit = min(Self.page, left)
+                query.wait = follow ? .seconds(60) : .zero
+                let answer: Feed.Answer
+                do {
+                    answer = try await feed.read(query)
+                } catch Feed.Refusal.unknownStart {
+                    throw CommandFailure("--after is no cursor of this service and no event of its feed.")
+                } catch Feed.Refusal.expired {
+                    throw CommandFailure("What follows --after is not kept any more: read from the oldest, or export.")
+                }
+                for event in answer.events { try output.append(event.body + [UInt8(ascii: "\n")]) }
+                try output.flush()
+                left -= answer.events.count
+                query.start = .cursor(answer.next)
+                guard follow || answer.hasMore, left > 0 else { break }
+            }
+            if case .cursor(let next) = query.start { printNotice(next) }
+        }
+    }
+}

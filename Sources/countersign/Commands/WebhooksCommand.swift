@@ -1,0 +1,138 @@
+import Accounts
+import Administration
+import ArgumentParser
+import Curl
+import Storage
+import Webhooks
+
+struct WebhooksCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "webhooks", abstract: "Lists, tests, pauses, resumes and replays what is pushed to receivers.",
+        subcommands: [List.self, Test.self, Pause.self, Resume.self, Replay.self, Failures.self, Secret.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Prints the endpoints, one JSON line each.")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            let webhooks = try await withWebhooks(options) { administration, _ in try await administration.webhooks() }
+            for webhook in webhooks { print(webhook.line) }
+        }
+    }
+
+    struct Test: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Posts an event of the type endpoint.test to an endpoint, and prints what came of it.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Argument(help: "Its name.") var name: String
+
+        func run() async throws {
+            let result = try await withWebhooks(options) { administration, _ in
+                try await administration.testWebhook(name)
+            }
+            print(result.line)
+            guard result.isDelivered else { throw ExitCode(1) }
+        }
+    }
+
+    struct Pause: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Pushes nothing to an endpoint until it is resumed; its events wait in the feed.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Argument(help: "Its name.") var name: String
+
+        func run() async throws {
+            let webhook = try await withWebhooks(options) {
+                try await $0.setWebhook(name, to: .paused, reason: nil, by: $1)
+            }
+            print(webhook.line)
+        }
+    }
+
+    struct Resume: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Goes on with an endpoint that was paused or has stopped.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Argument(help: "Its name.") var name: String
+
+        func run() async throws {
+            let webhook = try await withWebhooks(options) {
+                try await $0.setWebhook(name, to: .active, reason: nil, by: $1)
+            }
+            print(webhook.line)
+        }
+    }
+
+    struct Replay: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Pushes events of the feed once more, beside what is new, and prints how many.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Argument(help: "The endpoint's name.") var name: String
+        @Option(help: "From when on, as 2026-01-31T12:00:00Z.") var since: String
+        @Option(name: .customLong("type"), help: "A type of events; all that the endpoint gets if absent.")
+        var types: [String] = []
+
+        func validate() throws {
+            guard Timestamp(rfc3339: since) != nil else { throw ValidationError("--since is a time in RFC 3339") }
+            for type in types where AccountEvent.Kind(rawValue: type) == nil {
+                throw ValidationError(
+                    "--type takes these: \(AccountEvent.Kind.allCases.map(\.rawValue).joined(separator: ", "))")
+            }
+        }
+
+        func run() async throws {
+            guard let time = Timestamp(rfc3339: since) else { return }
+            let kinds = Set(types.compactMap(AccountEvent.Kind.init))
+            let count = try await withWebhooks(options) {
+                try await $0.replayWebhook(name, .since(time), types: kinds.isEmpty ? nil : kinds, by: $1)
+            }
+            print(#"{"events":\#(count)}"#)
+        }
+    }
+
+    struct Failures: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints the events that an endpoint did not take and that were given up, one JSON line each.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Argument(help: "Its name.") var name: String
+
+        func run() async throws {
+            let failures = try await withWebhooks(options) { administration, _ in
+                try await administration.webhookFailures(name, limit: 1000)
+            }
+            for failure in failures { print(failure.line) }
+        }
+    }
+
+    struct Secret: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Prints a new secret for an endpoint's file.")
+
+        @Flag(help: "A key pair instead: what signs, and on a second line what receivers verify with.")
+        var ed25519 = false
+
+        func run() throws {
+            guard ed25519 else { return print(try WebhookSecret.fresh()) }
+            let pair = try WebhookSecret.freshPair()
+            print(pair.secret)
+            print(pair.publicKey)
+        }
+    }
+}
+
+/// Runs the body with the use cases of administrators and the endpoints of the configuration, on behalf of an operator.
+private func withWebhooks<Result: Sendable>(
+    _ options: ConfigurationOptions, _ body: (Administration, Administrator) async throws -> Result
+) async throws -> Result {
+    let configuration = try options.sources().load { WebhooksConfiguration(from: &$0) }
+    let fetcher = try CurlFetcher()
+    defer { withExtendedLifetime(fetcher) {} }
+    return try await withAdministration(
+        options, webhooks: { configuration.pushed },
+        sender: WebhookSender(fetcher: fetcher, targets: configuration.targets, clock: SystemClock()), body)
+}

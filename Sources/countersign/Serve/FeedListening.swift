@@ -1,0 +1,23 @@
+import Logging
+import Postgres
+import ServiceLifecycle
+import Storage
+import Webhooks
+
+/// Listens for the news of other processes' events; at the shutdown, those who wait for events are answered.
+struct FeedListening: Service {
+    let news: FeedNews
+    let database: DatabaseConfiguration
+    let logger: Logger
+
+    func run() async throws {
+        let listener = NotificationListener(
+            "feed_of_countersign", configuration: .service(database), logger: logger, onNotification: news.come)
+        guard listener.start() else { throw ListenerFailed() }
+        try? await gracefulShutdown()
+        news.end()
+        listener.stop()
+    }
+
+    private struct ListenerFailed: Error {}
+}

@@ -1,0 +1,209 @@
+import Accounts
+import Foundation
+import JSON
+import OpenSSL
+import Postgres
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Webhooks
+
+@Suite(.timeLimit(.minutes(3))) struct WebhookPusherTests {
+    private static func ids(_ count: Int) -> [AccountID] {
+        (0..<count).map { _ in AccountID(now: Timestamp(seconds: WebhookWorld.start)) }
+    }
+
+    @Test func `each event comes once, of an account in its order, signed over the bytes of the feed`() async throws {
+        try await WebhookWorld.run { world in
+            let ids = Self.ids(7)
+            try await world.pushing(processes: 2) {
+                let named = (0..<60).map { ids[$0 % ids.count] }
+                try await world.happen(to: named)
+                let deliveries = await world.deliveries(named.count)
+                #expect(Set(deliveries.map(\.id)).count == named.count)
+                for id in ids {
+                    let sequences = deliveries.filter { $0.account == id.description }.map(\.sequence)
+                    #expect(sequences == Array(1...Int64(sequences.count)))
+                }
+                _ = try await world.record { $0.oldest == nil && $0.lastSuccessAt != nil }
+            }
+            let requests = world.receiver.history.requests
+            #expect(requests.count == 60)
+            let request = try #require(requests.first)
+            let id = try #require(request.header("webhook-id"))
+            let timestamp = try #require(request.header("webhook-timestamp"))
+            #expect(timestamp == "\(WebhookWorld.start)")
+            let key = try #require(Data(base64Encoded: "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+            let code = try HMACSHA256.authenticationCode(
+                for: Array("\(id).\(timestamp).".utf8) + request.body, key: [UInt8](key))
+            #expect(request.header("webhook-signature") == "v1," + Data(code.bytes).base64EncodedString())
+            #expect(request.header("Content-Type") == "application/json")
+            let events = try #require(try await world.feed.page(after: .beginning, of: [], limit: 100)).events
+            #expect(events.contains { $0.body == request.body })
+        }
+    }
+
+    @Test func `a failed event holds back its account alone, until it is taken`() async throws {
+        let (bad, good) = (Self.ids(1)[0], Self.ids(1)[0])
+        let isDown = Atomic(true)
+        try await WebhookWorld.run(
+            answering: .init { event, _ in
+                let isBad = event["data"]?["accountId"]?.string == bad.description
+                return [.respond(isBad && isDown.load(ordering: .relaxed) ? 503 : 200)]
+            }
+        ) { world in
+            try await world.pushing {
+                try await world.happen(to: [bad, good, bad, good, bad])
+                // One try of the bad account's first, both of the good one's.
+                _ = await world.deliveries(3)
+                let parked = try await world.record { $0.parkedAccounts == 1 && $0.lastError != nil }
+                #expect(parked.lastError == "status_503")
+                #expect(parked.oldest?.seconds == WebhookWorld.start)
+                try await world.happen(to: [good])
+                let first = await world.deliveries(4)
+                #expect(first.filter { $0.account == good.description }.map(\.sequence) == [1, 2, 3])
+                #expect(first.filter { $0.account == bad.description }.map(\.sequence) == [1])
+                isDown.store(false, ordering: .relaxed)
+                world.clock.advance(by: 7)
+                let all = await world.deliveries(7)
+                #expect(all.filter { $0.account == bad.description }.map(\.sequence) == [1, 1, 2, 3])
+                _ = try await world.record { $0.parkedAccounts == 0 && $0.oldest == nil }
+                // It goes on with the others.
+                try await world.happen(to: [bad, good])
+                #expect(Set((await world.deliveries(9)).suffix(2).map(\.sequence)) == [4])
+            }
+        }
+    }
+
+    @Test func `behind the last step an event is given up and kept, and its account goes on`() async throws {
+        let id = Self.ids(1)[0]
+        try await WebhookWorld.run(
+            schedule: WebhookSchedule(steps: [10]),
+            answering: .init { event, _ in [.respond(event["data"]?["sequence"]?.integer == 1 ? 500 : 200)] }
+        ) { world in
+            try await world.pushing {
+                try await world.happen(to: [id, id])
+                _ = try await world.record { $0.parkedAccounts == 1 }
+                world.clock.advance(by: 20)
+                let deliveries = await world.deliveries(3)
+                #expect(deliveries.map(\.sequence) == [1, 1, 2])
+                let record = try await world.record { $0.failures == 1 && $0.parkedAccounts == 0 }
+                #expect(record.status == .active)
+            }
+            let failure = try #require(try await world.store.failures(of: "crm", limit: 10).first)
+            #expect(failure.attempts == 2 && failure.lastError == "status_500" && failure.event.sequence == 1)
+            #expect(try await world.store.deleteFailures(before: failure.givenUpAt, limit: 10) == 0)
+            let later = failure.givenUpAt.advanced(bySeconds: 1)
+            #expect(try await world.store.deleteFailures(before: later, limit: 10) == 1)
+        }
+    }
+
+    @Test func `410 stops the endpoint, and at its resumption that event goes first`() async throws {
+        let id = Self.ids(1)[0]
+        let isGone = Atomic(true)
+        try await WebhookWorld.run(answering: .init { _, _ in [.respond(isGone.load(ordering: .relaxed) ? 410 : 200)] })
+        {
+            world in
+            try await world.pushing {
+                try await world.happen(to: [id, id])
+                let stopped = try await world.record { $0.status == .stopped }
+                #expect(stopped.reason == "gone" && stopped.failures == 0)
+                isGone.store(false, ordering: .relaxed)
+                #expect(try await world.store.set(.active, of: "crm", reason: "a test", by: world.call))
+                #expect(await world.deliveries(3).map(\.sequence) == [1, 1, 2])
+            }
+        }
+    }
+
+    @Test func `five days of nothing but failures stop it, a success between begins the count again`() async throws {
+        let ids = Self.ids(3)
+        let fails = Atomic(true)
+        try await WebhookWorld.run(
+            schedule: WebhookSchedule(steps: [5]),
+            answering: .init { _, _ in [.respond(fails.load(ordering: .relaxed) ? 500 : 200)] }
+        ) { world in
+            try await world.pushing {
+                try await world.happen(to: [ids[0]])
+                _ = try await world.record { $0.parkedAccounts == 1 }
+                world.clock.advance(by: 4 * 86_400)
+                _ = try await world.record { $0.failures == 1 }
+                fails.store(false, ordering: .relaxed)
+                try await world.happen(to: [ids[1]])
+                _ = try await world.record { $0.lastSuccessAt != nil }
+                fails.store(true, ordering: .relaxed)
+                world.clock.advance(by: 4 * 86_400)
+                try await world.happen(to: [ids[2]])
+                let active = try await world.record { $0.parkedAccounts == 1 }
+                #expect(active.status == .active)
+                world.clock.advance(by: 5 * 86_400)
+                #expect(try await world.record { $0.status == .stopped }.reason == "failing")
+            }
+        }
+    }
+
+    @Test func `what is paused waits, and a replay comes beside what is new, of its types alone`() async throws {
+        let ids = Self.ids(2)
+        try await WebhookWorld.run { world in
+            #expect(try await world.store.set(.paused, of: "crm", reason: nil, by: world.call))
+            #expect(try await !world.store.set(.paused, of: "nobody", reason: nil, by: world.call))
+            try await world.pushing {
+                try await world.happen(to: ids)
+                world.clock.advance(by: 90)
+                let paused = try await world.record { $0.oldest != nil }
+                #expect(paused.status == .paused && world.receiver.history.requests.isEmpty)
+                #expect(try await world.store.set(.active, of: "crm", reason: nil, by: world.call))
+                #expect(Set(await world.deliveries(2).map(\.account)) == Set(ids.map(\.description)))
+                let end = try #require(try await world.feed.ends()).last
+                let count = try await world.store.replay(
+                    to: "crm", after: .beginning, until: end, types: [.accountEnabled], reason: "a test", by: world.call
+                )
+                #expect(count == 2)
+                let none = try await world.store.replay(
+                    to: "crm", after: .beginning, until: end, types: [.accountMerged], reason: "a test", by: world.call)
+                #expect(none == 0)
+                let all = await world.deliveries(4)
+                let feed = try #require(try await world.feed.page(after: .beginning, of: [], limit: 10))
+                #expect(Set(all.suffix(2).map(\.id)) == Set(feed.events.map(\.id.description)))
+                while try await world.store.streams(of: "crm").count > 1 { try await pollingPause() }
+            }
+            let recorded = try await world.database.query(
+                "SELECT type FROM audit_events WHERE type LIKE 'webhook%' ORDER BY created_at, event_id"
+            ) { row throws(PostgresError) in try row.decode(String.self) }
+            #expect(Set(recorded) == ["webhook_paused", "webhook_resumed", "webhook_replayed"])
+        }
+    }
+
+    @Test func `an address that is not allowed is refused at the connection, by any name`() async throws {
+        try await WebhookWorld.run { world in
+            try await world.pushing(allowing: []) {
+                try await world.happen(to: Self.ids(1))
+                #expect(try await world.record { $0.lastError != nil }.lastError == "address_refused")
+            }
+            #expect(world.receiver.history.opened == 0)
+        }
+    }
+
+    @Test func `a redirect is a failure and is not followed, and an answer without end is cut off`() async throws {
+        let ids = Self.ids(1)
+        try await WebhookWorld.run(
+            answering: .init { _, earlier in
+                earlier == 0
+                    ? [.respond(302, headers: [("Location", "/elsewhere")])]
+                    : [
+                        .send("HTTP/1.1 200 OK\r\n\r\n"),
+                        .repeated([UInt8](repeating: 0x20, count: 65_536), times: 100), .close,
+                    ]
+            }
+        ) { world in
+            try await world.pushing {
+                try await world.happen(to: ids)
+                #expect(try await world.record { $0.lastError != nil }.lastError == "redirected")
+                world.clock.advance(by: 10)
+                _ = try await world.record { $0.lastSuccessAt != nil }
+            }
+            #expect(world.receiver.history.requests.allSatisfy { $0.target == "/hook?key=hidden" })
+        }
+    }
+}

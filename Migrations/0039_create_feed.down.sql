@@ -1,4 +1,4 @@
--- why: undoes 0036. The events are lost, and keys that were good for the feed alone are revoked.
+-- why: undoes 0039. The events are lost, and keys that were good for the feed alone are revoked.
 UPDATE admin_keys SET revoked_at = COALESCE(revoked_at, now()), scopes = ARRAY['read'] WHERE scopes = ARRAY['feed'];
 
 UPDATE admin_keys SET scopes = array_remove(scopes, 'feed') WHERE 'feed' = ANY (scopes);

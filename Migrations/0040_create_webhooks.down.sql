@@ -1,4 +1,4 @@
--- why: undoes 0037. What was parked or given up is lost; the feed stays.
+-- why: undoes 0040. What was parked or given up is lost; the feed stays.
 DROP INDEX account_events_account_idx;
 
 DROP TABLE webhook_failures;

@@ -5,7 +5,7 @@ import JSON
 import Logging
 import NIOCore
 
-/// The stand-in's composition root: two providers, one clock, one fault plan, one history.
+/// The stand-in's composition root: two providers, a receiver of webhooks, one clock, one fault plan, one history.
 struct Sandbox: Sendable {
     struct Configuration: Sendable {
         var seed: String
@@ -28,6 +28,7 @@ struct Sandbox: Sendable {
     let googleLinking = GoogleLinking()
     let appleBrowser = BrowserPlan()
     let googleBrowser = BrowserPlan()
+    let receiver: WebhookReceiver
 
     init(_ configuration: Configuration) {
         let seed = Seed(text: configuration.seed)
@@ -35,6 +36,7 @@ struct Sandbox: Sendable {
         appleAccounts = AppleAccounts(seed: seed)
         googleAccounts = GoogleAccounts(seed: seed)
         history = RequestHistory(clock: clock)
+        receiver = WebhookReceiver(clock: clock)
         appleKeys = ProviderKeys(
             profile: ProviderKeys.Profile(
                 storeName: "apple", initialCount: 3, rotationLimit: 4, shuffles: true,
@@ -63,6 +65,7 @@ struct Sandbox: Sendable {
         googleLinking.reset()
         appleBrowser.reset()
         googleBrowser.reset()
+        receiver.reset()
     }
 
     var router: Router<SandboxContext> {
@@ -89,6 +92,7 @@ struct Sandbox: Sendable {
             history: history
         ).add(to: google)
         LinkingPage(linking: googleLinking, accounts: googleAccounts, runner: linkingRunner).add(to: google)
+        receiverRoutes.add(to: router)
         addControls(to: router.group("control"))
         return router
     }
@@ -115,6 +119,8 @@ struct Sandbox: Sendable {
             clock: clock, fetcher: configuration.fetcher)
     }
 
+    private var receiverRoutes: ReceiverRoutes { ReceiverRoutes(receiver: receiver, history: history) }
+
     private func addControls(to control: RouterGroup<SandboxContext>) {
         control.get { _, _ in overview() }
         control.post("reset") { request, _ in
@@ -125,6 +131,7 @@ struct Sandbox: Sendable {
         ClockControl(clock: clock).add(to: control)
         FaultControl(plan: faults).add(to: control)
         HistoryControl(history: history).add(to: control)
+        receiverRoutes.addControls(to: control)
 
         let apple = control.group("apple")
         KeyControl(keys: appleKeys).add(to: apple)

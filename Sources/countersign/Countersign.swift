@@ -25,7 +25,7 @@ struct Countersign: AsyncParsableCommand {
             ServeCommand.self, HealthCommand.self, MigrateCommand.self, ConfigCommand.self, DoctorCommand.self,
             TokenCommand.self, AccountCommand.self, ImportCommand.self, IdentityCommand.self, SessionCommand.self,
             RevocationCommand.self, AppleCommand.self, GoogleCommand.self, EventsCommand.self, FeedCommand.self,
-            WebhooksCommand.self, AuditCommand.self,
+            WebhooksCommand.self, ReconcileCommand.self, AuditCommand.self,
             AdminKeyCommand.self, ConsoleCommand.self, OAuthClientCommand.self, KeysCommand.self, KeyRingCommand.self,
         ])
 

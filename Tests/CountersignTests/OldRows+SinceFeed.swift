@@ -1,7 +1,7 @@
 import Postgres
 
 extension OldRows {
-    static let sinceFeed = [feed, webhooks]
+    static let sinceFeed = [feed, webhooks, restores]
 
     /// An event in the feed, one that waits for its place, and the number of a deleted account.
     private static let feed = OldRows(
@@ -55,4 +55,9 @@ extension OldRows {
             JOIN webhook_parked p ON p.stream_id = s.stream_id
             JOIN webhook_failures f ON f.endpoint = w.name
             """)
+
+    private static let restores = OldRows(
+        version: 41,
+        insert: "INSERT INTO restores (noted_at, restored_to) VALUES ('2026-01-02Z', '2026-01-01Z')",
+        digest: "SELECT max(restored_to AT TIME ZONE 'UTC')::text FROM restores")
 }

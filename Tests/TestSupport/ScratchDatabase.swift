@@ -56,6 +56,13 @@ package struct ScratchDatabase: Sendable {
         return try await withFreshPool(configuration, key: key, prepareTemplate: prepareTemplate, body)
     }
 
+    /// Runs a closure with a copy of this database, to which nobody is connected.
+    package func withCopy<T: Sendable>(_ body: (ScratchDatabase) async throws -> T) async throws -> T {
+        let path = url.prefix { $0 != "?" }
+        let name = path.split(separator: "/").last ?? path
+        return try await TestCluster.shared.get().withDatabase("TEMPLATE \(name)", body)
+    }
+
     /// Runs a closure with a pool on this database, which is shut down afterwards.
     package func withPool<T: Sendable>(
         _ configuration: Database.Configuration = .test(),

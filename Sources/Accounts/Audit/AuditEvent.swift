@@ -113,6 +113,9 @@ package struct AuditEvent: Sendable {
         case webhookPaused = "webhook_paused"
         case webhookResumed = "webhook_resumed"
         case webhookReplayed = "webhook_replayed"
+        /// What had ended before this database was restored to an earlier time was ended again: what it was restored to, and by
+        /// what.
+        case databaseReconciled = "database_reconciled"
         /// A new signing key for access tokens was stored.
         case signingKeyRotated = "signing_key_rotated"
     }

@@ -51,10 +51,14 @@ extension RefreshLineage {
 
     /// Decides what becomes of a token of the given generation whose authenticity has been checked.
     ///
-    /// - Parameter network: the IPv4 /24 or IPv6 /64 that it came from.
-    package func presented(_ presented: Int32, from network: Network?, at now: Timestamp) -> RefreshDecision {
+    /// - Parameters:
+    ///   - network: the IPv4 /24 or IPv6 /64 that it came from.
+    ///   - isRestored: whether the session is older than a restore of the database, which has lost more than one step.
+    package func presented(
+        _ presented: Int32, from network: Network?, isRestored: Bool = false, at now: Timestamp
+    ) -> RefreshDecision {
         guard generation < Int32.max - 2 else { return .reused }
-        if presented == generation || presented == generation + 1 {
+        if presented == generation || presented == generation + 1 && !isRestored {
             // One ahead: a failover lost the rotation that issued it.
             return .renewed(
                 RefreshLineage(generation: presented + 1, parent: presented, rotatedAt: now, network: network))

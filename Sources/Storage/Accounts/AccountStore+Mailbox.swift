@@ -105,6 +105,7 @@ extension Change.Accounts {
                 display_name = \(registration.displayName?.text)
             WHERE account_id = \(account.id)
             """)
+        change.announce(.passwordChanged(by: .person), of: account.id)
         return account.id
     }
 

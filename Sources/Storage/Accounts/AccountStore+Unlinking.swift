@@ -34,15 +34,7 @@ extension AccountStore {
             if unlinking, account.hasSignInMethod(besides: identityID) {
                 return (try await change.accounts.unlink(identity, reason: .identityUnlinked, event: event), true)
             }
-            let revocation = try await change.accounts.endAuthorization(
-                of: identity, reason: .authorizationRevoked, event: event)
-            let status: Identity.Authorization = revocation.status == .pending ? .revoking : .revoked
-            _ = try await change.execute(
-                """
-                UPDATE identities
-                SET authorization_status = \(status.rawValue), not_before = GREATEST(not_before, \(call.now))
-                WHERE identity_id = \(identityID)
-                """)
+            let revocation = try await change.accounts.revokeAuthorization(of: identity, event: event)
             return (revocation, false)
         }
     }
@@ -189,6 +181,20 @@ extension Change.Accounts {
         if let owner = owners.first {
             change.announce(.identityUnlinked(identity.id, identity.key.provider, by: unlinker ?? cause), of: owner)
         }
+        return revocation
+    }
+
+    /// Ends the identity's sessions and authorization, and keeps its link: an authentication at the provider from before now is
+    /// refused.
+    func revokeAuthorization(of identity: Identity, event: AuditEvent) async throws -> Revocation {
+        let revocation = try await endAuthorization(of: identity, reason: .authorizationRevoked, event: event)
+        let status: Identity.Authorization = revocation.status == .pending ? .revoking : .revoked
+        _ = try await change.execute(
+            """
+            UPDATE identities
+            SET authorization_status = \(status.rawValue), not_before = GREATEST(not_before, \(now))
+            WHERE identity_id = \(identity.id)
+            """)
         return revocation
     }
 

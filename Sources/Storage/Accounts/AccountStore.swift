@@ -169,6 +169,7 @@ package struct AccountStore: Sendable {
             }
             guard try await change.emailCodes.consume(code) else { throw Refusal.codeGone }
             try await change.record(.accountCreated, accountID: id)
+            change.announce(.accountCreated(by: .signUp), of: id)
             return id
         }
     }

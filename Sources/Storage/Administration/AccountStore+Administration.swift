@@ -8,15 +8,7 @@ extension AccountStore {
     package func disable(_ id: AccountID, reason: String, by call: Call) async throws {
         try await database.change(by: call) { change in
             guard let account = try await change.accounts.lock(id) else { throw Refusal.accountNotFound }
-            _ = try await change.execute(
-                """
-                UPDATE accounts
-                SET status = 'disabled', disabled_reason = 'administrator'
-                WHERE account_id = \(id)
-                """)
-            if account.status == .active { change.announce(.accountDisabled(by: .admin), of: id) }
-            try await change.accounts.endSessions(of: id, because: .accountDisabled)
-            try await change.record(.accountDisabled, accountID: id, reason: reason)
+            try await change.accounts.disable(account, reason: reason)
         }
     }
 
@@ -126,5 +118,22 @@ extension SessionStore {
         return try await database.change(by: call) { change in
             try await change.sessions.end(.live(id), because: .administrator, recording: event)
         }
+    }
+}
+
+extension Change.Accounts {
+    /// - Parameters:
+    ///   - account: locked.
+    ///   - reason: for the audit trail.
+    func disable(_ account: Account, reason: String) async throws {
+        _ = try await change.execute(
+            """
+            UPDATE accounts
+            SET status = 'disabled', disabled_reason = 'administrator'
+            WHERE account_id = \(account.id)
+            """)
+        if account.status == .active { change.announce(.accountDisabled(by: .admin), of: account.id) }
+        try await endSessions(of: account.id, because: .accountDisabled)
+        try await change.record(.accountDisabled, accountID: account.id, reason: reason)
     }
 }

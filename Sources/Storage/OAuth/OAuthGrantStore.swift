@@ -199,7 +199,7 @@ extension Change.OAuthGrants {
         return chain
     }
 
-    fileprivate func end(
+    func end(
         _ clientID: OAuthClientID, of account: Account, except session: SessionID?, reason: String? = nil
     ) async throws(PostgresError) -> Bool {
         let names = try await change.query(

@@ -26,7 +26,9 @@ extension SessionStore {
             let expiresAt = lifetimes.end(ofSessionOpenedAt: session.createdAt, refreshedAt: call.now)
             // It was last refreshed when sessions lived longer.
             guard expiresAt > call.now else { return .unknown }
-            switch row.lineage.presented(presented, from: call.origin.network, at: call.now) {
+            switch row.lineage.presented(
+                presented, from: call.origin.network, isRestored: row.isRestored, at: call.now)
+            {
             case .unknown:
                 return .unknown
             case .reused:
@@ -71,7 +73,8 @@ extension SessionStore {
         let rows = try await database.query(
             """
             SELECT s.parent_generation, s.rotated_at, s.rotation_parent, s.rotation_network, s.same_network_replacements,
-                s.other_network_replacements, s.last_used_ip, \(SessionStore.liveColumns)
+                s.other_network_replacements, s.last_used_ip,
+                s.created_at < (SELECT max(noted_at) FROM restores), \(SessionStore.liveColumns)
             FROM sessions s
             JOIN accounts a ON a.account_id = s.account_id
             WHERE s.session_id = \(id) AND s.ended_at IS NULL AND s.expires_at > \(call.now)
@@ -90,9 +93,11 @@ private struct RefreshableSession: Sendable {
     let isNoted: Bool
     /// Where it was last refreshed from.
     let lastUsedAddress: String?
+    /// Whether it is older than a restore of the database.
+    let isRestored: Bool
 
     init(_ id: SessionID, _ row: PostgresRow) throws(PostgresError) {
-        live = try LiveSession(id, row, from: 7)
+        live = try LiveSession(id, row, from: 8)
         let parent = try Int32(from: row[0])
         isNoted = try Int32(from: row[2]) == parent
         lineage = RefreshLineage(
@@ -103,6 +108,7 @@ private struct RefreshableSession: Sendable {
                     sameNetwork: try Int32(from: row[4]), otherNetwork: try Int32(from: row[5]))
                 : RefreshLineage.Replacements())
         lastUsedAddress = try String?(from: row[6])
+        isRestored = try Bool?(from: row[7]) == true
     }
 
     /// The condition that the row is still live and of this lineage.

@@ -6,11 +6,21 @@ import OpenSSL
 
 /// A page of a provider's browser side: complete in itself, without images and, unless asked for, without script.
 struct BrowserPage: Sendable {
-    let provider: BrowserProvider
+    /// For whom the sandbox stands in.
+    let party: String
     let title: String
     let content: HTML
     /// A line of script that runs at the end of the page.
     var script: String?
+
+    init(party: String, title: String, content: HTML) {
+        (self.party, self.title, self.content) = (party, title, content)
+    }
+
+    init(provider: BrowserProvider, title: String, content: HTML, script: String? = nil) {
+        self.init(party: provider.rawValue, title: title, content: content)
+        self.script = script
+    }
 
     func response(_ status: HTTPResponse.Status = .ok) -> Response {
         var policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
@@ -32,13 +42,13 @@ struct BrowserPage: Sendable {
         <meta charset="utf-8">
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="robots" content="noindex">
-        <title>\(title) · \(provider.rawValue) sandbox</title>
+        <title>\(title) · \(party) sandbox</title>
         <style>
         \(Self.style)
         </style>
         </head>
-        <body class="\(provider.rawValue.lowercased())">
-        <p class="sandbox"><strong>Sandbox.</strong> It stands in for \(provider.rawValue); there is no real account here.</p>
+        <body class="\(party.lowercased())">
+        <p class="sandbox"><strong>Sandbox.</strong> It stands in for \(party); there is no real account here.</p>
         <main>
         <h1>\(title)</h1>
         \(content)

@@ -32,11 +32,11 @@ struct HistoryControl: Sendable {
         writer.member("elapsedMilliseconds", entry.elapsed)
         writer.member("method", entry.method)
         writer.member("path", entry.path)
-        write("query", entry.query, &writer)
-        write("headers", entry.headers, &writer)
+        writer.fields("query", entry.query)
+        writer.fields("headers", entry.headers)
         switch entry.body {
         case .none: break
-        case .form(let fields): write("form", fields, &writer)
+        case .form(let fields): writer.fields("form", fields)
         case .other(let bytes, let fingerprint):
             writer.object("body") { writer in
                 writer.member("bytes", bytes)
@@ -47,9 +47,12 @@ struct HistoryControl: Sendable {
         writer.member("fault", entry.fault)
         writer.member("reason", entry.reason)
     }
+}
 
-    private func write(_ name: String, _ fields: [(name: String, value: String)], _ writer: inout JSONWriter) {
-        writer.objects(name, of: fields) { field, writer in
+extension JSONWriter {
+    /// Parameters or header fields, in their order.
+    mutating func fields(_ name: String, _ fields: [(name: String, value: String)]) {
+        objects(name, of: fields) { field, writer in
             writer.member("name", field.name)
             writer.member("value", field.value)
         }

@@ -65,7 +65,7 @@ struct Fault: Sendable {
         path = try members.text("path")
         guard path.hasPrefix("/"), !path.hasPrefix("/control") else {
             throw .invalid(
-                "path must be one of the provider side, such as /apple/auth/keys, or end in * as /google/* does.")
+                "path must be one outside of /control, such as /apple/auth/keys, or end in * as /google/* does.")
         }
         method = try members.optionalText("method")
         delay = .milliseconds(try members.integer("delayMilliseconds", in: 0...600_000) ?? 0)

@@ -11,6 +11,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "Print one JSON object instead.") var json = false
+    @Flag(help: "Post an event of the type endpoint.test to each endpoint of the webhooks.") var webhooks = false
 
     func run() async throws {
         let findings = try await findings()
@@ -26,7 +27,9 @@ struct DoctorCommand: AsyncParsableCommand {
             return [Finding](faults)
         }
         let fetcher = try CurlFetcher()
-        let findings = await Doctor(reading: reading, fetcher: fetcher, clock: SystemClock()).examine()
+        let findings = await Doctor(
+            reading: reading, fetcher: fetcher, clock: SystemClock(), testsWebhooks: webhooks
+        ).examine()
         await fetcher.shutdown()
         return findings
     }

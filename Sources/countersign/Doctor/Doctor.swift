@@ -12,6 +12,8 @@ struct Doctor: Sendable {
         let name: CheckName
         /// The status of that finding.
         var timeoutStatus = Finding.Status.failure
+        /// Where it may take longer than the others.
+        var timeout: Duration?
         let find: @Sendable () async -> [Finding]
     }
 
@@ -20,6 +22,8 @@ struct Doctor: Sendable {
     let clock: any WallClock
     /// The limit of each check.
     var timeout = Duration.seconds(5)
+    /// Whether an event is posted to each endpoint of the webhooks.
+    var testsWebhooks = false
 
     var configuration: ServiceConfiguration { reading.section }
 
@@ -56,15 +60,17 @@ struct Doctor: Sendable {
             Check(name: .webSignIn, find: webSignIn),
             Check(name: .appFlip, timeoutStatus: .warning, find: appFlip),
             Check(name: .consentTexts, timeoutStatus: .warning, find: consentTexts),
+            Check(name: .webhooks, timeoutStatus: .warning, timeout: Self.webhookTimeout, find: webhooks),
         ]
     }
 
     /// The findings of a check, or the one that it timed out.
     private func findings(of check: Check) async -> [Finding] {
-        await withTimeout(timeout) { await check.find() } ?? [
+        let limit = max(timeout, check.timeout ?? timeout)
+        return await withTimeout(limit) { await check.find() } ?? [
             Finding(
                 check: check.name, status: check.timeoutStatus,
-                detail: "no end within \(timeout.components.seconds) seconds",
+                detail: "no end within \(limit.components.seconds) seconds",
                 advice: "see whether what it asks answers")
         ]
     }

@@ -82,4 +82,5 @@ enum CheckName: String, CaseIterable, Sendable {
     case webSignIn
     case appFlip
     case consentTexts
+    case webhooks
 }

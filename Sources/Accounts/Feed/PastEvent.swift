@@ -1,0 +1,97 @@
+/// An event of the feed as a follower has kept it.
+package struct PastEvent: Sendable {
+    package let accountID: AccountID
+    package let sequence: Int64
+    package let happenedAt: Timestamp
+    package let meaning: Meaning
+
+    /// What is of use in a database that was restored to a time before it.
+    package enum Meaning: Sendable {
+        case accountCreated
+        case accountDeleted
+        case accountDisabled
+        case accountEnabled
+        case emailChanged
+        case passwordChanged
+        case identityUnlinked(IdentityID)
+        case authorizationRevoked(IdentityID)
+        /// - Parameter areAll: whether these are all that ended.
+        case sessionsEnded([SessionID], areAll: Bool)
+        case clientLinked(OAuthClientID)
+        case clientUnlinked(OAuthClientID)
+        /// It changes nothing there.
+        case other
+    }
+
+    package init(accountID: AccountID, sequence: Int64, happenedAt: Timestamp, meaning: Meaning) {
+        self.accountID = accountID
+        self.sequence = sequence
+        self.happenedAt = happenedAt
+        self.meaning = meaning
+    }
+}
+
+/// What had ended of an account before its database was restored, by the events that the database lacks.
+package struct EndedParts: Sendable {
+    package private(set) var isDeleted = false
+    package private(set) var isDisabled = false
+    package private(set) var identities: Set<IdentityID> = []
+    package private(set) var authorizations: Set<IdentityID> = []
+    package private(set) var clients: Set<OAuthClientID> = []
+    package private(set) var sessions: Set<SessionID> = []
+    /// All sessions that were opened until then.
+    package private(set) var sessionsUntil: Timestamp?
+    /// What is as it was before a change, and can't be brought forward from ids.
+    package private(set) var isOutdated = false
+
+    /// - Parameter events: in the order of their sequence.
+    package init(_ events: some Sequence<PastEvent>) {
+        for event in events {
+            switch event.meaning {
+            case .accountCreated, .other: break
+            case .accountDeleted: isDeleted = true
+            case .accountDisabled: isDisabled = true
+            case .accountEnabled: isDisabled = false
+            case .emailChanged, .passwordChanged: isOutdated = true
+            case .identityUnlinked(let id): identities.insert(id)
+            case .authorizationRevoked(let id): authorizations.insert(id)
+            case .sessionsEnded(let ids, let areAll):
+                sessions.formUnion(ids)
+                if !areAll { sessionsUntil = event.happenedAt }
+            case .clientLinked(let client): clients.remove(client)
+            case .clientUnlinked(let client): clients.insert(client)
+            }
+        }
+        authorizations.subtract(identities)
+    }
+}
+
+/// What was ended again.
+package struct ReconciledParts: Sendable {
+    package var accountsDeleted = 0
+    package var accountsDisabled = 0
+    package var identities = 0
+    package var authorizations = 0
+    package var clients = 0
+    package var sessions = 0
+    /// Accounts that the database does not have: made after what it was restored to.
+    package var accountsLost = 0
+    /// Accounts whose address or password is the one before a change.
+    package var accountsOutdated = 0
+    /// Events that no one has handed over: their numbers are missing.
+    package var eventsMissing = 0
+
+    package init() {}
+
+    package static func += (sum: inout ReconciledParts, part: ReconciledParts) {
+        sum.accountsDeleted += part.accountsDeleted
+        sum.accountsDisabled += part.accountsDisabled
+        sum.identities += part.identities
+        sum.authorizations += part.authorizations
+        sum.clients += part.clients
+        sum.sessions += part.sessions
+        sum.accountsLost += part.accountsLost
+        sum.accountsOutdated += part.accountsOutdated
+        sum.eventsMissing += part.eventsMissing
+    }
+}

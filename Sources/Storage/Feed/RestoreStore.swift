@@ -1,0 +1,143 @@
+package import Accounts
+package import Postgres
+
+/// `restores`: when this database was restored to an earlier time, so that what had ended since ends again.
+package struct RestoreStore: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// Notes the restore: sessions that are older no longer get a successor for a token that this database does not know of.
+    /// Asks the providers soon which authorizations are still honoured.
+    package func note(_ restoredTo: Timestamp, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            _ = try await change.execute(
+                "INSERT INTO restores (noted_at, restored_to) VALUES (\(call.now), \(restoredTo)) ON CONFLICT DO NOTHING")
+            _ = try await change.execute(
+                "UPDATE provider_grants SET check_at = \(call.now) WHERE revocation_id IS NULL AND check_at > \(call.now)")
+        }
+    }
+
+    package func record(_ what: String, by call: Call) async throws {
+        try await database.change(by: call) { change in try await change.record(.databaseReconciled, reason: what) }
+    }
+
+    /// The accounts that have a session or a linked client, by their ids.
+    package func enteredAccounts(after id: AccountID?, limit: Int) async throws(PostgresError) -> [AccountID] {
+        try await database.query(
+            """
+            SELECT a.account_id
+            FROM accounts a
+            WHERE (\(id)::uuid IS NULL OR a.account_id > \(id)) AND (
+                EXISTS (SELECT FROM sessions s WHERE s.account_id = a.account_id AND s.ended_at IS NULL)
+                OR EXISTS (SELECT FROM oauth_grants g WHERE g.account_id = a.account_id))
+            ORDER BY a.account_id
+            LIMIT \(limit)
+            """
+        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+    }
+
+    package func endSessions(of id: AccountID, by call: Call) async throws -> ReconciledParts {
+        try await database.change(by: call) { change in
+            var parts = ReconciledParts()
+            guard try await change.accounts.lock(id) != nil else { return parts }
+            parts.sessions = try await change.sessions.end("s.account_id = \(id)", because: .administrator)
+            parts.clients = try await change.linkedClients(of: id)
+            try await change.oauthGrants.end(allOf: id, because: .administrator)
+            return parts
+        }
+    }
+
+    /// Ends what had ended of an account, and gives its next event a number above those that were given before.
+    ///
+    /// - Parameters:
+    ///   - events: in the order of their sequence.
+    ///   - since: what the database was restored to. An event before it counts when the database lacks it.
+    package func end(
+        _ events: [PastEvent], of id: AccountID, since: Timestamp, by call: Call
+    ) async throws -> ReconciledParts {
+        try await database.change(by: call) { change in
+            var parts = ReconciledParts()
+            let account = try await change.accounts.lock(id)
+            let known = try await change.number(events.last?.sequence ?? 0, of: id)
+            let lacking = events.filter { $0.sequence > known || $0.happenedAt >= since }
+            let missing = (events.last?.sequence ?? 0) - known - Int64(events.count { $0.sequence > known })
+            parts.eventsMissing = Int(clamping: max(0, missing))
+            let ended = EndedParts(lacking)
+            guard let account else {
+                let isNew = lacking.contains { if case .accountCreated = $0.meaning { true } else { false } }
+                parts.accountsLost = isNew && !ended.isDeleted ? 1 : 0
+                return parts
+            }
+            if ended.isDeleted {
+                try await change.accounts.delete(
+                    account, recording: AuditEvent(.accountDeleted, from: call.origin, reason: Self.reason))
+                parts.accountsDeleted = 1
+                return parts
+            }
+            parts.accountsOutdated = ended.isOutdated ? 1 : 0
+            try await change.end(ended, of: account, &parts)
+            return parts
+        }
+    }
+
+    /// In the audit trail.
+    fileprivate static let reason = "ended before the restore"
+}
+
+extension Change {
+    /// Sees to it that the account's next event has a number above this one.
+    ///
+    /// - Returns: the last number that it had here.
+    fileprivate func number(_ last: Int64, of id: AccountID) async throws(PostgresError) -> Int64 {
+        let known = try await query(
+            "SELECT last_sequence FROM account_sequences WHERE account_id = \(id) FOR UPDATE"
+        ) { row throws(PostgresError) in try row.decode(Int64.self) }
+        _ = try await execute(
+            """
+            INSERT INTO account_sequences AS s (account_id, last_sequence)
+            VALUES (\(id), \(last))
+            ON CONFLICT (account_id) DO UPDATE SET last_sequence = GREATEST(s.last_sequence, EXCLUDED.last_sequence)
+            """)
+        return known.first ?? 0
+    }
+
+    fileprivate func linkedClients(of id: AccountID) async throws(PostgresError) -> Int {
+        try await query("SELECT count(*) FROM oauth_grants WHERE account_id = \(id)") { row throws(PostgresError) in
+            try row.decode(Int.self)
+        }.first ?? 0
+    }
+
+    /// - Parameter account: locked.
+    fileprivate func end(_ ended: EndedParts, of account: Account, _ parts: inout ReconciledParts) async throws {
+        let ids = Array(ended.sessions)
+        parts.sessions += try await sessions.end(
+            """
+            s.account_id = \(account.id)
+                AND (s.session_id = ANY (\(ids)) OR s.created_at <= \(ended.sessionsUntil)::timestamptz)
+            """, because: .administrator)
+        for identity in account.identities {
+            var event = AuditEvent(.revocationRequested, from: call.origin, reason: RestoreStore.reason)
+            event.provider = identity.key.provider
+            if ended.identities.contains(identity.id) {
+                try await accounts.unlink(identity, reason: .identityUnlinked, event: event)
+                parts.identities += 1
+            } else if ended.authorizations.contains(identity.id),
+                ![.revoking, .revoked].contains(identity.authorization)
+            {
+                _ = try await accounts.revokeAuthorization(of: identity, event: event)
+                parts.authorizations += 1
+            }
+        }
+        for client in ended.clients {
+            let isEnded = try await oauthGrants.end(client, of: account, except: nil, reason: RestoreStore.reason)
+            parts.clients += isEnded ? 1 : 0
+        }
+        if ended.isDisabled, account.status == .active {
+            try await accounts.disable(account, reason: RestoreStore.reason)
+            parts.accountsDisabled = 1
+        }
+    }
+}

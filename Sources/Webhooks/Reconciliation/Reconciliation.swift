@@ -1,0 +1,76 @@
+package import Accounts
+package import Storage
+
+/// Ends again what had ended before a database was restored to an earlier time.
+///
+/// ```
+///   what a follower of the feed has kept ──▶ by account ──▶ a change each: number, end ──▶ the whole trail: one row
+/// ```
+/// Each account is a transaction, so it can be interrupted and repeated: what has ended is ended no second time.
+package struct Reconciliation: Sendable {
+    /// Before the time that was restored to: a transaction commits later than the time of its events.
+    private static let slack: Int64 = 300
+    private static let pageSize = 500
+
+    private let store: RestoreStore
+    private let since: Timestamp
+    private var events: [AccountID: [PastEvent]] = [:]
+    /// The time of the last event that was handed over.
+    package private(set) var last: Timestamp?
+
+    /// - Parameter since: what the database was restored to.
+    package init(store: RestoreStore, since: Timestamp) {
+        self.store = store
+        self.since = since
+    }
+
+    package mutating func add(_ event: PastEvent) {
+        last = max(last ?? event.happenedAt, event.happenedAt)
+        guard event.happenedAt >= since.advanced(bySeconds: -Self.slack) else { return }
+        events[event.accountID, default: []].append(event)
+    }
+
+    /// - Returns: what ended.
+    package func run(by clock: any WallClock) async throws -> ReconciledParts {
+        var sum = ReconciledParts()
+        try await begin(by: clock)
+        for (id, events) in events.sorted(by: { $0.key.description < $1.key.description }) {
+            sum += try await store.end(
+                Self.inOrder(events), of: id, since: since, by: clock.call(by: .commandLine))
+        }
+        try await finish("\(events.count) accounts of the feed", by: clock)
+        return sum
+    }
+
+    /// Ends all sessions, and unlinks all clients of the OAuth server.
+    package func endAllSessions(by clock: any WallClock) async throws -> ReconciledParts {
+        var sum = ReconciledParts()
+        try await begin(by: clock)
+        var last: AccountID?
+        while true {
+            let page = try await store.enteredAccounts(after: last, limit: Self.pageSize)
+            for id in page { sum += try await store.endSessions(of: id, by: clock.call(by: .commandLine)) }
+            guard page.count == Self.pageSize else { break }
+            last = page.last
+        }
+        try await finish("all sessions", by: clock)
+        return sum
+    }
+
+    private func begin(by clock: any WallClock) async throws {
+        try await store.note(since, by: clock.call(by: .commandLine))
+    }
+
+    private func finish(_ what: String, by clock: any WallClock) async throws {
+        try await store.record("restored to \(since.rfc3339): \(what)", by: clock.call(by: .commandLine))
+    }
+
+    /// Each number once.
+    private static func inOrder(_ events: [PastEvent]) -> [PastEvent] {
+        var last: Int64 = 0
+        return events.sorted { $0.sequence < $1.sequence }.filter { event in
+            defer { last = event.sequence }
+            return event.sequence > last
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Accounts
+import ArgumentParser
+import Foundation
+import Storage
+import Webhooks
+
+struct ReconcileCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reconcile",
+        abstract: "Ends again what had ended before the database was restored to an earlier time.",
+        discussion: """
+            Run it after a restore, before the service starts. --feed has what a follower of the feed has kept elsewhere, a \
+            JSON line an event, as `countersign feed --follow` prints them. Without it all sessions and all links of \
+            clients can be ended instead. It can be interrupted and repeated. docs/operations/backup.md describes it.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+    @Option(help: "What the database was restored to, as 2026-01-31T12:00:00Z.", transform: AuditCommand.timestamp)
+    var since: Timestamp
+    @Option(help: ArgumentHelp("The events, in any order; - reads standard input.", valueName: "file"))
+    var feed: String?
+    @Flag(help: "End all sessions, and unlink all clients of the OAuth server.") var endAllSessions = false
+
+    func validate() throws {
+        guard feed != nil || endAllSessions else {
+            throw ValidationError("--feed says what had ended; without one, --end-all-sessions ends all that may have")
+        }
+        guard since <= SystemClock().now() else { throw ValidationError("--since is a time in the past") }
+    }
+
+    func run() async throws {
+        try await withDatabase(options, statementTimeout: .seconds(60)) { database in
+            var reconciliation = Reconciliation(store: RestoreStore(database: database), since: since)
+            // All of it is read before anything is done.
+            if let feed { try await read(feed) { reconciliation.add($0) } }
+            var sum = ReconciledParts()
+            if feed != nil { sum += try await reconciliation.run(by: SystemClock()) }
+            if endAllSessions { sum += try await reconciliation.endAllSessions(by: SystemClock()) }
+            for line in sum.lines { print(line) }
+            for line in unknowable(sum, reconciliation.last) { print(line) }
+        }
+    }
+
+    private func read(_ path: String, _ take: (PastEvent) -> Void) async throws {
+        var lines = LineSplitter(maximumBytes: PastEvent.longestLine)
+        var number = 0
+        func add(_ line: [UInt8]) throws {
+            number += 1
+            guard !line.allSatisfy({ $0 == 0x20 || $0 == 0x0D }) else { return }
+            guard let event = PastEvent(line: line) else {
+                throw UsageFault(sentence: "line \(number) of --feed is no event of the feed; nothing was ended")
+            }
+            take(event)
+        }
+        if path == "-" {
+            while let chunk = try await StandardInput().nextChunk() {
+                for line in lines.append(chunk) { try add(line) }
+            }
+        } else {
+            guard let file = FileHandle(forReadingAtPath: path) else {
+                throw UsageFault(sentence: "--feed can't be read: \(path)")
+            }
+            defer { try? file.close() }
+            while let chunk = try file.read(upToCount: 1 << 18), !chunk.isEmpty {
+                for line in lines.append([UInt8](chunk)) { try add(line) }
+            }
+        }
+        for line in lines.finish() { try add(line) }
+    }
+
+    /// What no one can tell from the feed.
+    private func unknowable(_ sum: ReconciledParts, _ last: Timestamp?) -> [String] {
+        var lines = ["unknown: what providers have reported since \(since.rfc3339): their events are not sent again"]
+        if feed == nil {
+            lines.append("unknown: accounts, identities and clients that had ended since \(since.rfc3339)")
+        } else {
+            lines.append("unknown: what happened after the last event, \((last ?? since).rfc3339)")
+        }
+        if sum.eventsMissing > 0 {
+            lines.append("unknown: \(sum.eventsMissing) events whose numbers are missing in the feed")
+        }
+        if sum.accountsLost > 0 {
+            lines.append("lost: \(sum.accountsLost) accounts that were made after \(since.rfc3339)")
+        }
+        if sum.accountsOutdated > 0 {
+            lines.append("older: \(sum.accountsOutdated) accounts have the address or password from before a change")
+        }
+        return lines
+    }
+}
+
+extension ReconciledParts {
+    fileprivate var lines: [String] {
+        [
+            (accountsDeleted, "accounts deleted"), (accountsDisabled, "accounts disabled"),
+            (identities, "identities unlinked"), (authorizations, "authorizations to be revoked"),
+            (clients, "clients unlinked"), (sessions, "sessions"),
+        ].map { "ended: \($0.0) \($0.1)" }
+    }
+}

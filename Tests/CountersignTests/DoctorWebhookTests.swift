@@ -1,0 +1,51 @@
+import Curl
+import Foundation
+import TestSupport
+import Testing
+
+@testable import countersign
+
+/// What the doctor says of the receivers of webhooks.
+@Suite(.timeLimit(.minutes(3))) struct DoctorWebhookTests {
+    private static func findings(
+        _ url: String?, isTested: Bool = true, networks: String = "127.0.0.0/8"
+    ) async throws -> [String] {
+        let setup = try ConfigurationSetup()
+        if let url {
+            setup.environment["COUNTERSIGN_WEBHOOKS_ENDPOINTS"] = "crm"
+            setup.environment["COUNTERSIGN_WEBHOOKS_ENDPOINT_CRM_URL"] = url
+            setup.environment["COUNTERSIGN_WEBHOOKS_ENDPOINT_CRM_SECRET_PATH"] = try setup.file(
+                "webhook-secrets", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
+            setup.environment["COUNTERSIGN_WEBHOOKS_ALLOWED_NETWORKS"] = networks
+        }
+        let sources = try ConfigurationSources(path: nil, environment: setup.environment)
+        let fetcher = try CurlFetcher()
+        let findings = await Doctor(
+            reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher,
+            clock: SystemClock(), testsWebhooks: isTested
+        ).webhooks()
+        await fetcher.shutdown()
+        return findings.map(\.line)
+    }
+
+    @Test func `an endpoint is posted to when that is asked for, and only then`() async throws {
+        let receiver = try LoopbackServer { _ in [.respond(204)] }
+        let url = receiver.url + "/hook?key=hidden"
+        #expect(try await Self.findings(nil) == ["ok webhooks: are off: webhooks.endpoints is not set"])
+        let unasked = try await Self.findings(url, isTested: false)
+        #expect(unasked.count == 1 && unasked[0].hasPrefix("note webhooks: nothing was posted"))
+        #expect(receiver.history.requests.isEmpty)
+        #expect(try await Self.findings(url) == ["ok webhooks: crm takes events (status 204)"])
+        let body = try #require(receiver.history.requests.first).body
+        #expect(String(decoding: body, as: UTF8.self).contains(#""type":"endpoint.test""#))
+    }
+
+    @Test(arguments: [(410, "status_410"), (500, "status_500"), (302, "redirected")])
+    func `what an endpoint answers else is a warning`(_ status: Int, _ error: String) async throws {
+        let receiver = try LoopbackServer { _ in [.respond(status)] }
+        let findings = try await Self.findings(receiver.url + "/hook?key=hidden")
+        #expect(findings.count == 1)
+        #expect(findings[0].hasPrefix("warning webhooks: crm does not take events (\(error))"), "\(findings)")
+        #expect(!findings[0].contains("hidden"))
+    }
+}

@@ -1,0 +1,250 @@
+import Foundation
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// A database that is restored to an earlier time, by a copy of that time: what had ended since ends again.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct ReconcileTests {
+    /// What a person's device holds.
+    private struct Device: Sendable {
+        let account: String
+        let session: String
+        let access: String
+        let refresh: String
+
+        init(_ answer: Answer) throws {
+            account = try answer.text("account.accountId")
+            session = try answer.text("session.sessionId")
+            access = try answer.text("session.accessToken")
+            refresh = try answer.text("session.refreshToken")
+        }
+    }
+
+    private static let url = "https://auth.example.com"
+    private static let client = "01890000-0000-7000-8000-0000000000aa"
+
+    /// A database as it was at a time, and what the feed has said since.
+    private struct Restored: Sendable {
+        let world: World
+        let time: String
+        let feed: String
+
+        /// - Parameter feed: what the file has that is given as `--feed`.
+        func reconcile(_ words: String..., feed: String? = nil) async throws -> Countersign.Ending {
+            let file = FileManager.default.temporaryDirectory.appending(path: "feed-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: file) }
+            try feed.map { try Data($0.utf8).write(to: file) }
+            return try await Countersign.run(
+                ["reconcile", "--since", time] + words + (feed == nil ? [] : ["--feed", file.path]),
+                try World.settings(world.scratch, world.sandbox))
+        }
+    }
+
+    /// Runs the first part, copies the database, runs the second one on the original, and the third on the copy.
+    private func restore<State: Sendable>(
+        _ before: (World) async throws -> State, _ after: (World, State) async throws -> Void,
+        _ check: (Restored, State) async throws -> Void
+    ) async throws {
+        try await ScratchDatabase.withMigrated { original in
+            try await Sandbox.run { sandbox in
+                try await World.registerClients(at: sandbox)
+                func serve<Result: Sendable>(
+                    _ scratch: ScratchDatabase, _ body: (World) async throws -> Result
+                ) async throws -> Result {
+                    // Each process has a port of its own, and the same name.
+                    let settings = try World.settings(scratch, sandbox).merging(["server.publicUrl": Self.url]) { $1 }
+                    return try await Countersign.serve(settings) { service in
+                        try await body(World(service: service, sandbox: sandbox, scratch: scratch))
+                    }
+                }
+                let state = try await serve(original, before)
+                let time = try await Self.now(in: original)
+                try await original.withCopy { copy in
+                    try await serve(original) { world in try await after(world, state) }
+                    let feed = try await Countersign.run(["feed"], try World.settings(original, sandbox))
+                    #expect(feed.status == 0, "\(feed.error)")
+                    try await serve(copy) { world in
+                        try await check(Restored(world: world, time: time, feed: feed.output), state)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func now(in scratch: ScratchDatabase) async throws -> String {
+        try await scratch.withPool { database in
+            let texts = try await database.query(
+                #"SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"#
+            ) { row throws(PostgresError) in try row.decode(String.self) }
+            return try #require(texts.first)
+        }
+    }
+
+    private static func isIn(_ device: Device, _ world: World) async throws -> Bool {
+        let answer = try await retryWhenLate { try await world.service.get("/v1/account", bearer: device.access) }
+        #expect(answer.status == 200 || answer.status == 401, "\(answer.text)")
+        return answer.status == 200
+    }
+
+    @Test func `what the feed says had ended ends again, once, and is numbered on`() async throws {
+        let names = ["deleted", "disabled", "enabled", "unlinked", "revoked", "signed-out", "untouched", "client"]
+        try await restore { world in
+            var devices: [String: Device] = [:]
+            for name in names { devices[name] = try Device(try await world.newAccount(name)) }
+            let unlinked = try #require(devices["unlinked"])
+            let linked = try await world.service.post(
+                "/v1/account/identities/google", ["idToken": .string(try await world.googleToken("unlinked"))],
+                bearer: unlinked.access)
+            #expect(linked.status == 200 || linked.status == 201, "\(linked.text)")
+            let account = try #require(devices["client"]).account
+            try await world.scratch.execute(
+                """
+                INSERT INTO oauth_clients (client_id, name, redirect_uris, assertion_audiences, require_pkce,
+                    rotate_refresh, streamlined_create, introspect, status, secret_hash, created_at)
+                VALUES (\(Self.client), 'Lamp', '{}', '{}', false, false, false, false, 'active',
+                    decode(repeat('0a', 32), 'hex'), now())
+                """,
+                """
+                INSERT INTO oauth_grants (grant_id, account_id, client_id, scopes, linked_at)
+                VALUES (gen_random_uuid(), \(account)::text::uuid, \(Self.client), '{profile}', now())
+                """)
+            return devices
+        } _: { world, devices in
+            let admin = try await world.adminKey("manage,revoke")
+            func act(_ path: String, _ name: String) async throws {
+                let id = try #require(devices[name]).account
+                let done = try await world.service.administer(
+                    "POST", "/admin/v1/accounts/\(id)/\(path)", bearer: admin, body: #"{"reason":"a test"}"#)
+                #expect(done.status < 300, "\(done.body)")
+            }
+            try await act("disable", "disabled")
+            try await act("disable", "enabled")
+            try await act("enable", "enabled")
+            let deleted = try #require(devices["deleted"]).account
+            _ = try await world.service.administer("DELETE", "/admin/v1/accounts/\(deleted)", bearer: admin)
+            for name in ["unlinked", "revoked"] {
+                let identity = try await world.scratch.identity(of: try #require(devices[name]).account)
+                let done = try await world.service.administer(
+                    "POST", "/admin/v1/identities/\(identity)/revoke", bearer: admin,
+                    body: #"{"reason":"a test"}"#)
+                #expect(done.status < 300, "\(done.body)")
+            }
+            let signedOut = try #require(devices["signed-out"])
+            let ended = try await world.service.post(
+                "/v1/sessions/revoke", ["scope": "current"], bearer: signedOut.access)
+            #expect(ended.status == 204)
+            // All devices, and the clients of the OAuth server.
+            let everywhere = try await world.service.post(
+                "/v1/sessions/revoke", ["scope": "all"], bearer: try #require(devices["client"]).access)
+            #expect(everywhere.status == 204)
+            _ = try await world.newAccount("lost")
+            try await eventually("all revocations are done, and in the feed") {
+                try await world.count(
+                    """
+                    SELECT (SELECT count(*) FROM outbox WHERE kind = 'revocation' AND status <> 'done')
+                        + (SELECT count(*) FROM unstamped_events)
+                    """) == 0
+            }
+        } _: { restored, devices in
+            let world = restored.world
+            let gone = ["deleted", "disabled", "enabled", "unlinked", "revoked", "signed-out", "client"]
+            for name in names { #expect(try await Self.isIn(try #require(devices[name]), world), "\(name)") }
+            let refused = try await restored.reconcile(feed: restored.feed + "{}\n")
+            #expect(refused.status == 2 && refused.error.contains("nothing was ended"), "\(refused.error)")
+            for name in names { #expect(try await Self.isIn(try #require(devices[name]), world), "\(name)") }
+
+            let done = try await restored.reconcile(feed: restored.feed)
+            #expect(done.status == 0, "\(done.error)")
+            for line in [
+                "ended: 1 accounts deleted", "ended: 1 accounts disabled", "ended: 1 identities unlinked",
+                "ended: 1 authorizations to be revoked", "ended: 1 clients unlinked",
+                "lost: 1 accounts that were made after", "unknown: what providers have reported since",
+            ] { #expect(done.output.contains(line), "\(line): \(done.output)") }
+            #expect(!done.output.contains("numbers are missing"))
+            for name in names {
+                #expect(
+                    try await Self.isIn(try #require(devices[name]), world) == !gone.contains(name), "\(name)")
+            }
+            #expect(try await world.count("SELECT count(*) FROM oauth_grants") == 0)
+            let deleted = try #require(devices["deleted"]).account
+            #expect(
+                try await world.count("SELECT count(*) FROM accounts WHERE account_id = \(deleted)::text::uuid") == 0)
+            #expect(try await world.count("SELECT count(*) FROM audit_events WHERE type = 'database_reconciled'") == 1)
+
+            // Whoever has the old feed sees what ended now with higher numbers.
+            let told = Set(restored.feed.split(separator: "\n").compactMap(Self.number))
+            try await eventually("what ended is in the feed") {
+                try await world.count("SELECT count(*) FROM unstamped_events") == 0
+            }
+            let feed = try await Countersign.run(["feed"], try World.settings(world.scratch, world.sandbox))
+            let now = feed.output.split(separator: "\n").filter { $0.contains("account.disabled") }.last
+            #expect(now.flatMap(Self.number).map { !told.contains($0) } == true)
+
+            let again = try await restored.reconcile(feed: restored.feed)
+            #expect(again.status == 0)
+            let lines = again.output.split(separator: "\n").filter { $0.hasPrefix("ended:") }
+            #expect(lines.count == 6)
+            #expect(lines.allSatisfy { $0.hasPrefix("ended: 0 ") }, "\(again.output)")
+        }
+    }
+
+    /// The account and the number of an event.
+    private static func number(_ line: Substring) -> String? {
+        guard let event = try? JSONValue(parsing: Array(line.utf8)), let id = event["data"]?["accountId"]?.string,
+            let sequence = event["data"]?["sequence"]?.integer
+        else { return nil }
+        return "\(id) \(sequence)"
+    }
+
+    @Test func `a token that the database does not know of is refused after a restore, and accepted without one`()
+        async throws
+    {
+        try await restore { world in
+            [try Device(try await world.newAccount("ahead")), try Device(try await world.newAccount("failed-over"))]
+        } _: { _, _ in
+        } _: { restored, devices in
+            let world = restored.world
+            // The rotation is lost: as if this database had been restored from before it.
+            func next(_ device: Device) async throws -> String {
+                let renewed = try await world.service.post(
+                    "/v1/sessions/refresh", ["refreshToken": .string(device.refresh)])
+                #expect(renewed.status == 200)
+                try await world.scratch.execute(
+                    """
+                    UPDATE sessions SET generation = generation - 1, parent_generation = parent_generation - 1
+                    WHERE session_id = \(device.session)::text::uuid
+                    """)
+                return try renewed.text("refreshToken")
+            }
+            func refresh(_ token: String) async throws -> Int {
+                try await world.service.post("/v1/sessions/refresh", ["refreshToken": .string(token)]).status
+            }
+            let (ahead, other) = (try await next(devices[0]), try await next(devices[1]))
+            #expect(try await refresh(other) == 200)
+            let missing = try await restored.reconcile()
+            #expect(missing.status == 2 && missing.error.contains("--end-all-sessions"), "\(missing.error)")
+            #expect(try await restored.reconcile("--feed", "/nowhere").status == 2)
+            #expect(try await restored.reconcile(feed: "").status == 0)
+            #expect(try await refresh(ahead) == 401)
+            #expect(try await refresh(devices[0].refresh) == 200)
+
+            let ended = try await restored.reconcile("--end-all-sessions")
+            #expect(ended.status == 0 && ended.output.contains("ended: 2 sessions"), "\(ended.output)")
+            for device in devices { #expect(try await !Self.isIn(device, world)) }
+            #expect(try await restored.reconcile("--end-all-sessions").output.contains("ended: 0 sessions"))
+        }
+    }
+}
+
+extension ScratchDatabase {
+    /// The first identity of an account.
+    fileprivate func identity(of account: String) async throws -> String {
+        try await withPool { database in
+            let ids = try await database.query(
+                "SELECT identity_id::text FROM identities WHERE account_id = \(account)::text::uuid AND provider = 'apple'"
+            ) { row throws(PostgresError) in try row.decode(String.self) }
+            return try #require(ids.first)
+        }
+    }
+}

@@ -3,7 +3,7 @@ import Synchronization
 
 /// That there are new events in the feed, for those of this process who wait for them.
 package final class FeedNews: Sendable {
-    /// How long nobody looks when no notification comes: PostgreSQL's may be lost with a connection, and don't come through a
+    /// How often the feed is looked at when no notification comes: PostgreSQL's may be lost with a connection, and don't come through a
     /// pooler.
     package static let longestWait = Duration.seconds(1)
 
@@ -13,7 +13,7 @@ package final class FeedNews: Sendable {
     package init() {}
 
     package var count: UInt64 { signal.count }
-    /// Whether nobody waits any more: the process ends.
+    /// Whether the wait is over for all: the process ends.
     package var isOver: Bool { ended.load(ordering: .relaxed) }
 
     package func come() { signal.raise() }

@@ -172,14 +172,14 @@ import Testing
                 try await world.count("SELECT count(*) FROM accounts WHERE account_id = \(deleted)::text::uuid") == 0)
             #expect(try await world.count("SELECT count(*) FROM audit_events WHERE type = 'database_reconciled'") == 1)
 
-            // Whoever has the old feed sees what ended now with higher numbers.
-            let told = Set(restored.feed.split(separator: "\n").compactMap(Self.number))
+            // What ended now has higher numbers than what the old feed has.
+            let numbers = Set(restored.feed.split(separator: "\n").compactMap(Self.number))
             try await eventually("what ended is in the feed") {
                 try await world.count("SELECT count(*) FROM unstamped_events") == 0
             }
             let feed = try await Countersign.run(["feed"], try World.settings(world.scratch, world.sandbox))
             let now = feed.output.split(separator: "\n").filter { $0.contains("account.disabled") }.last
-            #expect(now.flatMap(Self.number).map { !told.contains($0) } == true)
+            #expect(now.flatMap(Self.number).map { !numbers.contains($0) } == true)
 
             let again = try await restored.reconcile(feed: restored.feed)
             #expect(again.status == 0)

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `what the sandbox's receiver gets is signed, and 410 stops the endpoint until it is resumed`() async throws {
+    @Test func `what the sandbox's receiver gets is signed, and 410 stops it until it is resumed`() async throws {
         try await Sandbox.run { receiver in
             _ = try await receiver.control("receiver", #"{"secrets":["\#(WebhookEndpointFile.secret)"]}"#)
             try await WebhookEndpointFile.with(receiver.url + "/receiver") { settings in

@@ -14,9 +14,11 @@ package struct RestoreStore: Sendable {
     package func note(_ restoredTo: Timestamp, by call: Call) async throws {
         try await database.change(by: call) { change in
             _ = try await change.execute(
-                "INSERT INTO restores (noted_at, restored_to) VALUES (\(call.now), \(restoredTo)) ON CONFLICT DO NOTHING")
+                "INSERT INTO restores (noted_at, restored_to) VALUES (\(call.now), \(restoredTo)) ON CONFLICT DO NOTHING"
+            )
             _ = try await change.execute(
-                "UPDATE provider_grants SET check_at = \(call.now) WHERE revocation_id IS NULL AND check_at > \(call.now)")
+                "UPDATE provider_grants SET check_at = \(call.now) WHERE revocation_id IS NULL AND check_at > \(call.now)"
+            )
         }
     }
 

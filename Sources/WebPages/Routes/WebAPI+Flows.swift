@@ -192,7 +192,8 @@ extension FormError {
     /// The same of the page of the account, to which any link may lead: nothing that may not be so.
     init?(ofLinking text: String) {
         let all: [Self] = [
-            .cancelledAtProvider, .providerRefused, .providerUnavailable, .identityAlreadyLinked, .providerAlreadyLinked,
+            .cancelledAtProvider, .providerRefused, .providerUnavailable, .identityAlreadyLinked,
+            .providerAlreadyLinked,
         ]
         guard let fault = Self(rawValue: text), all.contains(fault) else { return nil }
         self = fault

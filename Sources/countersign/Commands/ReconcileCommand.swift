@@ -68,7 +68,7 @@ struct ReconcileCommand: AsyncParsableCommand {
         for line in lines.finish() { try add(line) }
     }
 
-    /// What no one can tell from the feed.
+    /// What the feed does not show.
     private func unknowable(_ sum: ReconciledParts, _ last: Timestamp?) -> [String] {
         var lines = ["unknown: what providers have reported since \(since.rfc3339): their events are not sent again"]
         if feed == nil {

@@ -101,8 +101,8 @@ extension AppAuthorization {
         }
     }
 
-    /// The language tags of a list (RFC 5646) that look like ones; the others are passed over.
-    private static func languages(_ list: String) -> [String] {
+    /// The language tags of a list (RFC 5646) that look like ones, in lower case; the others are passed over.
+    package static func languages(_ list: String) -> [String] {
         let tags = list.utf8.split(separator: UInt8(ascii: " ")).filter { tag in
             tag.count <= 35
                 && tag.allSatisfy { byte in

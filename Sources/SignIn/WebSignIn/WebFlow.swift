@@ -47,13 +47,17 @@ package enum WebStep: Sendable {
     /// A flow that ends here has signed its person in.
     case signedIn(WebFlow, WebSessionSecret)
     /// An identity of this provider opens the account of the browser's session too.
-    case linked(Provider)
+    ///
+    /// - Parameter languages: the flow's.
+    case linked(Provider, languages: [String])
     /// None was linked to it.
     ///
-    /// - Parameter failure: `nil` where the person cancelled at the provider.
-    case notLinked(SignInFailure?)
+    /// - Parameters:
+    ///   - failure: `nil` where the person cancelled at the provider.
+    ///   - languages: the flow's.
+    case notLinked(SignInFailure?, languages: [String])
     /// A flow that ends here was given up.
-    case cancelled
+    case cancelled(WebFlow)
 }
 
 /// Why a way to a provider has proven no account.

@@ -15,12 +15,12 @@ extension WebSignIn {
     ///
     /// - Returns: the provider's URL.
     package func startLinking(
-        _ provider: Provider, to session: Session, browser: BrowserSecret, by call: Call
+        _ provider: Provider, to session: Session, browser: BrowserSecret, languages: [String], by call: Call
     ) async throws(SignInFailure) -> String {
         guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
         guard configuration.providers.contains(provider) else { throw .providerDisabled }
         let errand = AccountErrand(.link(provider), of: session.accountID, linkingTo: session.id)
-        let flow = try await openAccountFlow(for: errand, browser: browser, by: call)
+        let flow = try await openAccountFlow(for: errand, browser: browser, by: call, languages: languages)
         return try await start(provider, flow: flow.id, browser: browser, by: call)
     }
 
@@ -38,7 +38,7 @@ extension WebSignIn {
             return try await notLinked(flow, error)
         }
         try await end(flow, as: .spent)
-        return .linked(identity.key.provider)
+        return .linked(identity.key.provider, languages: flow.languages)
     }
 
     /// The session to link to. Without it nothing keeps what the provider gave.
@@ -57,6 +57,6 @@ extension WebSignIn {
     /// Back to the account, which is as it was.
     func notLinked(_ flow: StoredWebFlow, _ failure: SignInFailure?) async throws(SignInFailure) -> WebStep {
         try await end(flow, as: .failed)
-        return .notLinked(failure)
+        return .notLinked(failure, languages: flow.languages)
     }
 }

@@ -197,7 +197,7 @@ package struct WebSignIn: Sendable {
             guard let browser, try await stored({ try await store.cancel(id, of: browser.hash, by: call) }) else {
                 throw .webFlowExpired
             }
-            guard flow.kind == .app else { return .cancelled }
+            guard flow.kind == .app else { return .cancelled(try await page(of: flow, as: .failed, by: call)) }
             return .returned(try appReturn(.error(.accessDenied), of: flow))
         }
     }

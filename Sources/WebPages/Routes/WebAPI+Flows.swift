@@ -66,7 +66,7 @@ extension WebAPI {
         let flow = try await signIn.flow(try flowID(of: request), browser: browser, by: call(of: request))
         let reference = FlowReference(id: flow.id, browser: browser)
         // It goes to a provider and back, and has no pages.
-        guard flow.errand?.session == nil else { return redirect(to: AccountPath.account) }
+        guard flow.errand?.session == nil else { return redirect(to: AccountPath.account.naming(flow.languages)) }
         let page: WebPage
         let fault = values.only("fault").flatMap(FormError.init(ofRedirect:))
         if let link = flow.link {
@@ -143,14 +143,16 @@ extension WebAPI {
             var response = redirect(to: flow.continuation, flow: flow)
             response.setCookie(cookies.cookie(secret))
             return response
-        case .linked(let provider):
-            return redirect(to: "\(AccountPath.account)?linked=\(provider.rawValue)", isIsolated: true)
-        case .notLinked(let failure):
+        case .linked(let provider, let languages):
+            let page = "\(AccountPath.account)?linked=\(provider.rawValue)"
+            return redirect(to: page.naming(languages), isIsolated: true)
+        case .notLinked(let failure, let languages):
             let fault = failure.map { FormError($0, wrong: .providerRefused) } ?? .cancelledAtProvider
             let said = fault.flatMap { FormError(ofLinking: $0.rawValue) } ?? .providerRefused
-            return redirect(to: "\(AccountPath.account)?fault=\(said.rawValue)", isIsolated: true)
-        case .cancelled:
-            return response(.signedOut(SignedOutPage(signInLink: "/web/account")), to: request, isIsolated: true)
+            return redirect(to: "\(AccountPath.account)?fault=\(said.rawValue)".naming(languages), isIsolated: true)
+        case .cancelled(let flow):
+            let page = SignedOutPage(signInLink: AccountPath.account.naming(flow.languages))
+            return response(.signedOut(page), to: request, flow: flow)
         }
     }
 
@@ -210,7 +212,8 @@ extension WebFlow {
     /// Where its browser goes on when its person is signed in.
     fileprivate var continuation: String {
         switch kind {
-        case .app, .account: errand.map { "\($0.act.path)?flow=\(id)" } ?? AccountPath.account
+        case .app, .account:
+            (errand.map { "\($0.act.path)?flow=\(id)" } ?? AccountPath.account).naming(languages)
         case .oauth: "/oauth/authorize?flow=\(id)"
         }
     }

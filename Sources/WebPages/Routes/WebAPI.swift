@@ -166,6 +166,14 @@ extension QueryValues {
     }
 }
 
+extension String {
+    /// This address of ours with the languages that its person has asked for.
+    func naming(_ languages: [String]) -> String {
+        guard !languages.isEmpty else { return self }
+        return "\(self)\(contains("?") ? "&" : "?")ui_locales=\(languages.joined(separator: "%20"))"
+    }
+}
+
 // MARK: - Responses
 
 extension WebAPI {
@@ -216,18 +224,18 @@ extension WebAPI {
 
     func failure(_ error: any Error, _ problem: Problem, _ request: Request) -> Response {
         let failure = FailurePage.Failure(error, problem)
-        let retryLink =
-            (error as? PageRefusal)?.retryLink ?? (failure == .reauthenticationRequired ? "/web/account" : nil)
+        let again = AccountPath.account.naming(uiLocales(of: request))
+        let retryLink = (error as? PageRefusal)?.retryLink ?? (failure == .reauthenticationRequired ? again : nil)
         let page = FailurePage(failure, retryLink: retryLink, requestID: request.id)
         var response = response(.failure(page), problem.code.status, to: request)
         response.headers += problem.headers
         return response
     }
 
-    /// The languages that an app's request names; those of a flow are kept with it.
+    /// The languages that a request names; those of a flow are kept with it.
     func uiLocales(of request: Request) -> [String] {
         guard let tags = try? request.queryValues().only("ui_locales") else { return [] }
-        return tags.split { $0 == " " || $0 == "+" }.prefix(8).map { $0.lowercased() }
+        return AppAuthorization.languages(tags.replacing("+", with: " "))
     }
 }
 

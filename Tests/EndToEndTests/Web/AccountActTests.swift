@@ -5,52 +5,14 @@ import Testing
 
 /// What the owner of an account does on its page: every part of it is changed there, and the account ended.
 @Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct AccountActTests {
-    private static let url = WebWorld.publicURL + "/web/account"
-    private static let password = "correct horse battery"
-
-    /// An account with a password, signed in on the page.
-    private func signedIn(_ name: String) async throws -> (browser: Browser, page: Browser.Page, bearer: String) {
-        let world = try World.shared
-        let email = "\(name)@example.com"
-        let made = try await world.service.post(
-            "/v1/accounts", ["email": .string(email), "password": .string(Self.password)])
-        #expect(made.status == 201, "\(made.text)")
-        let browser = world.browser()
-        let page = try await signIn(email, on: try await browser.open(Self.url), browser)
-        #expect(page.status == 200, "\(page.answer.text)")
-        return (browser, page, try made.text("session.accessToken"))
-    }
-
-    private func signIn(
-        _ email: String, password: String = Self.password, on chooser: Browser.Page, _ browser: Browser
-    ) async throws -> Browser.Page {
-        let (page, form) = try await World.shared.screen("/web/password", from: chooser, browser)
-        return try await browser.submit(form, on: page, typed: ["email": email, "password": password])
-    }
-
-    private func age(_ email: String) async throws {
-        try await World.shared.scratch.execute(
-            """
-            UPDATE sessions SET auth_time = auth_time - interval '11 minutes'
-            WHERE account_id = (SELECT account_id FROM accounts WHERE email = \(email))
-            """)
-    }
-
-    private func webCookie(_ browser: Browser) -> Browser.Cookie? {
-        browser.cookie("__Host-csn_web", of: WebWorld.publicURL)
-    }
-
-    private func link(_ target: String, on page: Browser.Page, _ browser: Browser) async throws -> Browser.Page {
-        let link = try #require(page.html.links.first { $0.target == target }, "\(page.answer.body)")
-        return try await browser.click(link.target, on: page)
-    }
+    private static let url = AccountHolder.url
 
     // MARK: Name, address, password
 
     @Test func `a name is changed and taken away, and is only ever text`() async throws {
         let world = try World.shared
-        let (browser, page, bearer) = try await signedIn("renamer")
-        let form = try await link("/web/account/name", on: page, browser)
+        let (browser, page, bearer) = try await AccountHolder.signedIn("renamer")
+        let form = try await browser.press("/web/account/name", on: page)
         for (typed, kept) in [("Kim <b>Maker</b>", "Kim <b>Maker</b>"), ("", nil)] as [(String, String?)] {
             let saved = try await browser.submit(
                 try form.form("/web/account/name"), on: form, typed: ["displayName": typed])
@@ -67,8 +29,8 @@ import Testing
 
     @Test func `an address is changed by the code that is mailed there`() async throws {
         let world = try World.shared
-        let (browser, page, bearer) = try await signedIn("mover")
-        let form = try await link("/web/account/email", on: page, browser)
+        let (browser, page, bearer) = try await AccountHolder.signedIn("mover")
+        let form = try await browser.press("/web/account/email", on: page)
         // Not confirmed yet, so it stands there.
         #expect(try form.form("/web/account/email").input("email")?.value == "mover@example.com")
         let malformed = try await browser.submit(
@@ -94,9 +56,9 @@ import Testing
 
     @Test func `a password is changed with the one before, and signs out all other devices`() async throws {
         let world = try World.shared
-        let (browser, page, bearer) = try await signedIn("locksmith")
-        let form = try await link("/web/account/password", on: page, browser)
-        let typed = ["currentPassword": Self.password, "newPassword": "a better horse battery"]
+        let (browser, page, bearer) = try await AccountHolder.signedIn("locksmith")
+        let form = try await browser.press("/web/account/password", on: page)
+        let typed = ["currentPassword": AccountHolder.password, "newPassword": "a better horse battery"]
         func submit(_ changes: [String: String]) async throws -> Browser.Page {
             try await browser.submit(
                 try form.form("/web/account/password"), on: form, typed: typed.merging(changes) { $1 })
@@ -112,7 +74,7 @@ import Testing
         #expect(try await world.service.get("/v1/account", bearer: bearer).status == 401)
         #expect(try await browser.open(Self.url).hops.count == 1)
         #expect(try await world.signIn("locksmith@example.com", password: "a better horse battery").status == 200)
-        #expect(try await world.signIn("locksmith@example.com", password: Self.password).status == 401)
+        #expect(try await world.signIn("locksmith@example.com", password: AccountHolder.password).status == 401)
     }
 
     @Test func `who has no password sets the first one, soon after a sign-in`() async throws {
@@ -121,9 +83,9 @@ import Testing
         _ = try await world.newAccount("bare", with: .google)
         let browser = world.browser()
         let page = try await world.signIn("bare", with: .google, on: try await browser.open(Self.url), browser)
-        let form = try await link("/web/account/password", on: page, browser)
+        let form = try await browser.press("/web/account/password", on: page)
         #expect(try form.form("/web/account/password").input("currentPassword") == nil)
-        try await age("bare@example.com")
+        try await world.age(sessionsOf: "bare@example.com")
         let typed = ["newPassword": "correct horse battery"]
         let chooser = try await browser.submit(try form.form("/web/account/password"), on: form, typed: typed)
         let back = try await world.signIn("bare", with: .google, on: chooser, browser)
@@ -138,14 +100,14 @@ import Testing
     @Test func `the page needs a session, and a change a fresh one, after which what was typed is there`() async throws
     {
         let world = try World.shared
-        let (browser, page, bearer) = try await signedIn("calm-lamp")
-        let form = try await link("/web/account/email", on: page, browser)
-        try await age("calm-lamp@example.com")
+        let (browser, page, bearer) = try await AccountHolder.signedIn("calm-lamp")
+        let form = try await browser.press("/web/account/email", on: page)
+        try await world.age(sessionsOf: "calm-lamp@example.com")
         #expect(try await browser.open(Self.url).hops.count == 1)
         let chooser = try await browser.submit(
             try form.form("/web/account/email"), on: form, typed: ["email": "quiet-lamp@example.com"])
         #expect(!chooser.url.contains("quiet-lamp"))
-        let back = try await signIn("calm-lamp@example.com", on: chooser, browser)
+        let back = try await browser.enter("calm-lamp@example.com", on: chooser)
         #expect(back.status == 200, "\(back.answer.text)")
         #expect(!back.url.contains("quiet-lamp"))
         #expect(try back.form("/web/account/email").input("email")?.value == "quiet-lamp@example.com")
@@ -163,19 +125,19 @@ import Testing
             """)
         let name = try await browser.submit(
             try rename.form("/web/account/name"), on: rename, typed: ["displayName": "Pat"])
-        let named = try await signIn("calm-lamp@example.com", on: name, browser)
+        let named = try await browser.enter("calm-lamp@example.com", on: name)
         #expect(try named.form("/web/account/name").input("displayName")?.value == "Pat")
     }
 
     @Test func `after a sign-in to another account the page says so, and asks about that one`() async throws {
         let world = try World.shared
-        let (browser, page, _) = try await signedIn("leaving")
-        let other = try await signedIn("staying")
-        let question = try await link("/web/account/delete", on: page, browser)
-        try await age("leaving@example.com")
+        let (browser, page, _) = try await AccountHolder.signedIn("leaving")
+        let other = try await AccountHolder.signedIn("staying")
+        let question = try await browser.press("/web/account/delete", on: page)
+        try await world.age(sessionsOf: "leaving@example.com")
         let chooser = try await browser.submit(try question.form("/web/account/delete"), on: question)
         #expect(try await world.countAccounts(with: "leaving@example.com") == 1)
-        let asked = try await signIn("staying@example.com", on: chooser, browser)
+        let asked = try await browser.enter("staying@example.com", on: chooser)
         #expect(asked.status == 200, "\(asked.answer.text)")
         #expect(asked.html.text.contains("another account than before"))
         #expect(asked.html.text.contains("s***@example.com"))
@@ -191,19 +153,20 @@ import Testing
 
     @Test func `a proof of long ago gets a sentence, and no loop`() async throws {
         let world = try World.shared
-        let (browser, page, _) = try await signedIn("looper")
-        try await age("looper@example.com")
+        let (browser, page, _) = try await AccountHolder.signedIn("looper")
+        try await world.age(sessionsOf: "looper@example.com")
         let chooser = try await browser.click("/web/account/export", on: page)
         let (screen, form) = try await world.screen("/web/password", from: chooser, browser)
         let signedIn = try await browser.submit(
-            form, on: screen, typed: ["email": "looper@example.com", "password": Self.password], following: false)
+            form, on: screen, typed: ["email": "looper@example.com", "password": AccountHolder.password],
+            following: false)
         #expect(signedIn.status == 303)
-        try await age("looper@example.com")
+        try await world.age(sessionsOf: "looper@example.com")
         let refused = try await browser.follow(signedIn)
         #expect(refused.status == 403)
         #expect(refused.hops.count == 1)
         #expect(refused.html.text.contains("too long ago"))
-        let look = try await link("/web/account", on: refused, browser)
+        let look = try await browser.press("/web/account", on: refused)
         #expect(look.status == 200 && look.html.text.contains("looper@example.com"))
     }
 
@@ -211,7 +174,7 @@ import Testing
 
     @Test func `a second provider is added from the page, and opens the account`() async throws {
         let world = try World.shared
-        let (browser, page, bearer) = try await signedIn("adder")
+        let (browser, page, bearer) = try await AccountHolder.signedIn("adder")
         try await world.newPerson("adding", email: "adding@example.com")
         let form = try page.form("/web/account/link/google")
         let shown = try await browser.submit(form, on: page)
@@ -233,11 +196,13 @@ import Testing
         #expect(device.account.email == "adder@example.com")
 
         // What opens another account is added to none.
-        let second = try await signedIn("taker")
+        let second = try await AccountHolder.signedIn("taker")
         let theirs = try await second.browser.submit(
             try second.page.form("/web/account/link/google"), on: second.page)
         let taken = try await world.consent("adding", at: theirs, second.browser)
         #expect(taken.html.source.contains(#"role="alert""#))
+        let retried = try await second.browser.submit(try taken.form("/web/account/link/apple"), on: taken)
+        #expect(retried.blocked == nil && retried.url.hasPrefix(world.sandbox.url), "\(retried.answer.text)")
         let own = try await world.service.get("/v1/account/identities", bearer: second.bearer)
         #expect(own.json?["items"]?.elements?.count == 0)
         #expect(try await browser.open(Self.url + "/link/unknown").status == 404)
@@ -245,7 +210,7 @@ import Testing
 
     @Test func `who was signed out at the provider adds nothing`() async throws {
         let world = try World.shared
-        let (browser, page, bearer) = try await signedIn("absent")
+        let (browser, page, bearer) = try await AccountHolder.signedIn("absent")
         try await world.newPerson("absentee")
         let shown = try await browser.submit(try page.form("/web/account/link/google"), on: page)
         let out = try await world.service.post("/v1/sessions/revoke", ["scope": "all"], bearer: bearer)
@@ -259,9 +224,9 @@ import Testing
 
     @Test func `devices are signed out by their buttons, the others together, and everywhere`() async throws {
         let world = try World.shared
-        let (browser, page, first) = try await signedIn("keeper")
-        let neighbour = try await signedIn("other-keeper")
-        let second = try await world.signIn("keeper@example.com", password: Self.password)
+        let (browser, page, first) = try await AccountHolder.signedIn("keeper")
+        let neighbour = try await AccountHolder.signedIn("other-keeper")
+        let second = try await world.signIn("keeper@example.com", password: AccountHolder.password)
         let theirs = try await world.texts(
             """
             SELECT session_id::text FROM sessions
@@ -285,80 +250,15 @@ import Testing
         let bearer = try second.text("session.accessToken")
         #expect(try await world.service.get("/v1/account", bearer: bearer).status == 401)
 
-        let again = try await world.signIn("keeper@example.com", password: Self.password)
+        let again = try await world.signIn("keeper@example.com", password: AccountHolder.password)
         let out = try await browser.submit(try others.form("/web/account/sign-out-everywhere"), on: others)
         #expect(out.status == 200)
-        #expect(webCookie(browser) == nil)
+        #expect(browser.session == nil)
         #expect(
             try await world.service.get("/v1/account", bearer: try again.text("session.accessToken")).status == 401)
         #expect(try await world.service.get("/v1/account", bearer: neighbour.bearer).status == 200)
         for path in ["/devices/end", "/sign-out-everywhere"] {
             #expect(try await browser.open(Self.url + path).status == 405)
         }
-    }
-
-    // MARK: The end
-
-    @Test func `the data leave as a file, after a question`() async throws {
-        let (browser, page, _) = try await signedIn("reader")
-        let question = try await link("/web/account/export", on: page, browser)
-        #expect(question.html.text.contains("r***@example.com"))
-        let file = try await browser.submit(try question.form("/web/account/export"), on: question)
-        #expect(file.status == 200)
-        #expect(file.answer["Content-Type"] == "application/json")
-        #expect(file.answer["Content-Disposition"] == #"attachment; filename="account.json""#)
-        #expect(file.answer["Cache-Control"] == "no-store")
-        #expect(file.answer.json?["account"]?["email"]?.string == "reader@example.com", "\(file.answer.body)")
-    }
-
-    @Test func `an account is deleted by the answer to its question alone`() async throws {
-        let world = try World.shared
-        try await world.newPerson("goner", email: "goner@example.com")
-        let device = try await world.newAccount("goner", with: .google)
-        let browser = world.browser(languages: "de")
-        // The address for the app stores: who is not signed in signs in, and is there.
-        let chooser = try await browser.open(Self.url + "/delete")
-        #expect(chooser.html.forms.contains { $0.path == "/web/start/google" })
-        let question = try await world.signIn("goner", with: .google, on: chooser, browser)
-        #expect(question.status == 200, "\(question.answer.text)")
-        #expect(question.html.text.contains("g***@example.com"))
-        #expect(question.html.text.contains("Google"))
-        let form = try question.form("/web/account/delete")
-        let csrf = try #require(form.input("csrf")?.value)
-
-        #expect(try await browser.open(Self.url + "/delete").status == 200)
-        #expect(try await browser.open(Self.url + "/delete", method: "HEAD").status < 300)
-        let account = try await browser.open(Self.url)
-        let foreign = try #require(try account.form("/web/sign-out").input("csrf")?.value)
-        for fields in [[], [("csrf", "")], [("csrf", foreign)]] as [[(name: String, value: String)]] {
-            #expect(try await browser.send(fields, to: form.action, on: question).status == 403)
-        }
-        let crossSite = try await browser.send(
-            [("csrf", csrf)], to: form.action, on: question, headers: [("Sec-Fetch-Site", "cross-site")])
-        #expect(crossSite.status == 403)
-        #expect(try await world.service.get("/v1/account", bearer: device.bearer).status == 200)
-
-        let deleted = try await browser.submit(form, on: question)
-        #expect(deleted.status == 202, "\(deleted.answer.text)")
-        #expect(deleted.html.root["lang"] == "de")
-        #expect(webCookie(browser) == nil)
-        #expect(try await world.countAccounts(with: "goner@example.com") == 0)
-        #expect(try await world.service.get("/v1/account", bearer: device.bearer).status == 401)
-        let second = try await browser.submit(form, on: question)
-        #expect([202, 303, 403].contains(second.status))
-    }
-
-    @Test func `a session that has grown old meanwhile deletes nothing`() async throws {
-        let world = try World.shared
-        let (browser, page, bearer) = try await signedIn("slow")
-        let question = try await link("/web/account/delete", on: page, browser)
-        try await age("slow@example.com")
-        let chooser = try await browser.submit(try question.form("/web/account/delete"), on: question)
-        #expect(chooser.html.forms.contains { $0.path == "/web/start/google" })
-        #expect(try await world.service.get("/v1/account", bearer: bearer).status == 200)
-        let asked = try await signIn("slow@example.com", on: chooser, browser)
-        let deleted = try await browser.submit(try asked.form("/web/account/delete"), on: asked)
-        #expect(deleted.status == 202, "\(deleted.answer.text)")
-        #expect(try await world.countAccounts(with: "slow@example.com") == 0)
     }
 }

@@ -10,14 +10,21 @@ struct AccountVisit: Sendable {
     let call: Call
     /// What the person comes back to by another sign-in.
     let errand: AccountErrand?
+    /// Those that the request names. They stay from page to page.
+    let languages: [String]
 
     /// Whether that sign-in was to another account than the one that they were about to change.
     var isOfOtherAccount: Bool { errand?.account.map { $0 != session.accountID } ?? false }
 
     /// Where a form of the page goes: its token is good for this session and this act.
     func target(_ action: String) throws -> FormTarget {
-        FormTarget(action: action, csrf: try FormToken.text(secret: secret.text, flow: "", action: action))
+        FormTarget(
+            action: action.naming(languages),
+            csrf: try FormToken.text(secret: secret.text, flow: "", action: action))
     }
+
+    /// Back to the page of the account.
+    var accountLink: String { AccountPath.account.naming(languages) }
 }
 
 /// The addresses of the account.
@@ -72,12 +79,15 @@ extension WebAPI {
         if isFresh, !session.isFresh(at: call.now) {
             // Who has signed in just now has done so by what a provider vouched for long ago. It would again.
             guard errand == nil else {
-                throw PageRefusal(.staleProof, Problem(.reauthenticationRequired), retryLink: AccountPath.account)
+                let back = AccountPath.account.naming(uiLocales(of: request))
+                throw PageRefusal(.staleProof, Problem(.reauthenticationRequired), retryLink: back)
             }
             return try await signIn(request, for: act.map { AccountErrand($0, of: session.accountID) }, by: call)
         }
         do {
-            return try await body(AccountVisit(secret: secret, session: session, call: call, errand: errand))
+            return try await body(
+                AccountVisit(
+                    secret: secret, session: session, call: call, errand: errand, languages: uiLocales(of: request)))
         } catch SignInFailure.invalidSession {
             // It ended meanwhile, as by the same button pressed twice.
             return try await signIn(request, for: act.map { AccountErrand($0, of: session.accountID) }, by: call)

@@ -38,7 +38,8 @@ extension WebAPI {
     }
 
     func signedOut(_ request: Request, unlinked: Provider? = nil) -> Response {
-        let page = SignedOutPage(signInLink: AccountPath.account, unlinked: unlinked)
+        let page = SignedOutPage(
+            signInLink: AccountPath.account.naming(uiLocales(of: request)), unlinked: unlinked)
         var response = response(.signedOut(page), to: request, isIsolated: true)
         response.setCookie(cookies.endedSession)
         return response
@@ -114,7 +115,8 @@ extension WebAPI {
             },
             unlink: try visit.target(AccountPath.unlink), endDevice: try visit.target(AccountPath.endDevice),
             signOut: try visit.target(AccountPath.signOut),
-            signOutEverywhere: try visit.target(AccountPath.signOutEverywhere), notice: shown, error: error)
+            signOutEverywhere: try visit.target(AccountPath.signOutEverywhere),
+            query: "".naming(visit.languages), notice: shown, error: error)
     }
 
     func linkedClients(of session: Session) async throws -> [LinkedClient] {

@@ -42,7 +42,7 @@ extension WebAPI {
     private func exportPage(_ visit: AccountVisit, error: FormError? = nil) async throws -> AccountQuestionPage {
         AccountQuestionPage(
             subject: .export, account: AccountTitle(masked: try await accounts.account(of: visit.session)),
-            form: try visit.target(AccountPath.export), cancelLink: AccountPath.account,
+            form: try visit.target(AccountPath.export), cancelLink: visit.accountLink,
             isOfOtherAccount: visit.isOfOtherAccount, error: error)
     }
 
@@ -64,6 +64,6 @@ extension WebAPI {
         return DeletePage(
             account: AccountTitle(masked: account), providers: Provider.allCases.filter(linked.contains),
             clients: try await linkedClients(of: visit.session).map(\.name), form: try visit.target(AccountPath.delete),
-            cancelLink: AccountPath.account, isOfOtherAccount: visit.isOfOtherAccount)
+            cancelLink: visit.accountLink, isOfOtherAccount: visit.isOfOtherAccount)
     }
 }

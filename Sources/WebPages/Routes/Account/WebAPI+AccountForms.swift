@@ -68,7 +68,7 @@ extension WebAPI {
 
     private func namePage(_ visit: AccountVisit, typed: String?, error: FormError? = nil) throws -> NamePage {
         NamePage(
-            form: try visit.target(AccountPath.name), cancelLink: AccountPath.account, displayName: typed,
+            form: try visit.target(AccountPath.name), cancelLink: visit.accountLink, displayName: typed,
             isOfOtherAccount: visit.isOfOtherAccount, error: error)
     }
 
@@ -111,7 +111,7 @@ extension WebAPI {
     ) throws -> EmailCodePage {
         EmailCodePage(
             purpose: .account, reason: .changeAddress, step: step, form: try visit.target(AccountPath.email),
-            back: .link(AccountPath.account), email: typed, isOfOtherAccount: visit.isOfOtherAccount, error: error)
+            back: .link(visit.accountLink), email: typed, isOfOtherAccount: visit.isOfOtherAccount, error: error)
     }
 
     // MARK: Password
@@ -155,7 +155,7 @@ extension WebAPI {
         _ visit: AccountVisit, _ account: Account, error: FormError? = nil
     ) throws -> NewPasswordPage {
         NewPasswordPage(
-            form: try visit.target(AccountPath.password), cancelLink: AccountPath.account,
+            form: try visit.target(AccountPath.password), cancelLink: visit.accountLink,
             hasPassword: account.hasPassword, email: account.email?.text, isOfOtherAccount: visit.isOfOtherAccount,
             error: error)
     }

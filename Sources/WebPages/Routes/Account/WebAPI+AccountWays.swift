@@ -35,7 +35,8 @@ extension WebAPI {
         try accountForm(of: request, AccountPath.link(provider)) { _ in }
         return try await visit(request, for: .link(provider), isFresh: true) { visit in
             let browser = try cookies.browser(of: request) ?? .fresh()
-            let url = try await signIn.startLinking(provider, to: visit.session, browser: browser, by: visit.call)
+            let url = try await signIn.startLinking(
+                provider, to: visit.session, browser: browser, languages: visit.languages, by: visit.call)
             var response = redirect(to: url, isIsolated: true)
             response.setCookie(cookies.cookie(browser))
             return response
@@ -45,7 +46,7 @@ extension WebAPI {
     private func linkPage(_ provider: Provider, _ visit: AccountVisit) async throws -> AccountQuestionPage {
         AccountQuestionPage(
             subject: .link(provider), account: AccountTitle(masked: try await accounts.account(of: visit.session)),
-            form: try visit.target(AccountPath.link(provider)), cancelLink: AccountPath.account,
+            form: try visit.target(AccountPath.link(provider)), cancelLink: visit.accountLink,
             isOfOtherAccount: visit.isOfOtherAccount)
     }
 
@@ -116,7 +117,7 @@ extension WebAPI {
     /// - Parameter named: `nil` for what the person comes back to.
     private func ask(about named: Unlinking?, _ request: Request) async throws -> Response {
         try await visit(request, for: named?.act, isFresh: true) { visit in
-            guard let subject = named ?? Unlinking(visit.errand?.act) else { return redirect(to: AccountPath.account) }
+            guard let subject = named ?? Unlinking(visit.errand?.act) else { return redirect(to: visit.accountLink) }
             let asked: UnlinkPage.Subject
             switch subject {
             case .identity(let id):
@@ -134,7 +135,7 @@ extension WebAPI {
                 }
                 asked = .client(id.text, name: client.name)
             }
-            let page = UnlinkPage(asked, form: try visit.target(subject.question), cancelLink: AccountPath.account)
+            let page = UnlinkPage(asked, form: try visit.target(subject.question), cancelLink: visit.accountLink)
             return response(account: .unlink(page), to: request)
         }
     }

@@ -74,6 +74,8 @@ struct AccountPage: Sendable {
     let endDevice: FormTarget
     let signOut: FormTarget
     let signOutEverywhere: FormTarget
+    /// That of the pages to which its links lead, with `?`.
+    var query = ""
     var notice: Notice?
     var error: FormError?
 }
@@ -87,11 +89,11 @@ extension AccountPage {
         <ul class="rows">
         <li><span class="name">{{text.name}}</span>\
         <span class="detail">{{#displayName}}{{{displayName}}}{{/displayName}}{{^displayName}}{{text.noName}}{{/displayName}}</span>
-        <a class="button" href="/web/account/name">{{text.changeName}}</a></li>
+        <a class="button" href="/web/account/name{{{query}}}">{{text.changeName}}</a></li>
         <li><span class="name">{{text.email}}</span>\
         <span class="detail">{{#address}}{{{address}}}{{/address}}{{^address}}{{text.noAddress}}{{/address}}</span>\
         {{#isUnconfirmed}}<span class="detail">{{text.addressUnconfirmed}}</span>{{/isUnconfirmed}}
-        {{#canChangeAddress}}<a class="button" href="/web/account/email">{{text.changeAddress}}</a>{{/canChangeAddress}}</li>
+        {{#canChangeAddress}}<a class="button" href="/web/account/email{{{query}}}">{{text.changeAddress}}</a>{{/canChangeAddress}}</li>
         </ul>
         <h2>{{text.waysToSignIn}}</h2>
         <ul class="rows">
@@ -110,7 +112,7 @@ extension AccountPage {
         {{/providers}}
         {{#hasPassword}}
         <li><span class="name">{{text.password}}</span><span class="detail">{{text.passwordIsSet}}</span>
-        <a class="button" href="/web/account/password">{{text.changePassword}}</a></li>
+        <a class="button" href="/web/account/password{{{query}}}">{{text.changePassword}}</a></li>
         {{/hasPassword}}
         {{#hasNoWay}}
         <li>{{text.noWays}}</li>
@@ -124,7 +126,7 @@ extension AccountPage {
         <form method="post" action="{{{action}}}">{{> csrf}}<button>{{text.linkProvider}}</button></form>
         {{/linkable}}
         {{#canSetPassword}}
-        <a class="button" href="/web/account/password">{{text.setPassword}}</a>
+        <a class="button" href="/web/account/password{{{query}}}">{{text.setPassword}}</a>
         {{/canSetPassword}}
         </div>
         <h2>{{text.devices}}</h2>
@@ -161,8 +163,8 @@ extension AccountPage {
         </ul>
         {{/hasClients}}
         <h2>{{text.yourData}}</h2>
-        <a class="button" href="/web/account/export">{{text.exportData}}</a>
-        <a class="button" href="/web/account/delete">{{text.deleteAccount}}</a>
+        <a class="button" href="/web/account/export{{{query}}}">{{text.exportData}}</a>
+        <a class="button" href="/web/account/delete{{{query}}}">{{text.deleteAccount}}</a>
         {{#signOut}}
         <form class="last" method="post" action="{{{action}}}">{{> csrf}}<button class="quiet">{{text.signOut}}</button></form>
         {{/signOut}}
@@ -173,6 +175,7 @@ extension AccountPage {
 
     func view(in localization: Localization) -> PageView {
         var view = PageView(.account, localization[.accountTitle], error: error)
+        view["query"] = HTMLText(query)
         view["notice"] = notice?.value(in: localization)
         view["displayName"] = displayName.map { HTMLText($0).isolated }
         view["address"] = address.map { HTMLText($0.text).isolated }

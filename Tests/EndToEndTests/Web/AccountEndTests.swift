@@ -1,0 +1,141 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// What leaves with a person: their data, and the account.
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct AccountEndTests {
+    private static let url = AccountHolder.url
+
+    @Test func `the data leave as a file, after a question`() async throws {
+        let (browser, page, _) = try await AccountHolder.signedIn("reader")
+        let question = try await browser.press("/web/account/export", on: page)
+        #expect(question.html.text.contains("r***@example.com"))
+        let file = try await browser.submit(try question.form("/web/account/export"), on: question)
+        #expect(file.status == 200)
+        #expect(file.answer["Content-Type"] == "application/json")
+        #expect(file.answer["Content-Disposition"] == #"attachment; filename="account.json""#)
+        #expect(file.answer["Cache-Control"] == "no-store")
+        #expect(file.answer.json?["account"]?["email"]?.string == "reader@example.com", "\(file.answer.body)")
+    }
+
+    @Test func `an account is deleted by the answer to its question alone`() async throws {
+        let world = try World.shared
+        try await world.newPerson("goner", email: "goner@example.com")
+        let device = try await world.newAccount("goner", with: .google)
+        let browser = world.browser(languages: "de")
+        // The address for the app stores: who is not signed in signs in, and is there.
+        let chooser = try await browser.open(Self.url + "/delete")
+        #expect(chooser.html.forms.contains { $0.path == "/web/start/google" })
+        let question = try await world.signIn("goner", with: .google, on: chooser, browser)
+        #expect(question.status == 200, "\(question.answer.text)")
+        #expect(question.html.text.contains("g***@example.com"))
+        #expect(question.html.text.contains("Google"))
+        let form = try question.form("/web/account/delete")
+        let csrf = try #require(form.input("csrf")?.value)
+
+        #expect(try await browser.open(Self.url + "/delete").status == 200)
+        #expect(try await browser.open(Self.url + "/delete", method: "HEAD").status < 300)
+        let account = try await browser.open(Self.url)
+        let foreign = try #require(try account.form("/web/sign-out").input("csrf")?.value)
+        for fields in [[], [("csrf", "")], [("csrf", foreign)]] as [[(name: String, value: String)]] {
+            #expect(try await browser.send(fields, to: form.action, on: question).status == 403)
+        }
+        let crossSite = try await browser.send(
+            [("csrf", csrf)], to: form.action, on: question, headers: [("Sec-Fetch-Site", "cross-site")])
+        #expect(crossSite.status == 403)
+        #expect(try await world.service.get("/v1/account", bearer: device.bearer).status == 200)
+
+        let deleted = try await browser.submit(form, on: question)
+        #expect(deleted.status == 202, "\(deleted.answer.text)")
+        #expect(deleted.html.root["lang"] == "de")
+        #expect(browser.session == nil)
+        #expect(try await world.countAccounts(with: "goner@example.com") == 0)
+        #expect(try await world.service.get("/v1/account", bearer: device.bearer).status == 401)
+        let second = try await browser.submit(form, on: question)
+        #expect([202, 303, 403].contains(second.status))
+    }
+
+    @Test func `a session that has grown old meanwhile deletes nothing`() async throws {
+        let world = try World.shared
+        let (browser, page, bearer) = try await AccountHolder.signedIn("slow")
+        let question = try await browser.press("/web/account/delete", on: page)
+        try await world.age(sessionsOf: "slow@example.com")
+        let chooser = try await browser.submit(try question.form("/web/account/delete"), on: question)
+        #expect(chooser.html.forms.contains { $0.path == "/web/start/google" })
+        #expect(try await world.service.get("/v1/account", bearer: bearer).status == 200)
+        let asked = try await browser.enter("slow@example.com", on: chooser)
+        let deleted = try await browser.submit(try asked.form("/web/account/delete"), on: asked)
+        #expect(deleted.status == 202, "\(deleted.answer.text)")
+        #expect(try await world.countAccounts(with: "slow@example.com") == 0)
+    }
+
+    @Test func `the language that the address names stays through the sign-in, to the end`() async throws {
+        let world = try World.shared
+        try await world.newPerson("speaker", email: "speaker@example.com")
+        _ = try await world.newAccount("speaker", with: .google)
+        func expectArabic(_ page: Browser.Page, _ location: SourceLocation = #_sourceLocation) {
+            #expect(page.html.root["lang"] == "ar", "\(page.answer.text)", sourceLocation: location)
+            #expect(page.html.root["dir"] == "rtl", sourceLocation: location)
+        }
+        let browser = world.browser(languages: "en")
+        let chooser = try await browser.open(Self.url + "/delete?ui_locales=ar")
+        expectArabic(chooser)
+        let question = try await world.signIn("speaker", with: .google, on: chooser, browser)
+        expectArabic(question)
+
+        // To and fro among the pages, and to a provider and back.
+        let back = try #require(question.html.links.first { $0.target.hasPrefix("/web/account") })
+        let account = try await browser.click(back.target, on: question)
+        expectArabic(account)
+        let links = account.html.links.filter { $0.target.hasPrefix("/web/account") }
+        #expect(links.count >= 4)
+        for link in links { expectArabic(try await browser.click(link.target, on: account)) }
+        let cancelled = try await link(.apple, to: account, as: "speaker", cancel: true, browser)
+        expectArabic(cancelled)
+        #expect(cancelled.html.source.contains(#"role="alert""#))
+        let linked = try await link(.apple, to: cancelled, as: "speaker", browser)
+        expectArabic(linked)
+        #expect(!linked.html.forms.contains { $0.path == "/web/account/link/apple" })
+        let unlinking = try await browser.submit(try linked.form("/web/account/unlink"), on: linked)
+        expectArabic(unlinking)
+
+        let asked = try await browser.open(question.url)
+        let deleted = try await browser.submit(try asked.form("/web/account/delete"), on: asked)
+        #expect(deleted.status == 202, "\(deleted.answer.text)")
+        expectArabic(deleted)
+    }
+
+    /// Adds a provider on the page of the account.
+    private func link(
+        _ provider: Sandbox.Provider, to page: Browser.Page, as person: String, cancel: Bool = false,
+        _ browser: Browser
+    ) async throws -> Browser.Page {
+        let shown = try await browser.submit(try page.form("/web/account/link/\(provider.rawValue)"), on: page)
+        let sent = try await World.shared.consent(person, at: shown, browser, cancel: cancel)
+        guard let answer = sent.html.forms.first(where: { $0.attributes["id"] == "answer" }) else { return sent }
+        return try await browser.submit(answer, on: sent)
+    }
+
+    @Test func `two answers at once delete the account once, and neither fails`() async throws {
+        let world = try World.shared
+        for number in 1...5 {
+            let email = "double-\(number)@example.com"
+            let (browser, page, _) = try await AccountHolder.signedIn("double-\(number)")
+            let id = try await world.texts("SELECT account_id::text FROM accounts WHERE email = \(email)")
+            let question = try await browser.press("/web/account/delete", on: page)
+            let form = try question.form("/web/account/delete")
+            async let first = browser.submit(form, on: question, following: false).status
+            async let second = browser.submit(form, on: question, following: false).status
+            let statuses = try await [first, second].sorted()
+            #expect(statuses[0] == 202 && [202, 303, 403].contains(statuses[1]), "\(statuses)")
+            #expect(try await world.countAccounts(with: email) == 0)
+            let deletions = try await world.count(
+                """
+                SELECT count(*) FROM audit_events
+                WHERE type = 'account_deleted' AND account_id = \(try #require(id.first))::uuid
+                """)
+            #expect(deletions == 1)
+        }
+    }
+}

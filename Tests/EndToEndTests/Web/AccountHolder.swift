@@ -1,0 +1,53 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// The owner of an account with a password, signed in on its page.
+enum AccountHolder {
+    static let url = WebWorld.publicURL + "/web/account"
+    static let password = "correct horse battery"
+
+    /// - Parameter name: of the address, and of no other account.
+    /// - Returns: the page of the account, and the access token of another session, that of a device.
+    static func signedIn(_ name: String) async throws -> (browser: Browser, page: Browser.Page, bearer: String) {
+        let world = try World.shared
+        let email = "\(name)@example.com"
+        let made = try await world.service.post(
+            "/v1/accounts", ["email": .string(email), "password": .string(password)])
+        #expect(made.status == 201, "\(made.text)")
+        let browser = world.browser()
+        let page = try await browser.enter(email, on: try await browser.open(url))
+        #expect(page.status == 200, "\(page.answer.text)")
+        return (browser, page, try made.text("session.accessToken"))
+    }
+}
+
+extension Browser {
+    /// The cookie of the pages' session.
+    var session: Cookie? { cookie("__Host-csn_web", of: WebWorld.publicURL) }
+
+    /// Signs in by a password.
+    func enter(
+        _ email: String, password: String = AccountHolder.password, on chooser: Page
+    ) async throws -> Page {
+        let (page, form) = try await World.shared.screen("/web/password", from: chooser, self)
+        return try await submit(form, on: page, typed: ["email": email, "password": password])
+    }
+
+    /// Follows the link to a page, which is on the page.
+    func press(_ target: String, on page: Page) async throws -> Page {
+        let link = try #require(page.html.links.first { $0.target == target }, "\(page.answer.body)")
+        return try await click(link.target, on: page)
+    }
+}
+
+extension World {
+    /// Makes the sign-ins of an account too old for what needs a fresh one.
+    func age(sessionsOf email: String) async throws {
+        try await scratch.execute(
+            """
+            UPDATE sessions SET auth_time = auth_time - interval '11 minutes'
+            WHERE account_id = (SELECT account_id FROM accounts WHERE email = \(email))
+            """)
+    }
+}

@@ -48,7 +48,9 @@ import Testing
         #expect(answer.status == 404)
     }
 
-    @Test(arguments: ["/", "/nowhere", "/web/nowhere", "/web/", "/oauth/nowhere", "/v10", "/console"])
+    @Test(arguments: [
+        "/", "/nowhere", "/web/nowhere", "/web/", "/oauth/nowhere", "/v10", "/console", "http://a/nowhere",
+    ])
     func `a browser at an address that is none gets a page in its language, everybody else JSON`(
         _ path: String
     ) async throws {
@@ -76,7 +78,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/v1", "/v1/", "/v1/nowhere", "/v1/nowhere?a=b"])
+    @Test(arguments: [
+        "/v1", "/v1/", "/v1?a", "/v1/nowhere", "/v1/nowhere?a=b", "http://a/v1", "http://a/v1?a", "http://a/v1/nowhere",
+    ])
     func `below v1 a browser gets JSON too`(_ path: String) async throws {
         let service = try World.shared.service
         let answer = try await service.exchange(

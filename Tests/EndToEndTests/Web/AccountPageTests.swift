@@ -145,6 +145,10 @@ import Testing
         let last = try await browser.send(
             [("csrf", csrf), ("identity", try #require(google.first))], to: form.action, on: account)
         #expect(last.status == 409)
+        // The page that says so leads to a provider all the same.
+        let shown = try await browser.submit(try last.form("/web/account/link/apple"), on: last)
+        #expect(shown.blocked == nil)
+        #expect(shown.url.hasPrefix(world.sandbox.url), "\(shown.answer.text)")
     }
 
     @Test func `who unlinks what they are signed in with reads it before and after, and is signed out`() async throws {
@@ -280,6 +284,21 @@ import Testing
         let subjects = try await world.texts(
             "SELECT email FROM identities WHERE account_id = \(device.account.id)::uuid")
         #expect(subjects == ["latter@example.com"])
+    }
+
+    @Test func `a link to the page makes it say what a way to a provider came to, and nothing else`() async throws {
+        let world = try World.shared
+        _ = try await linkedAccount("misled")
+        let browser = world.browser()
+        _ = try await signIn("misled", with: .google, browser)
+        for (fault, isSaid) in [
+            ("cancelledAtProvider", true), ("identityAlreadyLinked", true), ("accountDisabled", false),
+            ("wrongPassword", false), ("tooManyTries", false), ("%3Cb%3E", false), ("", false),
+        ] {
+            let page = try await browser.open(Self.url + "?fault=\(fault)")
+            #expect(page.status == 200)
+            #expect(page.html.source.contains(#"role="alert""#) == isSaid, "\(fault)")
+        }
     }
 
     @Test func `who cancels the question has neither an account nor a session`() async throws {

@@ -204,7 +204,8 @@ import Texts
         }
         let (plain, operated) = (PageHTMLTests.pages[0], PageHTMLTests.pages[1])
         for (theme, pages, samples) in [
-            ("plain", plain, PageSamples()), ("operated", operated, PageSamples()), ("long", operated, .long),
+            ("plain", plain, PageSamples()), ("operated", operated, PageSamples()),
+            ("long", Pages(theme: .wordMarked), .long),
         ] {
             for asset in pages.assets { try write(asset.bytes, to: String(asset.path.dropFirst())) }
             for (name, page) in samples.pages {

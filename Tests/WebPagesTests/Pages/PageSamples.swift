@@ -329,6 +329,19 @@ extension PageTheme {
         privacyURL: "https://example.com/privacy?a=1&b=2", termsURL: "https://example.com/terms",
         helpURL: "https://example.com/help")
 
+    /// A logo that is a word, beside a name as long as it may be, without a space.
+    static let wordMarked = PageTheme(
+        name: String(repeating: "Lampenladen", count: 10).prefix(100).description,
+        logo: PageAsset(name: "word", kind: .svg, bytes: Array(word.utf8)),
+        appleLogo: PageAsset(name: "apple", kind: .svg, bytes: Array(square.utf8)),
+        privacyURL: "https://example.com/privacy", termsURL: "https://example.com/terms",
+        helpURL: "https://example.com/help")
+
+    private static let word = """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 40"><rect width="600" height="40" fill="#e8590c"/>\
+        <text x="20" y="30" font-size="28" fill="#fff">Lampenladen Lampenladen Lampenladen</text></svg>
+        """
+
     private static let lamp = """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#e8590c"/>\
         <circle cx="16" cy="14" r="6" fill="#fff"/><rect x="13" y="21" width="6" height="4" fill="#fff"/></svg>

@@ -21,9 +21,11 @@ enum StyleSheet {
         *,*::before,*::after{box-sizing:border-box}
         html{font:100%/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;-webkit-text-size-adjust:100%;text-size-adjust:100%}
         body{margin:0;min-block-size:100vh;min-block-size:100dvh;display:flex;flex-direction:column;align-items:center;background:var(--page);color:var(--text);overflow-wrap:anywhere}
+        :lang(ko){word-break:keep-all}
+        :lang(ja){word-break:auto-phrase}
         header,main,footer{inline-size:100%;max-inline-size:27rem;padding-inline:1.25rem}
-        header{display:flex;align-items:center;gap:.625rem;padding-block:1.5rem 1rem;font-weight:600}
-        header img{block-size:2rem;inline-size:auto;max-inline-size:8rem;object-fit:contain}
+        header{display:flex;flex-wrap:wrap;align-items:center;gap:.625rem;padding-block:1.5rem 1rem;font-weight:600}
+        header img{block-size:2rem;inline-size:auto;max-inline-size:12rem;object-fit:contain}
         main{padding-block:1.75rem;background:var(--card)}
         footer{display:flex;flex-wrap:wrap;gap:0 1.25rem;padding-block:.75rem 1.5rem;font-size:.875rem}
         footer a{display:inline-flex;align-items:center;min-block-size:44px;min-inline-size:44px;color:var(--muted)}
@@ -62,7 +64,7 @@ enum StyleSheet {
         .error,.notice{padding:.75rem .875rem;border:1px solid currentcolor;border-radius:.625rem}
         .error{background:var(--error-card);color:var(--error)}
         .notice{background:var(--notice-card);color:var(--notice)}
-        .box{margin-block-end:1.25rem;padding:.875rem 1rem;border:1px solid var(--line);border-radius:.625rem;background:var(--raised)}
+        .box{margin-block:1.25rem;padding:.875rem 1rem;border:1px solid var(--line);border-radius:.625rem;background:var(--raised)}
         .box>:last-child{margin-block-end:0}
         ul{margin:0 0 1rem;padding:0;list-style:none}
         .scopes{padding-inline-start:1.25rem;list-style:disc}

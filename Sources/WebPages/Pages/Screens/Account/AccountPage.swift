@@ -132,13 +132,13 @@ extension AccountPage {
         <h2>{{text.devices}}</h2>
         <ul class="rows">
         {{#devices}}
-        <li><span class="name">{{#deviceName}}{{{deviceName}}}{{/deviceName}}\
+        <li><span class="name" id="device-{{{id}}}">{{#deviceName}}{{{deviceName}}}{{/deviceName}}\
         {{^deviceName}}{{#isBrowser}}{{text.browser}}{{/isBrowser}}{{^isBrowser}}{{text.device}}{{/isBrowser}}{{/deviceName}}</span>\
         {{#isThisOne}}<span class="detail">{{text.thisDevice}}</span>{{/isThisOne}}\
         {{#lastUsed}}<span class="detail">{{text.lastUsedOn}}</span>{{/lastUsed}}
         {{^isThisOne}}
         <form method="post" action="{{{action}}}">{{> csrf}}\
-        <button name="session" value="{{{id}}}">{{text.endDevice}}</button></form>
+        <button name="session" value="{{{id}}}" aria-describedby="device-{{{id}}}">{{text.endDevice}}</button></form>
         {{/isThisOne}}
         </li>
         {{/devices}}

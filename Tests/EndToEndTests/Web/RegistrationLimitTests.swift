@@ -4,7 +4,7 @@ import Testing
 
 /// What keeps registration from being used up: its limits, each in a world that has them small; and where it is not there.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct RegistrationLimitTests {
-    @Test func `an address to which too much was mailed is refused alike, whoever has it`() async throws {
+    @Test func `an address to which too much was mailed is refused alike, held or not`() async throws {
         try await WebWorld.run(["limits.mailPerAddress": "1/h"]) { world in
             try await world.claim("claimer@example.com")
             var pages: [String] = []

@@ -178,6 +178,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, required=True)
     parser.add_argument("--password-samples", type=int, required=True)
+    parser.add_argument("--call", default="")
     parser.add_argument("executables")
     parser.add_argument("directory")
     parser.add_argument("database_url")
@@ -189,6 +190,8 @@ def main():
         broken = 0
         for make, count in ((calls, options.samples), (password_calls, options.password_samples)):
             for one in make(world):
+                if options.call not in one.name:
+                    continue
                 broken += not judge(one, *measure(world, one, count))
     finally:
         world.stop()

@@ -1,5 +1,6 @@
-"""Measures the web sign-in: whole flows by either provider, the pages' sizes, and the time to the chooser while 200 flows
-a second are opened; see docs/performance.md. Called by run.sh."""
+"""Measures the web sign-in: whole flows by either provider, the pages' sizes, the time to the chooser while 200 flows a
+second are opened, and the page of an account beside the answer of `/v1/account`; see docs/performance.md. Called by
+run.sh."""
 
 import argparse
 import base64
@@ -29,9 +30,11 @@ APP_URI = "https://app.example.com/signed-in"
 RATE = 200
 CONNECTIONS = 32
 OPEN_FLOWS = 500
-# The most that each may be: milliseconds to the first byte, bytes as a proxy compresses them, and the CPU of a whole sign-in in
-# the browser in sign-ins by `/v1` with the same provider's token.
-MOST_P99, MOST_PAGE, MOST_SHEET, MOST_SIGN_INS = 5, 6 * 1024, 16 * 1024, 4
+HOLDERS, VISITORS = 20, 2000
+# The most that each may be: milliseconds to the first byte, bytes as a proxy compresses them, the CPU of a whole
+# sign-in in the browser in sign-ins by `/v1` with the same provider's token, and that of the account's page in answers
+# of `/v1/account`.
+MOST_P99, MOST_PAGE, MOST_SHEET, MOST_SIGN_INS, MOST_ACCOUNTS = 5, 6 * 1024, 16 * 1024, 4, 4
 
 
 class Browser:
@@ -39,6 +42,9 @@ class Browser:
 
     def __init__(self, address):
         self.address, self.cookies, self.connections = address, {}, {}
+
+    def cookie(self):
+        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
     def ask(self, method, url, fields=None, body=None, headers=()):
         parts = urllib.parse.urlsplit(url)
@@ -48,7 +54,7 @@ class Browser:
             body = urllib.parse.urlencode(fields)
             sent["Content-Type"] = "application/x-www-form-urlencoded"
         if self.cookies and method == "GET":
-            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+            sent["Cookie"] = self.cookie()
         connection.request(method, parts.path + (f"?{parts.query}" if parts.query else ""), body, sent)
         answer = connection.getresponse()
         text = answer.read()
@@ -179,6 +185,64 @@ class Bench:
                 raise SystemExit(f"/v1/sign-in/google: {status} {text}")
         return (self.service.cpu_seconds() - before) / count * 1e6
 
+    def holders(self):
+        """People with an account, each signed in on its page and by `/v1`: a browser, and an access token."""
+        holders = []
+        for number in range(HOLDERS):
+            browser = Browser(f"12.0.{number}.7")
+            typed = {"email": f"holder{number}@example.com", "password": "correct horse battery"}
+            status, _, text = browser.ask(
+                "POST", f"{self.service.url}/v1/accounts", body=json.dumps(typed),
+                headers={"Content-Type": "application/json"})
+            if status != 201:
+                raise SystemExit(f"/v1/accounts: {status} {text}")
+            token = json.loads(text)["session"]["accessToken"]
+            _, location, _ = browser.ask("GET", f"{self.service.url}/web/account")
+            _, _, page = browser.ask("GET", location)
+            form = r'action="(/web/password[^"]*)"><input type="hidden" name="csrf" value="([^"]*)"'
+            action, csrf = re.search(form, page.decode()).groups()
+            status, location, text = browser.ask(
+                "POST", self.service.url + html.unescape(action), typed | {"csrf": csrf},
+                headers={"Cookie": browser.cookie()})
+            if status != 303 or not location.endswith("/web/account"):
+                raise SystemExit(f"/web/password: {status} {location} {text[:500]}")
+            holders.append((browser, token))
+        return holders
+
+    def visitors(self):
+        """Cookies of as many more people, so that hardly any has two pages under way: their rows are made here."""
+        secrets_of = [secrets.token_bytes(32) for _ in range(VISITORS)]
+        hashes = ",".join(f"'\\x{hashlib.sha256(secret).hexdigest()}'" for secret in secrets_of)
+        self.database.query(
+            f"""
+            WITH visitor AS (
+                SELECT number, hash::bytea, gen_random_uuid() AS account_id, gen_random_uuid() AS session_id
+                FROM unnest(ARRAY[{hashes}]) WITH ORDINALITY AS given (hash, number)
+            ), account AS (
+                INSERT INTO accounts (account_id, email, email_verified, created_at)
+                SELECT account_id, 'visitor' || number || '@example.com', false, now() FROM visitor
+            ), session AS (
+                INSERT INTO sessions (session_id, account_id, rotated_at, auth_time, amr, created_at, last_used_at,
+                    expires_at)
+                SELECT session_id, account_id, now(), now(), '{{pwd}}', now(), now(), now() + interval '10 minutes'
+                FROM visitor
+            )
+            INSERT INTO web_sessions (session_hash, session_id, created_at)
+            SELECT hash, session_id, now() FROM visitor
+            """)
+        return [
+            f"csn_web={base64.urlsafe_b64encode(secret).rstrip(b'=').decode()}" for secret in secrets_of]
+
+    def asked(self, path, headers, count):
+        """CPU of the service for an answer, each asked for by another of these header fields."""
+        browser = Browser("10.255.253.7")
+        before = self.service.cpu_seconds()
+        for number in range(count):
+            status, _, text = browser.ask("GET", self.service.url + path, headers=headers[number % len(headers)])
+            if status != 200:
+                raise SystemExit(f"{path}: {status} {text[:500]}")
+        return (self.service.cpu_seconds() - before) / count * 1e6
+
     def sizes(self):
         """What a browser loads for the first page, and others."""
         browser = Browser("10.255.255.7")
@@ -194,20 +258,24 @@ class Bench:
 
     def first_page(self, seconds):
         """Latencies of the request that opens a flow and of the chooser, each asked for RATE times a second."""
-        pages, requests = pathlib.Path(self.directory, "pages"), pathlib.Path(self.directory, "requests")
-        with pages.open("w") as file:
-            for number in range(OPEN_FLOWS):
-                browser = Browser(f"11.{number // 256}.{number % 256}.7")
-                _, location, _ = browser.ask("GET", self.service.url + self.authorize()[1])
-                cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
-                path = location.removeprefix(self.service.url)
-                file.write(f"{path}\t{cookie}\t{browser.address}\n")
-        requests.write_text("".join(f"{self.authorize()[1]}\t-\t-\n" for _ in range(OPEN_FLOWS)))
+        choosers = []
+        for number in range(OPEN_FLOWS):
+            browser = Browser(f"11.{number // 256}.{number % 256}.7")
+            _, location, _ = browser.ask("GET", self.service.url + self.authorize()[1])
+            choosers.append((location.removeprefix(self.service.url), browser.cookie(), browser.address))
+        requests = [(self.authorize()[1], "-", "-") for _ in range(OPEN_FLOWS)]
+        return self.paced(seconds, open=requests, chooser=choosers)
+
+    def paced(self, seconds, **targets):
+        """Latencies by name, each name's targets asked for RATE times a second: path, cookie and address."""
+        files = {name: pathlib.Path(self.directory, name) for name in targets}
+        for name, file in files.items():
+            file.write_text("".join("\t".join(target) + "\n" for target in targets[name]))
         running = {
             name: subprocess.Popen(
                 ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", HERE / "paced.lua", self.service.url, "--",
                  file, str(RATE)], stdout=subprocess.PIPE, text=True)
-            for name, file in (("open", requests), ("chooser", pages))}
+            for name, file in files.items()}
         results = {}
         for name, process in running.items():
             results[name] = json.loads(process.communicate()[0].splitlines()[-1])
@@ -219,6 +287,11 @@ class Bench:
 def row(title, value, unit, digits=0, most=None):
     exceeded = f"  EXCEEDS {most}" if most is not None and value > most else ""
     print(f"{title:44}{value:10.{digits}f} {unit}{exceeded}", flush=True)
+
+
+def latencies(name, result):
+    row(f"{name}, {RATE} a second: p50", result["p50"] / 1000, "ms", 2)
+    row(f"{name}, {RATE} a second: p99", result["p99"] / 1000, "ms", 2, MOST_P99)
 
 
 def run(bench, options):
@@ -239,10 +312,25 @@ def run(bench, options):
         row(name, len(loaded), "bytes")
         row(f"{name}, compressed", len(gzip.compress(loaded, 6)), "bytes", 0,
             MOST_SHEET if name == "style sheet" else MOST_PAGE)
+    holders = bench.holders()
+    page = holders[0][0].ask("GET", f"{bench.service.url}/web/account")[2]
+    row("account", len(page), "bytes")
+    row("account, compressed", len(gzip.compress(page, 6)), "bytes", 0, MOST_PAGE)
+    asked = {
+        "/web/account": [{"Cookie": browser.cookie()} for browser, _ in holders],
+        "/v1/account": [{"Authorization": f"Bearer {token}"} for _, token in holders]}
+    for path, headers in asked.items():
+        bench.asked(path, headers, 100)
+    by_path = {path: bench.asked(path, headers, options.flows) for path, headers in asked.items()}
+    for path, cpu in by_path.items():
+        row(f"{path}: CPU of the service", cpu, "µs an answer")
+    row("/web/account: CPU of the service", by_path["/web/account"] / by_path["/v1/account"], "such answers", 2,
+        MOST_ACCOUNTS)
+    targets = [("/web/account", cookie, "-") for cookie in bench.visitors()]
+    latencies("account", bench.paced(options.seconds, account=targets)["account"])
     before = bench.service.cpu_seconds()
     for name, result in bench.first_page(options.seconds).items():
-        row(f"{name}, {RATE} a second: p50", result["p50"] / 1000, "ms", 2)
-        row(f"{name}, {RATE} a second: p99", result["p99"] / 1000, "ms", 2, MOST_P99)
+        latencies(name, result)
     row("CPU of the service meanwhile", 100 * (bench.service.cpu_seconds() - before) / options.seconds, "% of a core")
     row("memory of the service, most", bench.service.memory("VmHWM"), "MB", 1)
 

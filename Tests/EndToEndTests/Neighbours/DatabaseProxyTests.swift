@@ -8,12 +8,15 @@ extension Neighbours {
     /// The real HAProxy between the service and PostgreSQL, with the configuration that deploy/ha has for it.
     @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct DatabaseProxyTests {
         /// - Parameters:
-        ///   - clusters: their URLs.
+        ///   - clusters: their URLs. The third node's name has to have an address; none answers there.
         ///   - patroni: the port of each one's stand-in for Patroni.
         private static func haproxy(
             _ port: UInt16, before clusters: [String], patroni: [UInt16], _ body: (SideProcess) async throws -> Void
         ) async throws {
-            var environment = ["COUNTERSIGN_DATABASE_BIND": "127.0.0.1:\(port)"]
+            var environment = [
+                "COUNTERSIGN_DATABASE_BIND": "127.0.0.1:\(port)", "COUNTERSIGN_DATABASE_3": "127.0.0.1:1",
+                "COUNTERSIGN_PATRONI_3": "127.0.0.1", "COUNTERSIGN_PATRONI_PORT_3": "1",
+            ]
             for (number, (url, port)) in zip(1..., zip(clusters, patroni)) {
                 environment["COUNTERSIGN_DATABASE_\(number)"] =
                     "unix@\(PrivateCluster.socketDirectory(url))/.s.PGSQL.5432"

@@ -41,8 +41,8 @@ class Etcd:
     def __init__(self, name, directory):
         self.machine = Machine(name, NAMES[name], directory)
         self.machine.folder("/var/lib/etcd")
-        lines = (line.partition("=") for line in (FILES / "etcd.default").read_text().splitlines() if line[:1] not in ("#", ""))
-        self._settings = {key: value for key, _, value in lines} | {
+        lines = [line.partition("=") for line in (FILES / "etcd.default").read_text().splitlines() if "=" in line[1:]]
+        self._settings = {key: value for key, _, value in lines if key[0] != "#"} | {
             "ETCD_NAME": name, "ETCD_INITIAL_ADVERTISE_PEER_URLS": f"http://{name}:2380",
             "ETCD_ADVERTISE_CLIENT_URLS": f"http://{name}:2379"}
 

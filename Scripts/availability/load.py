@@ -216,6 +216,29 @@ class SignIns(Devices):
         self.sign_in()
 
 
+class Readers(Devices):
+    """One person with one device that looks at the account again and again, with what needs no write."""
+
+    # Renewed long before the access token's end.
+    RENEWAL = 300
+
+    def prepare(self):
+        super().prepare()
+        self._session, self._renewed = self.sign_in(), time.monotonic()
+        self._refresh = self._session["session.refreshToken"]
+        self._access = self._session["session.accessToken"]
+
+    def act(self):
+        if time.monotonic() > self._renewed + self.RENEWAL:
+            renewed = self.ask("refresh", "POST", "/v1/sessions/refresh", {"refreshToken": self._refresh}, good={200})
+            if renewed:
+                self._access, self._refresh = renewed["accessToken"], renewed["refreshToken"]
+                self._renewed = time.monotonic()
+        bearer = {"Authorization": f"Bearer {self._access}"}
+        self.ask("account", "GET", "/v1/account", good={200}, writes=False, headers=bearer)
+        self.ask("sessions", "GET", "/v1/sessions", good={200}, writes=False, headers=bearer)
+
+
 class Newcomers(Client):
     """One new person after the other: creates an account by Google, binds Apple to it, takes Apple off again, signs out."""
 
@@ -323,7 +346,7 @@ class Administrator(Client):
 class Load:
     """All of them. `balancer` is HAProxy before both processes."""
 
-    CALLERS = [(Devices, "balancer", 3), (Newcomers, "balancer", 3), (Linked, "balancer", 1),
+    CALLERS = [(Devices, "balancer", 3), (Newcomers, "balancer", 3), (Linked, "balancer", 1), (Readers, "balancer", 1),
                (SignIns, "countersign-1", 1), (SignIns, "countersign-2", 1),
                (Administrator, "countersign-1", 1), (Administrator, "countersign-2", 1)]
 

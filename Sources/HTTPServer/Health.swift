@@ -12,17 +12,11 @@ package final class Health: Sendable {
     /// The result of a readiness check.
     package struct Readiness: Sendable {
         package let isReady: Bool
-        /// Why it is not ready, as `readiness` of the response.
-        package let reason: String
         /// Writes further members of the response, such as the age of key sets.
         package let members: @Sendable (inout JSONWriter) -> Void
 
-        package init(
-            isReady: Bool, reason: String = "unavailable",
-            members: @escaping @Sendable (inout JSONWriter) -> Void = { _ in }
-        ) {
+        package init(isReady: Bool, members: @escaping @Sendable (inout JSONWriter) -> Void = { _ in }) {
             self.isReady = isReady
-            self.reason = reason
             self.members = members
         }
     }
@@ -65,7 +59,7 @@ package final class Health: Sendable {
             throw problem
         }
         guard let readiness = await withTimeout(deadline, check) else { throw Self.problem("timed_out") }
-        guard readiness.isReady else { throw Self.problem(readiness.reason, readiness.members) }
+        guard readiness.isReady else { throw Self.problem("unavailable", readiness.members) }
         return .json { writer in
             writer.member("status", "ready")
             readiness.members(&writer)

@@ -22,7 +22,8 @@ extension Database {
         package var lockTimeout: Duration?
         package var idleInTransactionTimeout: Duration?
         /// How long a COMMIT is waited for: it may wait for a standby without end. The transaction that it belongs to
-        /// then has an unknown outcome; the COMMIT itself goes on.
+        /// then has an unknown outcome; the COMMIT itself goes on. A lone statement has its commit within its own limit,
+        /// unless writes are held (``Database/holdsWrites``).
         package var commitTimeout: Duration
         /// How long a task waits for a statement; nil for as long as the server lets it run. A lone one is timed from
         /// asking for a connection to the answer; it goes on, and its outcome is unknown. One in a transaction is timed
@@ -44,7 +45,7 @@ extension Database {
             url: String, poolSize: Int = 8, acquireTimeout: Duration = .seconds(2),
             connectTimeout: Duration = .seconds(3), statementTimeout: Duration? = .seconds(10),
             lockTimeout: Duration? = .seconds(5), idleInTransactionTimeout: Duration? = .seconds(10),
-            commitTimeout: Duration = .seconds(5), answerTimeout: Duration? = nil, preparedStatements: Bool = true,
+            commitTimeout: Duration = .seconds(2), answerTimeout: Duration? = nil, preparedStatements: Bool = true,
             applicationName: String = "countersign", pipelineDepth: Int = 8, maximumWaiting: Int = 10_000
         ) {
             self.url = url

@@ -24,6 +24,16 @@ package final class Database: PostgresSession {
 
     package var statistics: Statistics { pool.statistics }
 
+    /// Whether writes are refused at once (`writesHeld`), because commits wait for a standby: what only reads goes on, on
+    /// the connections that they would take. To be set by what looks at the server, on a connection of another pool.
+    ///
+    /// When it becomes true, the connections are closed on which a commit has waited for a second. Its outcome is unknown,
+    /// and its wait goes on; what only reads and was sent behind it is sent again.
+    package var holdsWrites: Bool {
+        get { pool.holdsWrites }
+        set { pool.hold(newValue) }
+    }
+
     package func query<T: Sendable>(
         _ sql: SQL, at location: CodeLocation,
         as decode: @escaping @Sendable (PostgresRow) throws(PostgresError) -> T

@@ -10,13 +10,15 @@ package struct PostgresError: Error, Hashable, Sendable {
         /// repeated; with `Operation.commit` the whole transaction is either there or not.
         case connectionLost
         /// The statement was sent, and whether it takes effect, or whether that lasts, is unknown: its task was
-        /// cancelled, its COMMIT was not answered in time, or it was committed without the synchronous standby's
+        /// cancelled, it or its COMMIT was not answered in time, or it was committed without the synchronous standby's
         /// confirmation, so that a failover may take it back. It was not repeated.
         case outcomeUnknown
         /// No connection could be made within the acquire timeout. Nothing was sent.
         case connectFailed
         /// Every connection was taken for the whole acquire timeout. Nothing was sent.
         case acquireTimedOut
+        /// Commits wait for a standby, and this one would wait too (``Database/holdsWrites``). Nothing was sent.
+        case writesHeld
         /// Too many requests wait already. Nothing was sent.
         case queueFull
         /// The task was cancelled before the statement was sent, or the server stopped it. It did not take effect.
@@ -83,7 +85,9 @@ extension PostgresError {
     /// Whether the same request may succeed later with nothing changed: answer 503, not 500.
     package var isTemporary: Bool {
         switch code {
-        case .connectionLost, .outcomeUnknown, .connectFailed, .acquireTimedOut, .queueFull, .closed, .cancelled: true
+        case .connectionLost, .outcomeUnknown, .connectFailed, .acquireTimedOut, .writesHeld, .queueFull, .closed,
+            .cancelled:
+            true
         case .server(let state):
             // Our own statement and lock time-outs and serialization failures count: a busy database is no fault of the
             // request. A disk that fails (58) is replaced, or another server takes over.

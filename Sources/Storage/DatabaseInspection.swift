@@ -41,7 +41,7 @@ package struct DatabaseInspection: Sendable {
             SELECT count(*)
             FROM pg_stat_activity
             WHERE datname = current_database() AND usename = current_user AND wait_event = 'SyncRep'
-                AND clock_timestamp() - query_start > \(limit.components.seconds) * interval '1 second'
+                AND clock_timestamp() - query_start > \(limit / .milliseconds(1)) * interval '1 millisecond'
             """
         ) { row throws(PostgresError) in try row.decode(Int64.self) }
         return Int(counts.first ?? 0)

@@ -58,7 +58,7 @@ import Testing
     @Test func `the requests' connections wait five seconds for an answer`() throws {
         let connections = Database.Configuration.service(try Setup().load().database)
         #expect(connections.answerTimeout == .seconds(5))
-        #expect(connections.commitTimeout == .seconds(5))
+        #expect(connections.commitTimeout == .seconds(2))
         // The server gives a lock up before, and says so.
         #expect(connections.lockTimeout == .seconds(4))
         #expect(connections.acquireTimeout == .seconds(2))

@@ -76,9 +76,10 @@ extension Countersign {
         Answer(try await fetch(FetchRequest(url: privateURL + path)))
     }
 
-    /// Why the process is not ready; `nil` when it is.
-    func unreadiness() async throws -> String? {
-        try await privateGet("/health/ready").json?["readiness"]?.string
+    /// Whether the process is ready, and writes wait for a standby.
+    func holdsWrites() async throws -> Bool {
+        let answer = try await privateGet("/health/ready")
+        return answer.status == 200 && answer.json?["writes"]?.string == "waiting"
     }
 
     private func fetch(_ request: FetchRequest) async throws -> FetchResponse {

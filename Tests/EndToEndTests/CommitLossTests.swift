@@ -143,14 +143,10 @@ import Testing
             let condition = Self.isCommitting("accounts", waiting: "SyncRep")
             #expect(try await Self.waits(condition, world))
             // It waits for no standby, and says that they wait.
-            try await eventually("readiness to end") {
-                try await world.service.unreadiness() == "commits_waiting"
-            }
+            try await eventually("readiness to show it") { try await world.service.holdsWrites() }
             try await world.scratch.letCommitsGo()
             try await eventually("the end of the wait") { try await !Self.waits(condition, world) }
-            try await eventually("readiness to be back") {
-                try await world.service.privateGet("/health/ready").status == 200
-            }
+            try await eventually("writes to be taken") { try await !world.service.holdsWrites() }
             try await expectCreated(ticket, credential, world)
         }
     }

@@ -6,10 +6,12 @@ import Testing
 
 /// Databases that hang and are not down: their connections stay, and nothing answers.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct FrozenDatabaseTests {
-    /// What ends a request's wait: five seconds for a statement, and five for a COMMIT (`the requests' connections wait five
-    /// seconds for an answer`). Whatever a busy machine adds, the silence of the connection would end it later, after twelve.
+    /// What ends a request's wait: five seconds for a statement, and two for a COMMIT (`the requests' connections wait five
+    /// seconds for an answer`), or that commits are known to wait for the standby. Whatever a busy machine adds, the silence
+    /// of the connection would end it later, after twelve.
     private static let limits = [
         "not answered within the answer timeout", "not answered within the commit timeout",
+        "its commit waits for a standby", "writesHeld",
     ]
 
     private struct Person: Sendable {
@@ -86,7 +88,17 @@ import Testing
         }
     }
 
-    @Test func `while commits wait for a standby that freezes readiness and a metric show it, until it goes on`()
+    /// What only reads, and what notes a use on its way.
+    private func expectReads(_ world: World, _ person: Person, _ admin: ConsoleVisit, key: String) async throws {
+        let service = world.service
+        #expect(try await service.get("/v1/account", bearer: person.access).status == 200)
+        #expect(try await service.get("/v1/sessions", bearer: person.access).status == 200)
+        #expect(try await service.get("/.well-known/jwks.json").status == 200)
+        #expect(try await admin.open("/console/accounts?q=kim").status == 200)
+        #expect(try await service.administer("GET", "/admin/v1/accounts", bearer: key).status == 200)
+    }
+
+    @Test func `while commits wait for a standby that freezes writes are refused at once and reads go on`()
         async throws
     {
         try await PrivateCluster.run { primary, url in
@@ -98,11 +110,16 @@ import Testing
                         try await world.count("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1
                     }
                     #expect(try await commitsWaiting(world) == 0)
+                    let admin = try await ConsoleVisit.signedIn(to: world)
+                    let key = try await world.adminKey("read", name: "robot")
                     try standby.freeze()
                     defer { try? standby.thaw() }
                     try await expectNoWrites(world, person)
-                    try await eventually("readiness to end") {
-                        try await world.service.unreadiness() == "commits_waiting"
+                    try await eventually("readiness to show it") { try await world.service.holdsWrites() }
+                    // More than there are connections.
+                    for _ in 0..<8 {
+                        try await expectNoWrites(world, person)
+                        try await expectReads(world, person, admin, key: key)
                     }
                     try await eventually("the metric") { try await commitsWaiting(world) ?? 0 > 0 }
                     try standby.thaw()

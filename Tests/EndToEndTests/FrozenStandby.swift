@@ -151,9 +151,7 @@ struct FrozenStandby: Sendable {
             try standby.cluster.freeze()
             try await waitForCommitsToWait(observer)
             // It waits for no standby, and says that they wait.
-            try await eventually("readiness to end") {
-                try await world.service.unreadiness() == "commits_waiting"
-            }
+            try await eventually("readiness to show it") { try await world.service.holdsWrites() }
             try standby.cluster.thaw()
             try await more(1)
             try standby.cluster.freeze()

@@ -27,13 +27,6 @@ struct HealthTests {
         #expect((1...3).contains(answer["Retry-After"].flatMap { Int($0) } ?? 0))
     }
 
-    @Test func `a process whose writes don't succeed says why it is not ready`() async throws {
-        let health = Health { Health.Readiness(isReady: false, reason: "commits_waiting") }
-        let answer = try await Self.answer(health)
-        #expect(answer.status == 503)
-        #expect(answer.json?["readiness"]?.string == "commits_waiting")
-    }
-
     @Test func `a check that takes too long counts as failed, even if it can't be cancelled`() async throws {
         let gate = Gate()
         let health = Health(deadline: .milliseconds(50)) {

@@ -136,7 +136,8 @@ import Testing
             PostgresError(code, operation: .query, location: "")
         }
         for code: PostgresError.Code in [
-            .connectionLost, .connectFailed, .acquireTimedOut, .queueFull, .server(sqlState: "08006"),
+            .connectionLost, .connectFailed, .acquireTimedOut, .writesHeld, .queueFull,
+            .server(sqlState: "08006"),
             .server(sqlState: "57P01"), .server(sqlState: "57P03"), .server(sqlState: "53300"),
             .server(sqlState: "25006"), .server(sqlState: "40001"), .server(sqlState: "40P01"),
             .server(sqlState: "55P03"), .server(sqlState: "57014"), .cancelled, .closed, .outcomeUnknown,

@@ -90,7 +90,7 @@ struct ConnectionThread: Sendable {
                 pool.logger.warning("database connection lost", metadata: ["error": "\(error.debugDescription)"])
             }
             let unsent = pipeline.abandon(because: error)
-            pool.lost(slot, unsent: unsent)
+            pool.lost(slot, requeued: pipeline.requeued, unsent: unsent)
             for statement in pipeline.finished { statement.answer() }
             return .lost(hasServed: pipeline.hasServed)
         }
@@ -98,6 +98,7 @@ struct ConnectionThread: Sendable {
 
     private func wait(_ pipeline: inout Pipeline) throws(PostgresError) {
         let wasHeldBack = pipeline.isHeldBack
+        pipeline.holdsWrites = pool.holdsWrites
         try pipeline.abandonStatements()
         try pipeline.advanceCancellation(signal: signal)
         // Reported at once: the pool assigns statements to other connections meanwhile.
@@ -109,11 +110,11 @@ struct ConnectionThread: Sendable {
     }
 }
 
-/// The pause before the next attempt to connect: doubled up to 2 s, with jitter, which avoids a reconnect stampede of
+/// The pause before the next attempt to connect: doubled up to 1 s, with jitter, which avoids a reconnect stampede of
 /// all connections of all processes.
 struct Backoff {
     private static let shortest = 0.05
-    private static let longest = 2.0
+    private static let longest = 1.0
     private var ceiling = Self.shortest
 
     mutating func next() -> Duration {

@@ -48,13 +48,15 @@ struct Pipeline: ~Copyable {
     /// The number of abandoned statements in flight, and when the first of them was abandoned.
     private var abandoned = 0
     private var abandonedSince = ContinuousClock.now
+    /// Whether commits wait for a standby (``Database/holdsWrites``).
+    var holdsWrites = false
     /// Whether the connection is to be replaced: the server refuses writes, so it became a standby, and a new
     /// connection may reach the new primary.
     private(set) var retires = false
     /// Whether the server has answered anything on this connection.
     private(set) var hasServed = false
     var finished: [Statement] = []
-    /// Statements that the server rolled back for no fault of theirs, to be sent again.
+    /// Statements that have done nothing, for no fault of theirs, to be sent again.
     var requeued: [Statement] = []
 
     init(_ connection: consuming LibpqConnection, configuration: Database.Configuration) {
@@ -235,14 +237,7 @@ struct Pipeline: ~Copyable {
     /// When to act although nothing has arrived: the end of a silence, of a commit's or a task's time, or the next step
     /// of a cancellation.
     var deadline: ContinuousClock.Instant? {
-        Self.earlier(Self.earlier(Self.earlier(silenceEnd, commitEnd), firstAnswerEnd), cancellation?.deadline)
-    }
-
-    private static func earlier(
-        _ one: ContinuousClock.Instant?, _ other: ContinuousClock.Instant?
-    ) -> ContinuousClock.Instant? {
-        guard let one, let other else { return one ?? other }
-        return min(one, other)
+        [silenceEnd, commitEnd, firstAnswerEnd, heldEnd, cancellation?.deadline].compactMap(\.self).min()
     }
 
     private var silenceEnd: ContinuousClock.Instant? {
@@ -257,6 +252,18 @@ struct Pipeline: ~Copyable {
     private var commitEnd: ContinuousClock.Instant? {
         guard let head = inFlight.first?.statement, head.operation == .commit, !head.isAbandoned else { return nil }
         return silentSince + commitTimeout
+    }
+
+    /// How long a commit may go unanswered while others are known to wait for a standby.
+    private static let heldLimit = Duration.seconds(1)
+
+    /// When the connection is given up because the commit at its head waits for a standby. One whose commit was given up
+    /// before is given up at once.
+    private var heldEnd: ContinuousClock.Instant? {
+        guard holdsWrites, let head = inFlight.first?.statement,
+            head.operation == .commit || head.mayCommitByItself
+        else { return nil }
+        return head.isAbandoned ? silentSince : silentSince + Self.heldLimit
     }
 
     /// For a lone statement, the wait for its connection counts; in a transaction, each statement has the whole time. A
@@ -293,6 +300,7 @@ struct Pipeline: ~Copyable {
     /// Throws when a statement within a transaction is late: the end of the connection rolls the transaction back.
     mutating func abandonStatements() throws(PostgresError) {
         let now = ContinuousClock.now
+        if let heldEnd, heldEnd <= now { throw lost(.outcomeUnknown, "its commit waits for a standby") }
         let isCommitLate = commitEnd.map { $0 <= now } ?? false
         for index in inFlight.indices {
             let statement = inFlight[index].statement
@@ -359,15 +367,22 @@ struct Pipeline: ~Copyable {
             code, operation: .connect, location: "", sqlState: sqlState, message: message ?? connection.lastMessage)
     }
 
-    /// Fails everything in flight with the connection. Returns the statements that were not sent.
+    /// Fails everything in flight with the connection. Returns the statements that were not sent; see `requeued` too.
+    ///
+    /// What only reads and stood behind a commit that waits is sent again: it has done nothing.
     mutating func abandon(because error: PostgresError) -> [Statement] {
         for segment in inFlight {
             let statement = segment.statement
+            if error.code == .outcomeUnknown, statement.isLoneRead, !statement.isAbandoned, !statement.isCancelled {
+                statement.reset()
+                requeued.append(statement)
+                continue
+            }
             statement.fail(statement.error(error.code, sqlState: error.sqlState, message: error.message))
             finished.append(statement)
         }
         inFlight = []
         defer { unsent = [] }
-        return requeued + unsent
+        return unsent
     }
 }

@@ -19,6 +19,8 @@ final class Pool: Sendable {
     let signals: [WakeSignal]
     private let metrics = PoolMetrics()
     private let state: Mutex<State>
+    /// The machine's `holdsWrites`, for the threads.
+    private let holding = Atomic(false)
     /// The clock of the wait queue and the reservations: it calls `expire`.
     private let timer = DeadlineTimer()
 
@@ -83,6 +85,16 @@ final class Pool: Sendable {
     }
 
     var statistics: Database.Statistics { state.withLock { $0.machine.statistics } }
+
+    var holdsWrites: Bool { holding.load(ordering: .relaxed) }
+
+    func hold(_ holds: Bool) {
+        guard holding.exchange(holds, ordering: .relaxed) != holds else { return }
+        logger.log(
+            level: holds ? .warning : .notice,
+            holds ? "writes refused: commits wait for a standby" : "writes taken again")
+        update { $0.machine.hold(holds) }
+    }
 
     // MARK: - Shutdown
 
@@ -157,8 +169,8 @@ final class Pool: Sendable {
         return command
     }
 
-    func lost(_ slot: Int, unsent: [Statement]) {
-        update { $0.machine.lost(slot, unsent: unsent) }
+    func lost(_ slot: Int, requeued: [Statement], unsent: [Statement]) {
+        update { $0.machine.lost(slot, requeued: requeued, unsent: unsent) }
     }
 
     private func threadEnded(_ state: inout State) -> [CheckedContinuation<Void, Never>] {

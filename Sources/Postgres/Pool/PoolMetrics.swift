@@ -5,6 +5,7 @@ struct PoolMetrics: Sendable {
     private let waits = Timer(label: "countersign_postgres_wait_seconds")
     private let timedOut = PoolMetrics.refusals("timed_out")
     private let queueFull = PoolMetrics.refusals("queue_full")
+    private let writesHeld = PoolMetrics.refusals("writes_held")
     private let notConnected = PoolMetrics.refusals("not_connected")
 
     private static func refusals(_ reason: String) -> Counter {
@@ -30,6 +31,7 @@ struct PoolMetrics: Sendable {
         switch code {
         case .acquireTimedOut: timedOut.increment()
         case .queueFull: queueFull.increment()
+        case .writesHeld: writesHeld.increment()
         case .connectFailed: notConnected.increment()
         default: break
         }

@@ -67,6 +67,10 @@ class Statement: PoolRequest, @unchecked Sendable {
     /// Whether the server is to plan it for its values. Not what ends a transaction: in a failed one nothing may come
     /// before it.
     var isPlannedEachTime: Bool { context.isPlanningEachTime && (operation == .query || operation == .execute) }
+    /// Whether it stands alone, and a commit may have to be written for it.
+    var mayCommitByItself: Bool { lease == nil && sql.mayCommit }
+    /// Whether it stands alone, and nothing is written for it.
+    var isLoneRead: Bool { lease == nil && !isScript && !sql.mayCommit }
     /// Whether it is still in flight after its task was given ``PostgresError/Code/outcomeUnknown``.
     var isAbandoned = false
     /// Whether it failed on a stale preparation before, and is now sent unprepared.

@@ -34,7 +34,7 @@ extension PoolStateMachine {
     /// send.
     ///
     /// - Parameters:
-    ///   - requeued: Statements that the server rolled back for no fault of theirs.
+    ///   - requeued: Statements to be sent again: the server rolled them back for no fault of theirs.
     ///   - batch: Empty; gets the statements to send.
     mutating func advance(
         _ slot: Int, answered: Int, requeued: [Statement], isHeldBack: Bool, retires: Bool,
@@ -73,12 +73,13 @@ extension PoolStateMachine {
         return .proceed
     }
 
-    /// Handles the loss of a connection. Statements that were never sent go to other connections, unless they belong to
+    /// Handles the loss of a connection. Those to be sent again begin to wait. Statements that were never sent go to other connections, unless they belong to
     /// a transaction, which ended with it.
-    mutating func lost(_ slot: Int, unsent: [Statement]) -> Effects {
+    mutating func lost(_ slot: Int, requeued: [Statement], unsent: [Statement]) -> Effects {
         var effects = Effects()
+        for statement in requeued { statement.since = .now }
         returnPending(slot, &effects)
-        putBack(unsent, &effects)
+        putBack(requeued + unsent, &effects)
         slots[slot].lease = nil
         slots[slot].load = 0
         resetSlot(slot, &effects)
@@ -116,6 +117,8 @@ extension PoolStateMachine {
                 refuse(statement, statement.error(.cancelled), &effects)
             } else if statement.lease != nil {
                 refuse(statement, statement.error(.connectionLost), &effects)
+            } else if isHeld(statement) {
+                refuse(statement, statement.error(.writesHeld), &effects)
             } else {
                 queue.putBack(statement)
                 if statement.context.acquireDeadline != nil { effects.deadlines.append(statement) }

@@ -52,6 +52,7 @@ struct PoolStateMachine {
     var slots: [ConnectionSlot]
     var queue = WaitQueue()
     var isClosing = false
+    private(set) var holdsWrites = false
     /// The error of the last attempt to connect; nil once one succeeded.
     var outage: PostgresError?
     /// The number of statements that may be in flight on one connection.
@@ -79,6 +80,8 @@ struct PoolStateMachine {
             refuse(request, request.error(.cancelled), &effects)
         } else if isClosing {
             refuse(request, request.error(.closed), &effects)
+        } else if isHeld(request) {
+            refuse(request, request.error(.writesHeld), &effects)
         } else if queue.count == 0, let statement = request as? Statement, let slot = leastLoaded() {
             assign(statement, to: slot, &effects)
             if slots[slot].load > 1, !slots.contains(where: { $0.condition == .connecting }) { wakeDormant(&effects) }
@@ -100,6 +103,8 @@ struct PoolStateMachine {
             refuse(statement, statement.error(.closed), &effects)
         } else if slots[lease.slot].lease !== lease {
             refuse(statement, statement.error(.connectionLost), &effects)
+        } else if isHeld(statement) {
+            refuse(statement, statement.error(.writesHeld), &effects)
         } else {
             lease.isOver = endsLease
             statement.lease = lease
@@ -186,6 +191,31 @@ struct PoolStateMachine {
         }
         return request.error(.connectFailed, sqlState: outage.sqlState, message: outage.message)
     }
+
+    // MARK: - Held writes
+
+    /// Refuses writes from now on, those that wait too, or takes them again. The threads look at what is in flight.
+    mutating func hold(_ holds: Bool) -> Effects {
+        var effects = Effects()
+        holdsWrites = holds
+        guard holds else { return effects }
+        for request in queue.removeAll(where: Self.isWrite) { refuse(request, request.error(.writesHeld), &effects) }
+        for slot in slots.indices where slots[slot].lease == nil {
+            let held = slots[slot].pending.filter(Self.isWrite)
+            slots[slot].pending.removeAll(where: Self.isWrite)
+            slots[slot].load -= held.count
+            for statement in held { refuse(statement, statement.error(.writesHeld), &effects) }
+            settle(slot, &effects)
+        }
+        effects.wakes += slots.indices
+        return effects
+    }
+
+    /// Whether the request is refused now. A lease may only read, and the end of a transaction writes nothing that its
+    /// statements have not.
+    func isHeld(_ request: PoolRequest) -> Bool { holdsWrites && Self.isWrite(request) }
+
+    private static func isWrite(_ request: PoolRequest) -> Bool { (request as? Statement)?.sql.mayCommit ?? false }
 
     // MARK: - Assignment
 

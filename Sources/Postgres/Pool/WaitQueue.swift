@@ -75,6 +75,13 @@ struct WaitQueue {
         return (expired, oldest)
     }
 
+    /// Ends the wait of all requests of which this is true, and returns them.
+    mutating func removeAll(where isMeant: (PoolRequest) -> Bool) -> [PoolRequest] {
+        let removed = (returned + arrived[head...].compactMap(\.self)).filter { $0.isWaiting && isMeant($0) }
+        for request in removed { markAnswered(request) }
+        return removed
+    }
+
     private mutating func drop() {
         if returned.popLast() == nil { dropArrived() }
     }

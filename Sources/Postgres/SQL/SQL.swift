@@ -86,6 +86,17 @@ extension SQL: ExpressibleByStringInterpolation {
 }
 
 extension SQL {
+    /// Whether a commit may have to be written for it, which waits for a synchronous standby: whether one of these keywords
+    /// stands in it, in the capitals of this repository. A row lock writes one too.
+    var mayCommit: Bool {
+        text.utf8.split { !(65...90 ~= $0 || 97...122 ~= $0 || $0 == 95) }
+            .contains { SQL.writing.contains(String(Substring($0))) }
+    }
+
+    private static let writing: Set = [
+        "INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "SHARE", "CREATE", "ALTER", "DROP",
+    ]
+
     /// The reason why the statement cannot be sent, nil when it can. `PQsendQueryParams` counts parameters in 16 bits
     /// and takes the text up to its first NUL.
     var fault: String? {

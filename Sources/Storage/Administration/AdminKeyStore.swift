@@ -39,12 +39,15 @@ package struct AdminKeyStore: Sendable {
         guard let key = keys.first else { return nil }
         let noted = call.now.advanced(bySeconds: -AdminKeyStore.noteInterval)
         if key.lastUsedAt.map({ $0 <= noted }) ?? true {
-            _ = try await database.execute(
-                """
-                UPDATE admin_keys
-                SET last_used_at = \(call.now)
-                WHERE key_id = \(key.id) AND (last_used_at IS NULL OR last_used_at <= \(noted))
-                """)
+            try await database.touching(
+                { () async throws(PostgresError) in
+                    _ = try await database.execute(
+                        """
+                        UPDATE admin_keys
+                        SET last_used_at = \(call.now)
+                        WHERE key_id = \(key.id) AND (last_used_at IS NULL OR last_used_at <= \(noted))
+                        """)
+                }, orReading: {})
         }
         return key
     }

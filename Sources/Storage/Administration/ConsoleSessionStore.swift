@@ -48,9 +48,15 @@ package struct ConsoleSessionStore: Sendable {
                 AND c.last_used_at > now() - \(Lifetimes.consoleIdleSeconds) * interval '1 second'
                 AND c.created_at > now() - \(Lifetimes.consoleSessionSeconds) * interval '1 second'
             """
-        let keys: [AdminKey]
-        if isActivity {
-            keys = try await database.query(
+        let read = { () async throws(PostgresError) in
+            try await database.query(
+                "SELECT \(AdminKeyStore.columns(of: "k")) FROM console_sessions c, admin_keys k WHERE \(isLive)",
+                as: AdminKeyStore.key
+            ).first
+        }
+        guard isActivity else { return try await read() }
+        let touch = { () async throws(PostgresError) in
+            try await database.query(
                 """
                 WITH noted AS (
                     UPDATE admin_keys k
@@ -63,13 +69,10 @@ package struct ConsoleSessionStore: Sendable {
                 FROM admin_keys k
                 WHERE \(isLive)
                 RETURNING \(AdminKeyStore.columns(of: "k"))
-                """, as: AdminKeyStore.key)
-        } else {
-            keys = try await database.query(
-                "SELECT \(AdminKeyStore.columns(of: "k")) FROM console_sessions c, admin_keys k WHERE \(isLive)",
-                as: AdminKeyStore.key)
+                """, as: AdminKeyStore.key
+            ).first
         }
-        return keys.first
+        return try await database.touching(touch, orReading: read)
     }
 
     package func end(_ hash: SecretHash) async throws(PostgresError) {

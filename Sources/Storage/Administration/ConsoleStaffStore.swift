@@ -97,13 +97,17 @@ package struct ConsoleStaffStore: Sendable {
         let isLive: SQL = """
             session_hash = \(hash) AND staff_name IS NOT NULL AND \(ConsoleSessionStore.isLive)
             """
-        let statement: SQL =
-            isActivity
-            ? "UPDATE console_sessions SET last_used_at = now() WHERE \(isLive) RETURNING staff_name"
-            : "SELECT staff_name FROM console_sessions WHERE \(isLive)"
-        return try await database.query(statement) { row throws(PostgresError) in
-            try row.decode(String.self)
-        }.first
+        let name = { (statement: SQL) async throws(PostgresError) in
+            try await database.query(statement) { row throws(PostgresError) in try row.decode(String.self) }.first
+        }
+        let read = { () async throws(PostgresError) in
+            try await name("SELECT staff_name FROM console_sessions WHERE \(isLive)")
+        }
+        guard isActivity else { return try await read() }
+        let touch = { () async throws(PostgresError) in
+            try await name("UPDATE console_sessions SET last_used_at = now() WHERE \(isLive) RETURNING staff_name")
+        }
+        return try await database.touching(touch, orReading: read)
     }
 
     /// Ends all live sessions of a name. Where there is none, nothing is recorded.

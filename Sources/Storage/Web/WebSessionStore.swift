@@ -52,22 +52,38 @@ package struct WebSessionStore: Sendable {
             } else {
                 "\(idleEnd)"
             }
-        let rows = try await database.query(
+        let isLive: SQL = """
+            w.session_hash = \(hash) AND t.session_id = w.session_id AND t.ended_at IS NULL AND t.expires_at > \(call.now)
             """
-            WITH s AS (
+        let session = { (found: SQL) async throws(PostgresError) in
+            try await database.query(
+                """
+                WITH s AS (
+                    \(found)
+                )
+                SELECT s.session_id, \(SessionStore.liveColumns)
+                FROM s
+                JOIN accounts a ON a.account_id = s.account_id
+                """
+            ) { row throws(PostgresError) in try LiveSession(try SessionID(from: row[0]), row, from: 1) }.first
+        }
+        let touch = { () async throws(PostgresError) in
+            try await session(
+                """
                 UPDATE sessions t
                 SET last_used_at = GREATEST(t.last_used_at, \(call.now)), expires_at = GREATEST(t.expires_at, \(end))
                 FROM web_sessions w
-                WHERE w.session_hash = \(hash) AND t.session_id = w.session_id AND t.ended_at IS NULL
-                    AND t.expires_at > \(call.now)
-                RETURNING t.session_id, t.account_id, t.identity_id, t.auth_time, t.amr, t.created_at, t.expires_at,
-                    t.generation
-            )
-            SELECT s.session_id, \(SessionStore.liveColumns)
-            FROM s
-            JOIN accounts a ON a.account_id = s.account_id
-            """
-        ) { row throws(PostgresError) in try LiveSession(try SessionID(from: row[0]), row, from: 1) }
-        return rows.first
+                WHERE \(isLive)
+                RETURNING \(WebSessionStore.usedColumns)
+                """)
+        }
+        let read = { () async throws(PostgresError) in
+            try await session("SELECT \(WebSessionStore.usedColumns) FROM sessions t, web_sessions w WHERE \(isLive)")
+        }
+        return try await database.touching(touch, orReading: read)
     }
+
+    private static let usedColumns: SQL = """
+        t.session_id, t.account_id, t.identity_id, t.auth_time, t.amr, t.created_at, t.expires_at, t.generation
+        """
 }

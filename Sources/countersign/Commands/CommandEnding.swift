@@ -36,6 +36,8 @@ struct CommandEnding {
         return switch error.code {
         case .connectFailed, .acquireTimedOut, .queueFull:
             "The database can't be reached\(reason)."
+        case .writesHeld:
+            "Commits wait for a standby: run the command again later."
         case .connectionLost:
             "The connection to the database was lost\(reason): run the command again."
         case .outcomeUnknown:

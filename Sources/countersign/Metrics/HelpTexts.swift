@@ -75,7 +75,7 @@ enum HelpTexts {
         "countersign_password_hashes_refused_total":
             "Passwords that were not checked because too many waited.",
         "countersign_postgres_commits_waiting":
-            "Commits that have waited for a synchronous standby for longer than a request does.",
+            "Commits that have waited for a synchronous standby for so long that writes are refused.",
         "countersign_postgres_connections":
             "Connections to the database, by state.",
         "countersign_postgres_pool_size":

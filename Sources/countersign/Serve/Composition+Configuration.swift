@@ -21,7 +21,7 @@ extension Database.Configuration {
     }
 
     /// The connections of the requests. A lone statement is waited for five seconds, the wait for a connection included; a
-    /// transaction two seconds for its connection, then five for each statement and five for the COMMIT. A lock is given up
+    /// transaction two seconds for its connection, then five for each statement and two for the COMMIT. A lock is given up
     /// before: the server's own answer says why.
     static func service(_ configuration: DatabaseConfiguration) -> Self {
         var service = Self(configuration)
@@ -193,9 +193,16 @@ extension MailWorker {
 }
 
 extension Health.Readiness {
-    /// Reports the age of the key sets, which is no reason not to be ready: sign-in uses the keys in memory.
-    init(isReady: Bool, reason: String = "unavailable", keySets: [KeySetCache]) {
-        self.init(isReady: isReady, reason: reason) { writer in
+    /// Whether writes succeed. While commits wait for a standby the process answers what only reads, and keeps its requests.
+    enum Writes: String {
+        case taken, waiting
+    }
+
+    /// Reports the writes, where the database was reached, and the age of the key sets. Neither is a reason not to be
+    /// ready: sign-in uses the keys in memory.
+    init(isReady: Bool, writes: Writes? = nil, keySets: [KeySetCache]) {
+        self.init(isReady: isReady) { writer in
+            if let writes { writer.member("writes", writes.rawValue) }
             writer.objects("keySets", of: keySets) { cache, writer in
                 let status = cache.status
                 writer.member("provider", cache.provider.rawValue)

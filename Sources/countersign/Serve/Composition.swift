@@ -53,7 +53,7 @@ enum Composition {
             for gap in durability.warnings { logger.warning("\(gap)") }
             let schema = ServedSchema(migrator: Migrator(database: healthDatabase, logger: logger), logger: logger)
             let inspection = DatabaseInspection(database: healthDatabase)
-            let waitingCommits = WaitingCommits(inspection: inspection)
+            let waitingCommits = WaitingCommits(inspection: inspection, database: database)
 
             let storage = ServiceDatabase(database, keyRing: configuration.keyRing)
             let accessTokens = try await AccessTokens(
@@ -87,10 +87,8 @@ enum Composition {
                 do {
                     try await schema.require()
                     try await inspection.requireWritable()
-                    guard try await waitingCommits.count() == 0 else {
-                        return Health.Readiness(isReady: false, reason: "commits_waiting", keySets: keySets())
-                    }
-                    return Health.Readiness(isReady: true, keySets: keySets())
+                    return Health.Readiness(
+                        isReady: true, writes: database.holdsWrites ? .waiting : .taken, keySets: keySets())
                 } catch {
                     return Health.Readiness(isReady: false, keySets: keySets())
                 }

@@ -18,6 +18,8 @@ struct RecurringWork: Service, CustomStringConvertible {
     var concurrency = 1
     /// One round. Returns whether there may be more to do at once, without a pause.
     let round: @Sendable () async throws -> Bool
+    /// Whether it rests, since no write would succeed.
+    var isResting: @Sendable () -> Bool = { false }
     /// The last step, after the shutdown has ended the rounds.
     var ending: @Sendable () async throws -> Void = {}
 
@@ -34,7 +36,8 @@ struct RecurringWork: Service, CustomStringConvertible {
 
     private func rounds() async {
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
-            if await attempt({ try await Database.inBackground { try await round() } }) == true { continue }
+            let hasMore = isResting() ? nil : await attempt { try await Database.inBackground { try await round() } }
+            if hasMore == true { continue }
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) }
         }
         await attempt(ending)
@@ -103,7 +106,7 @@ extension RecurringWork {
                     return try await sweeper.round()
                 },
             ]
-        return claiming.map(\.planningEachTime) + [
+        let sealing = [
             // A later change to the trail is detected.
             RecurringWork(name: "audit seals", pause: .milliseconds(500), logger: logger) {
                 try await sealer.round()
@@ -119,6 +122,14 @@ extension RecurringWork {
                 return false
             },
         ]
+        return (claiming.map(\.planningEachTime) + sealing).map { $0.resting(with: database.pool) }
+    }
+
+    /// The same work, which rests while writes are held: it would fail as often as it is tried.
+    private func resting(with database: Database) -> RecurringWork {
+        var resting = self
+        resting.isResting = { database.holdsWrites }
+        return resting
     }
 
     /// The same work, with its statements planned for their values. They take batches of the rows that are due: without
@@ -126,7 +137,7 @@ extension RecurringWork {
     private var planningEachTime: RecurringWork {
         RecurringWork(
             name: name, pause: pause, logger: logger, concurrency: concurrency,
-            round: { try await Database.planningEachTime { try await round() } }, ending: ending)
+            round: { try await Database.planningEachTime { try await round() } }, isResting: isResting, ending: ending)
     }
 
     /// The work that each process has to do for its own answers, as long as it answers: a leaked signing key is refused
@@ -158,24 +169,26 @@ extension RecurringWork {
             RecurringWork(name: "key ring line", pause: .seconds(30), logger: logger) {
                 try await database.keyRingLines.noteWriting(by: clock.call(by: .service))
                 return false
-            },
+            }.resting(with: database.pool),
             RecurringWork(
                 name: "refusals", pause: .seconds(1), logger: logger,
                 round: {
                     try await refusals.flush()
                     return false
                 },
-                ending: { try await refusals.flush() }),
+                ending: { try await refusals.flush() }
+            ).resting(with: database.pool),
             RecurringWork(
                 name: "stray grants", pause: .seconds(1), logger: logger,
                 round: {
                     await strayGrants.endDue()
                     return false
                 },
-                ending: { await strayGrants.endAll() }),
-            RecurringWork(name: "waiting commits", pause: .seconds(1), logger: logger) {
-                // Whether the database answers is readiness' to say, and the pool's.
-                _ = try? await waitingCommits.count()
+                ending: { await strayGrants.endAll() }
+            ).resting(with: database.pool),
+            // Whether the database answers is readiness' to say, and the pool's.
+            RecurringWork(name: "waiting commits", pause: WaitingCommits.pause, logger: logger) {
+                await waitingCommits.look()
                 return false
             },
         ]

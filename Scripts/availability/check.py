@@ -148,6 +148,8 @@ class Check:
             (not wrong, f"no wrong answer: {[what for _, what in wrong[:5]]}"),
             (reach is None or reach <= REACH, f"the first success within {REACH} s of the primary"),
             (scenario.limit is None or figures.gap <= scenario.limit, f"no more than {scenario.limit} s without a success"),
+            (scenario.reads is None or figures.reading_gap <= scenario.reads,
+             f"no more than {scenario.reads} s without a read"),
             (figures.rate >= 0.9, "90 % of the rate five seconds later"),
             (figures.longest <= LONGEST, f"no request longer than {LONGEST} s"),
         ):

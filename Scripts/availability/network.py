@@ -1,4 +1,5 @@
-"""Machines on one machine: each has a network and a mount namespace of its own, and a cable to one switch, where the checker is.
+"""Machines on one machine: each has a network and a mount namespace of its own, and a cable to one switch, where the checker
+is.
 
 The checker runs in namespaces of its own too (Scripts/check-availability makes them), so that nothing of this outlives it.
 """

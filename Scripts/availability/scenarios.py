@@ -5,15 +5,15 @@ import time
 
 from .network import Failure, until
 
-Scenario = collections.namedtuple("Scenario", "name title act fails_over limit")
+Scenario = collections.namedtuple("Scenario", "name title act fails_over limit reads")
 ALL = []
 
 
-def scenario(name, title, fails_over=True, limit=None):
+def scenario(name, title, fails_over=True, limit=None, reads=None):
     """- fails_over: whether another node becomes the primary.
-    - limit: seconds for which no write may succeed."""
+    - limit, reads: seconds for which no write, and no read, may succeed."""
     def add(act):
-        ALL.append(Scenario(name, title, act, fails_over, limit))
+        ALL.append(Scenario(name, title, act, fails_over, limit, reads))
         return act
     return add
 
@@ -44,8 +44,12 @@ def stay_fenced(world, node, comes_back):
 @scenario("upgrade", "one process after the other is upgraded, behind the migrations", fails_over=False, limit=1)
 def upgrade(world):
     """From the programs and the schema of an earlier release, with which the run has begun."""
+    level = "SELECT count(*) FROM schema_migrations"
+    before = world.cluster.primary().sql(level)
     yield
     world.processes[0].command("migrate", "up", programs=world.newer)
+    if world.cluster.primary().sql(level) == before:
+        raise Failure("the earlier release knows every migration: there is nothing to upgrade")
     for process in world.processes:
         time.sleep(5)  # Under way on the newer schema, and beside the newer release.
         process.stop()
@@ -81,7 +85,7 @@ def cut(world):
     primary.machine.plug()
 
 
-@scenario("cut-standby", "the primary and its synchronous standby are cut off from each other", fails_over=False)
+@scenario("cut-standby", "the primary and its synchronous standby are cut off from each other", fails_over=False, reads=3)
 def cut_standby(world):
     primary, standby = world.cluster.primary(), world.cluster.standbys("sync")[0]
     yield
@@ -112,7 +116,7 @@ def etcd(world):
     yield
 
 
-@scenario("lose-standby", "the synchronous standby is killed, and comes back", fails_over=False)
+@scenario("lose-standby", "the synchronous standby is killed, and comes back", fails_over=False, reads=3)
 def lose_standby(world):
     standby = world.cluster.standbys("sync")[0]
     yield
@@ -122,7 +126,7 @@ def lose_standby(world):
     standby.start()
 
 
-@scenario("freeze-standby", "the synchronous standby freezes, and goes on", fails_over=False)
+@scenario("freeze-standby", "the synchronous standby freezes, and goes on", fails_over=False, reads=3)
 def freeze_standby(world):
     standby = world.cluster.standbys("sync")[0]
     yield
@@ -130,6 +134,26 @@ def freeze_standby(world):
     world.await_other_standby(standby)
     yield
     standby.machine.thaw()
+
+
+@scenario("no-standby", "both standbys are gone for half a minute, under synchronous_mode_strict", fails_over=False, reads=3)
+def no_standby(world):
+    primary, standbys = world.cluster.primary(), world.cluster.standbys()
+    strict = lambda value: primary.patronictl("edit-config", "--set", f"synchronous_mode_strict={value}", "--force")
+    strict("true")
+    yield
+    for standby in standbys:
+        standby.machine.kill()
+    time.sleep(15)
+    for process in world.processes:
+        status, members = process.readiness()
+        if status != 200 or members.get("writes") != "waiting":
+            world.load.notes.complain(f"readiness of {process.name}: {status} {members}")
+    time.sleep(15)
+    for standby in standbys:
+        standby.start()
+    yield
+    strict("false")
 
 
 @scenario("disk", "the primary's disk is full for half a minute", fails_over=False)

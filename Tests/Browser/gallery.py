@@ -4,6 +4,21 @@ import urllib.parse
 from stack import PRIVATE_SCHEME, LinkingClient
 
 PASSWORD = "correct horse battery"
+DEVICES = "Pixel", "iPad"
+
+
+def inspect(visitor, name, faults):
+    """Walks past every page, and fails with what is wrong with any: `faults` of its name yields that."""
+    found, seen = [], []
+
+    def see(page):
+        seen.append(page)
+        found.extend(f"{page}: {fault}" for fault in faults(page))
+
+    walk(visitor, name, see)
+    visitor.close()
+    assert len(seen) >= 50, seen
+    assert not found, "\n".join(found)
 
 
 def walk(visitor, name, see):
@@ -21,8 +36,9 @@ def walk(visitor, name, see):
     def chooser(**more):
         visitor.open(stack.attempt(PRIVATE_SCHEME), **languages, **more)
 
-    def account():
-        visitor.page.goto(f"{stack.service}/web/account")
+    def account(page="", **query):
+        query = "?" + urllib.parse.urlencode(query) if query else ""
+        visitor.page.goto(f"{stack.service}/web/account{page}{query}")
 
     chooser()
     see("chooser")
@@ -55,11 +71,18 @@ def walk(visitor, name, see):
     see("forgot")
     visitor.click('main form[action^="/web/forgot"] button.primary')
     see("forgot-code")
+    visitor.write(visitor.page.locator("input[name=newPassword]"), PASSWORD)
+    visitor.type_code("000000")
+    see("forgot-wrong-code")
     chooser()
     visitor.click('main button[name=to][value=register]')
     see("register")
+    visitor.type_password(f"{name}-new@example.com", "password")
+    see("register-weak-password")
     visitor.type_password(f"{name}-new@example.com", PASSWORD)
     see("register-code")
+    visitor.type_code("000000")
+    see("register-wrong-code")
 
     visitor.page.goto(f"{stack.service}/web/authorize?app=unknown")
     see("failure-unknown-app")
@@ -67,6 +90,8 @@ def walk(visitor, name, see):
     see("failure-answer-refused")
     visitor.page.goto(f"{stack.service}/web/sign-in?flow=00000000-0000-7000-8000-000000000000")
     see("failure-flow-expired")
+    visitor.page.goto(f"{stack.service}/nowhere")
+    see("failure-not-found")
 
     account()
     see("account-chooser")
@@ -81,13 +106,19 @@ def walk(visitor, name, see):
     visitor.click('form[action^="/web/link/create"] button')
     see("account")
     for page in "name", "email", "password", "link/apple", "export", "delete":
-        visitor.page.goto(f"{stack.service}/web/account/{page}")
+        account(f"/{page}")
         see(f"account-{page.replace('/', '-')}")
+    change(visitor, name, account, see)
     visitor.page.goto(linking_url(LinkingClient(stack), stack, visitor.language))
     see("consent")
     visitor.click("button[name=consent][value=allow]")
+    for device in DEVICES:
+        stack.device(known, device)
     account()
     see("account-with-client")
+    visitor.click("button[name=client]")
+    see("account-unlink-client")
+    account()
     visitor.click('form[action^="/web/sign-out"] button')
     see("signed-out")
 
@@ -104,6 +135,38 @@ def walk(visitor, name, see):
         if person.endswith("first"):
             visitor.context.clear_cookies()
     see("conflict")
+
+
+def change(visitor, name, account, see):
+    """What the owner of an account, who is signed in, types into its forms: what is refused, and what is not."""
+    page = visitor.page
+    account("/name")
+    visitor.write(page.locator("input[name=displayName]"), "\u200b")
+    visitor.click("main button.primary")
+    see("account-name-refused")
+    visitor.write(page.locator("input[name=displayName]"), "Kim Lee")
+    visitor.click("main button.primary")
+    see("account-renamed")
+    account("/email")
+    visitor.write(page.locator("input[name=email]"), f"{name}-moved@example.com")
+    visitor.click("main button.primary")
+    see("account-email-code")
+    visitor.type_code("000000")
+    see("account-email-wrong-code")
+    account("/password")
+    visitor.write(page.locator("input[name=newPassword]"), "password")
+    visitor.click("main button.primary")
+    see("account-password-weak")
+    visitor.write(page.locator("input[name=newPassword]"), PASSWORD)
+    visitor.click("main button.primary")
+    see("account-password-set")
+    account("/password")
+    visitor.write(page.locator("input[name=currentPassword]"), "wrong horse battery")
+    visitor.write(page.locator("input[name=newPassword]"), PASSWORD)
+    visitor.click("main button.primary")
+    see("account-password-wrong")
+    account(fault="identityAlreadyLinked")
+    see("account-provider-refused")
 
 
 def link(visitor, name, known, see):
@@ -149,6 +212,10 @@ def link(visitor, name, known, see):
     ask_provider("google")
     visitor.consent(known)
     see("account-bound-by-provider")
+    visitor.click("button[name=identity]")
+    see("account-unlink")
+    visitor.click("main button.primary")
+    see("account-unlinked")
 
     # Stated, and they read its mailbox: by a mailed code, or by the provider that runs it.
     coded, reader = f"{name}-coded", f"{name}-reader"
@@ -197,6 +264,9 @@ def link(visitor, name, known, see):
     see("bind-claimed")
     visitor.type_password(f"{claimed}@example.com", PASSWORD)
     see("account-bound-by-password")
+    visitor.page.goto(f"{stack.service}/web/account/delete")
+    visitor.click("main button.primary")
+    see("account-deleted")
     visitor.context.clear_cookies()
 
 

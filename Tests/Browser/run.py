@@ -7,6 +7,7 @@ import sys
 import traceback
 
 import console  # noqa: F401  registers tests
+import display  # noqa: F401
 import javascript  # noqa: F401
 import linking  # noqa: F401
 import pages  # noqa: F401

@@ -146,6 +146,12 @@ class Stack:
         assert status == 200, answer
         return answer
 
+    def device(self, person, name):
+        """Signs a known person in by an app, on a device of this name."""
+        token = self.control("google/authorize", person=person, clientId=GOOGLE_CLIENT)["idToken"]
+        status, answer = self.call("/v1/sign-in/google", {"idToken": token, "device": {"name": name}})
+        assert (status, answer["status"]) == (200, "signedIn"), answer
+
     def mailed_code(self, email, number=1):
         """Waits for the code of this number that was mailed to an address."""
         end = time.monotonic() + TIMEOUT

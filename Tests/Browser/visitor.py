@@ -21,7 +21,7 @@ class Visitor:
 
     def tab(self):
         page = self.context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.on("console", lambda message: message.type == "error" and self.complain(message.text))
         page.on("pageerror", lambda error: self.complain(str(error)))
         page.left = []

@@ -102,15 +102,14 @@ import Testing
                         VALUES (gen_random_uuid(), 'u700@example.com', now())
                         """)
                     try run.write(Self.rows[600...])
-                    while try await !Self.isTrue("EXISTS (\(Self.waiting))", connection) {
-                        try #require(run.process.isRunning)
-                        try await pollingPause()
-                    }
+                    try await run.awaitBlocked(by: connection)
                     kill(run.process.processIdentifier, SIGKILL)
                     await CountersignProcess.onThread { run.process.waitUntilExit() }
                     try await connection.execute("ROLLBACK")
                     // The server sees that nobody is there when it answers.
-                    while try await Self.isTrue("EXISTS (\(Self.others))", connection) { try await pollingPause() }
+                    while try await ImportUnderWay.isTrue("EXISTS (\(Self.others))", connection) {
+                        try await pollingPause()
+                    }
                 }
                 return try await Self.count("accounts", scratch)
             }
@@ -131,19 +130,10 @@ import Testing
         }
     }
 
-    private static let waiting: SQL =
-        "SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
     private static let others: SQL = """
         SELECT FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
         """
-
-    private static func isTrue(_ condition: SQL, _ session: some PostgresSession) async throws -> Bool {
-        let found = try await session.query("SELECT \(condition)") { row throws(PostgresError) in
-            try row.decode(Bool.self)
-        }
-        return found == [true]
-    }
 
     @Test func `a run that has lost its lock ends, and says so`() async throws {
         try await ScratchDatabase.withMigrated { scratch in

@@ -1,15 +1,17 @@
 import Foundation
+import Postgres
 import TestSupport
+import Testing
 
-/// A run under way, whose source is what is written to it.
+/// A run under way, whose source is a database or what is written to it.
 struct ImportUnderWay {
     let process = Process()
     private let input = Pipe()
     private let texts: Task<(report: Data, notices: Data), Never>
 
-    init(_ scratch: ScratchDatabase) throws {
+    init(_ scratch: ScratchDatabase, _ words: [String] = ["ndjson", "-"]) throws {
         process.executableURL = CountersignProcess.executable
-        process.arguments = ["import", "ndjson", "-"]
+        process.arguments = ["import"] + words
         process.environment = try ImportCommandTests.environment(scratch)
         let (output, errors) = (Pipe(), Pipe())
         (process.standardInput, process.standardOutput, process.standardError) = (input, output, errors)
@@ -26,6 +28,26 @@ struct ImportUnderWay {
 
     func write(_ rows: some Sequence<String>) throws {
         try input.fileHandleForWriting.write(contentsOf: Data(rows.joined().utf8))
+    }
+
+    /// Waits until the run waits for what this session holds.
+    func awaitBlocked(by session: some PostgresSession) async throws {
+        while try await !ImportUnderWay.isTrue(
+            """
+            EXISTS (
+                SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
+            """, session)
+        {
+            try #require(process.isRunning)
+            try await pollingPause()
+        }
+    }
+
+    static func isTrue(_ condition: SQL, _ session: some PostgresSession) async throws -> Bool {
+        let found = try await session.query("SELECT \(condition)") { row throws(PostgresError) in
+            try row.decode(Bool.self)
+        }
+        return found == [true]
     }
 
     /// The report and the notices, once it has ended.

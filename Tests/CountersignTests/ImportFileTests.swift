@@ -1,0 +1,153 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// `countersign import` from the files of other systems, as their exporters write them.
+@Suite struct ImportFileTests {
+    private static let signerKey =
+        "jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA=="
+    private static let firebaseHash =
+        "lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ=="
+
+    /// The report of a run, and each account with its identities and the beginning of its hash.
+    private func run(
+        _ words: [String], _ file: String, configuration: [String: String] = [:]
+    ) async throws -> (report: [String], accounts: [String], errors: String) {
+        try await ScratchDatabase.withMigrated { scratch in
+            let path = FileManager.default.temporaryDirectory.appending(path: "export-\(UUID())").path
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            try Data(file.utf8).write(to: URL(filePath: path))
+            let run = try await CountersignProcess.run(
+                ["import", words[0], path, "--apple-team", "main"] + words.dropFirst(),
+                environment: ImportCommandTests.environment(scratch).merging(configuration) { $1 })
+            let accounts = try await ImportCommandTests.rows(
+                """
+                SELECT concat_ws(' ', a.external_id, a.email, a.email_proof, a.display_name, a.status,
+                    a.created_at AT TIME ZONE 'UTC', (
+                        SELECT string_agg(i.provider || ':' || i.subject, ' ' ORDER BY i.provider)
+                        FROM identities i WHERE i.account_id = a.account_id), left(a.password_hash, 14))
+                FROM accounts a
+                ORDER BY a.external_id
+                """, scratch)
+            return (try ImportCommandTests.lines(run.output).map(\.words), accounts, run.errors)
+        }
+    }
+
+    @Test func `Firebase's JSON, whose hashes come with the project's key and not without`() async throws {
+        let file = """
+            {"users":[{"localId":"f1","email":"kim@example.com","emailVerified":true,"passwordHash":"\(Self.firebaseHash)",
+            "salt":"42xEC+ixf3L2lw==","displayName":"Kim","createdAt":"1600000000123","providerUserInfo":[
+            {"providerId":"apple.com","rawId":"001.kim","email":"x@privaterelay.appleid.com"},{"providerId":"password"},
+            {"providerId":"google.com","rawId":"109"},{"providerId":"gc.apple.com","rawId":"G:1"}]},
+            {"localId":"f2","createdAt":"1600000000123","providerUserInfo":[]}]}
+            """
+        let key = FileManager.default.temporaryDirectory.appending(path: "signer-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: key) }
+        try Data("\(Self.signerKey)\n".utf8).write(to: URL(filePath: key))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+        let person = "f1 kim@example.com stated Kim active 2020-09-13 12:26:40.123 apple:001.kim google:109"
+        let with = try await run(
+            ["firebase"], file, configuration: ["COUNTERSIGN_PASSWORDS_FIREBASE_SIGNER_KEY_PATH": key])
+        #expect(
+            with.report == ["1 f1 created identity_skipped:gc.apple.com", "2 f2 refused anonymous"], "\(with.errors)")
+        #expect(with.accounts == ["\(person) firebase$42xEC"])
+        let without = try await run(["firebase"], file)
+        #expect(
+            without.report == [
+                "1 f1 created identity_skipped:gc.apple.com password_dropped:firebase", "2 f2 refused anonymous",
+            ], "\(without.errors)")
+        #expect(without.accounts == [person])
+    }
+
+    @Test func `Firebase's CSV`() async throws {
+        var cells = [String](repeating: "", count: 52)
+        for (index, cell) in [
+            0: "f1", 1: "kim@example.com", 2: "false", 5: "\"Kim, K\"", 7: "109", 23: "1600000000123", 26: "true",
+            28: "001.kim",
+        ] { cells[index] = cell }
+        let found = try await run(["firebase"], cells.joined(separator: ",") + ",\n")
+        #expect(found.report == ["1 f1 created"], "\(found.errors)")
+        #expect(
+            found.accounts == [
+                "f1 kim@example.com claimed Kim, K disabled 2020-09-13 12:26:40.123 apple:001.kim google:109"
+            ])
+    }
+
+    @Test func `Auth0's lines, with the hashes merged in`() async throws {
+        let found = try await run(
+            ["auth0"],
+            #"""
+            {"user_id":"auth0|5f","email":"kim@example.com","email_verified":true,"name":"Kim","created_at":"2020-09-13T12:26:40.123Z","identities":[{"provider":"auth0","user_id":"5f"},{"provider":"google-oauth2","user_id":"109"},{"provider":"apple","user_id":"001.kim"},{"provider":"sms","user_id":"7"}],"passwordHash":"$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy"}
+
+            {"user_id":"auth0|60"}
+            """#)
+        #expect(
+            found.report == ["1 auth0|5f created identity_skipped:sms", "2 auth0|60 refused no_way_in"],
+            "\(found.errors)")
+        #expect(
+            found.accounts == [
+                "auth0|5f kim@example.com stated Kim active 2020-09-13 12:26:40 apple:001.kim google:109 $2b$10$N9qo8uL"
+            ])
+    }
+
+    @Test func `Cognito's users, by their attribute sub`() async throws {
+        let found = try await run(
+            ["cognito"],
+            #"""
+            {"Users":[{"Username":"google_109","Attributes":[{"Name":"sub","Value":"c1"},{"Name":"email","Value":"kim@example.com"},
+            {"Name":"email_verified","Value":"true"},{"Name":"identities","Value":"[{\"userId\":\"109\",\"providerName\":\"Google\",\"providerType\":\"Google\"},{\"userId\":\"001.Kim\",\"providerName\":\"SignInWithApple\",\"providerType\":\"SignInWithApple\"}]"}],
+            "UserCreateDate":"2020-09-13T14:26:40.123000+02:00","Enabled":true}]}
+            """#)
+        #expect(found.report == ["1 c1 created"], "\(found.errors)")
+        #expect(
+            found.accounts == [
+                "c1 kim@example.com stated active 2020-09-13 12:26:40 apple:001.Kim google:109"
+            ])
+    }
+
+    @Test func `Keycloak's export, whose aliases are the realm's own`() async throws {
+        let file = #"""
+            {"realm":"shop","users":[{"id":"k1","createdTimestamp":1600000000123,"enabled":true,"emailVerified":true,
+            "firstName":"Kim","lastName":"Example","email":"kim@example.com","credentials":[{"type":"password",
+            "secretData":"{\"value\":\"JsfNbCOIdZUbyBJ+BT+VoGI91Ec2rWLOvkLPDaX8e9k=\",\"salt\":\"P5rtFkGtPfoaryJ6PizUJw==\"}",
+            "credentialData":"{\"hashIterations\":27500,\"algorithm\":\"pbkdf2-sha256\"}"}],
+            "federatedIdentities":[{"identityProvider":"siwa","userId":"001.kim"}]},
+            {"id":"k2","serviceAccountClientId":"shop"}]}
+            """#
+        let person = "k1 kim@example.com stated Kim Example active 2020-09-13 12:26:40.123"
+        let named = try await run(["keycloak", "--provider-alias", "siwa=apple"], file)
+        #expect(named.report == ["1 k1 created", "2 k2 refused anonymous"], "\(named.errors)")
+        #expect(named.accounts == ["\(person) apple:001.kim keycloak$pbkdf"])
+        let unnamed = try await run(["keycloak"], file)
+        #expect(
+            unnamed.report == ["1 k1 created identity_skipped:siwa", "2 k2 refused anonymous"], "\(unnamed.errors)")
+        #expect(unnamed.accounts == ["\(person) keycloak$pbkdf"])
+    }
+
+    @Test func `a neutral row that says little gets what goes without saying`() async throws {
+        let found = try await ScratchDatabase.withMigrated { scratch in
+            let rows = #"""
+                {"externalId":"u1","displayName":"\#(String(repeating: "x", count: 101))","createdAt":"2024-05-06T07:08:09Z","identities":[{"provider":"apple","subject":"1","email":"x@privaterelay.appleid.com","emailVerified":true},{"provider":"google","subject":"2","email":"x@gmail.com","isPrivateEmail":true,"linkedAt":"2024-06-06T07:08:09Z"}]}
+                {"externalId":"u2","identities":[{"provider":"google","subject":"3"}]}
+                """#
+            let run = try await ImportCommandTests.run(["ndjson", "-", "--apple-team", "main"], scratch, input: rows)
+            #expect(try ImportCommandTests.lines(run.output).map(\.words) == ["1 u1 created name_cut", "2 u2 created"])
+            return try await ImportCommandTests.rows(
+                """
+                SELECT concat_ws(' ', i.subject, i.realm, i.email_verified, i.is_private_email,
+                    CASE WHEN i.created_at = a.created_at THEN 'with the account'
+                        ELSE (i.created_at AT TIME ZONE 'UTC')::text END,
+                    CASE WHEN a.created_at > now() - interval '1 hour' THEN 'now' END, length(a.display_name))
+                FROM identities i
+                JOIN accounts a ON a.account_id = i.account_id
+                ORDER BY i.subject
+                """, scratch)
+        }
+        #expect(
+            found == [
+                "1 main t t with the account 100", "2 main f t 2024-06-06 07:08:09 100",
+                "3 main f f with the account now",
+            ])
+    }
+}

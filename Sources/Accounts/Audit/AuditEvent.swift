@@ -109,6 +109,8 @@ package struct AuditEvent: Sendable {
         case consoleRefused = "console_refused"
         /// Rows of the trail were handed out as a file: by which conditions.
         case auditExported = "audit_exported"
+        /// Old months of the trail were taken away: before which, how many rows, and the anchor that a check begins behind.
+        case auditDropped = "audit_dropped"
         /// An administrator paused the deliveries to an endpoint, resumed them or sent a stretch again: which, and why.
         case webhookPaused = "webhook_paused"
         case webhookResumed = "webhook_resumed"

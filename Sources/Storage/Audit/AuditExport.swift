@@ -41,10 +41,27 @@ package struct AuditExport: Sendable {
             if let last, end <= last.seal.position { try await number(covering: end) ?? last.seal.number } else {
                 last?.seal.number ?? 0
             }
-        var previous = try await seal(before: firstNumber)
+        let previous = try await seal(before: firstNumber)
         var rows = AuditPages(after: previous?.seal.position ?? .start, upTo: .end, in: database)
+        try await self.write(&rows, after: previous, upTo: lastNumber, to: write)
+        while let row = try await rows.next(upTo: end) { try write(.row(row.fields)) }
+    }
+
+    /// All that a plan takes away: the rows up to its anchor with their seals, that one too.
+    package func run(_ plan: AuditRetention.Plan, _ write: (AuditEntry) throws -> Void) async throws {
+        if let halt = try await AuditSeals.columnsUnknown(in: database) { throw halt }
+        var rows = AuditPages(
+            after: plan.before?.seal.position ?? .start, upTo: plan.anchor.seal.position, in: database)
+        try await self.write(&rows, after: plan.before, upTo: plan.lastSeal, to: write)
+    }
+
+    private func write(
+        _ rows: inout AuditPages, after first: StoredAuditSeal?, upTo last: Int64,
+        to write: (AuditEntry) throws -> Void
+    ) async throws {
+        var previous = first
         while case let page = try await AuditSeals.page(
-            after: previous?.seal.number ?? 0, upTo: lastNumber, in: database), !page.isEmpty
+            after: previous?.seal.number ?? 0, upTo: last, in: database), !page.isEmpty
         {
             for stored in page {
                 while let row = try await rows.next(upTo: stored.seal.position) { try write(.row(row.fields)) }
@@ -52,7 +69,6 @@ package struct AuditExport: Sendable {
                 previous = stored
             }
         }
-        while let row = try await rows.next(upTo: end) { try write(.row(row.fields)) }
     }
 
     private enum Edge {

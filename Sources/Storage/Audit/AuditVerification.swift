@@ -97,6 +97,8 @@ package struct AuditVerification: Sendable {
         self.keyRing = keyRing
     }
 
+    /// Where months were taken away, the check begins behind the anchor that was left of them.
+    ///
     /// - Parameters:
     ///   - since: the check begins after the last seal before this time, which is trusted: rows from before may be
     ///     gone.
@@ -109,22 +111,45 @@ package struct AuditVerification: Sendable {
         since: Timestamp? = nil, until: Timestamp? = nil, maximumRows: Int64 = .max,
         noted: (number: Int64, code: [UInt8])? = nil
     ) async throws -> AuditReport {
+        while true {
+            let anchor = try await AuditSeals.anchor(in: database, keyRing)
+            let report = try await run(
+                since: since, until: until, maximumRows: maximumRows, noted: noted, behind: anchor)
+            // Months that were taken away meanwhile would be missed.
+            let end = try await AuditSeals.anchor(in: database, keyRing)
+            if report.findings.isEmpty || anchor?.seal.number == end?.seal.number { return report }
+        }
+    }
+
+    private func run(
+        since: Timestamp?, until: Timestamp?, maximumRows: Int64, noted: (number: Int64, code: [UInt8])?,
+        behind anchor: StoredAuditSeal?
+    ) async throws -> AuditReport {
         var report = AuditReport()
         let (last, head) = try await end()
         // Rows that a later release has sealed would look changed; none of them is before this end if its columns are
         // not here yet.
         if let halt = try await AuditSeals.columnsUnknown(in: database) { throw halt }
         try inspect(head, last, &report)
-        if let noted, try await !code(of: noted.number).starts(with: noted.code) {
+        // One that went with its month is vouched for by the anchor.
+        if let noted, noted.number >= anchor?.seal.number ?? 0,
+            try await !code(of: noted.number).starts(with: noted.code)
+        {
             report.add(AuditFinding(fault: .notAsNoted, sealNumber: noted.number))
         }
         if let last {
             report.head = AuditHead(number: last.seal.number, totalCount: last.seal.totalCount, code: last.code)
             let end = try await first(after: until) ?? last
-            let base = try await base(before: since)
+            let base = [anchor, try await base(before: since)].compactMap(\.self).max {
+                $0.seal.number < $1.seal.number
+            }
             report.isTooLong = end.seal.totalCount - (base?.seal.totalCount ?? 0) > maximumRows
             guard !report.isTooLong else { return report }
             try await walk(to: end.seal, after: base, &report)
+        }
+        if let anchor {
+            let count = try await count(upTo: anchor.seal.position)
+            if count > 0 { report.add(AuditFinding(fault: .added(count), sealNumber: anchor.seal.number)) }
         }
         report.unsealedCount = try await count(after: last?.seal.position ?? .start)
         if let last, report.unsealedCount > 0 {
@@ -230,6 +255,17 @@ package struct AuditVerification: Sendable {
             "SELECT has_table_privilege('audit_events', 'UPDATE, DELETE, TRUNCATE')"
         ) { row throws(PostgresError) in try row.decode(Bool.self) }
         return answers.first ?? false
+    }
+
+    private func count(upTo position: AuditPosition) async throws(PostgresError) -> Int64 {
+        try await database.query(
+            """
+            SELECT count(*)
+            FROM audit_events
+            WHERE (chain, transaction_id, event_id) <=
+                (\(position.chain), \(position.transactionID), \(position.eventID))
+            """
+        ) { row throws(PostgresError) in try row.decode(Int64.self) }.first ?? 0
     }
 
     private func count(

@@ -7,7 +7,8 @@ import Storage
 
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audit", abstract: "Looks after the audit trail.", subcommands: [Verify.self, Export.self])
+        commandName: "audit", abstract: "Looks after the audit trail.",
+        subcommands: [Verify.self, Export.self, DropBefore.self])
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

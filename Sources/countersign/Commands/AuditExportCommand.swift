@@ -41,7 +41,7 @@ extension AuditCommand {
 
 extension AuditEntry {
     /// A JSON object and a line feed.
-    fileprivate var line: [UInt8] {
+    var line: [UInt8] {
         JSONWriter.object { writer in
             switch self {
             case .row(let fields): writer.object("row") { $0.members(of: fields) }

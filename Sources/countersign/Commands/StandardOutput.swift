@@ -38,6 +38,25 @@ struct StandardOutput {
         }
     }
 
+    /// A new file that the owner alone may read.
+    ///
+    /// - Throws: `UsageFault` if it can't be made, as where there is one already.
+    init(creating path: String) throws {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        name = "The file \(path)"
+        guard descriptor >= 0 else {
+            throw UsageFault(sentence: "\(path) can't be made: \(unsafe String(cString: strerror(errno)))")
+        }
+    }
+
+    /// Writes what is left, and waits until it is on the disk.
+    mutating func commit() throws {
+        try flush()
+        guard fsync(descriptor) == 0 else {
+            throw Fault(description: "\(name) can't be written: \(unsafe String(cString: strerror(errno))).")
+        }
+    }
+
     mutating func append(_ line: [UInt8]) throws {
         buffer += line
         if buffer.count >= Self.bufferSize { try flush() }

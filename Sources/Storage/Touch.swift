@@ -9,8 +9,8 @@ extension Database {
         if !holdsWrites {
             do {
                 return try await touch()
-            } catch  where error.code == .writesHeld || error.code == .outcomeUnknown {
-                // Noted or not: it is read once more.
+            } catch  where holdsWrites && (error.code == .writesHeld || error.code == .outcomeUnknown) {
+                // Noted or not: it is read once more. A server that doesn't answer is not asked twice.
             }
         }
         return try await read()

@@ -11,7 +11,7 @@ struct ReconcileCommand: AsyncParsableCommand {
         discussion: """
             Run it after a restore, before the service starts. --feed has what a follower of the feed has kept elsewhere, a \
             JSON line an event, as `countersign feed --follow` prints them. Without it all sessions and all links of \
-            clients can be ended instead. It can be interrupted and repeated. docs/operations/backup.md describes it.
+            clients can be ended instead. It can be interrupted and repeated. docs/operations/restore.md describes it.
             """)
 
     @OptionGroup var options: ConfigurationOptions

@@ -97,7 +97,9 @@ def world(binaries, state):
 
         apple_key = state / "AuthKey.p8"
         google_secret = secrets.token_hex(16)
+        webhook_secret = "whsec_" + run("openssl", "rand", "-base64", "32")
         for path, content in (
+            (state / "webhook-secrets", webhook_secret),
             (state / "keyring", f"check {run('openssl', 'rand', '-base64', '32')}"),
             (apple_key, run("openssl", "genpkey", "-quiet", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")),
         ):
@@ -109,6 +111,8 @@ def world(binaries, state):
             "teamId": "SANDBOX001", "keyId": "CHECK00001",
             "publicKey": run("openssl", "pkey", "-in", apple_key, "-pubout")})
         post(f"{sandbox}/control/google/clients", {"clientId": GOOGLE_CLIENT, "clientSecret": google_secret})
+
+        post(f"{sandbox}/control/receiver", {"secrets": [webhook_secret.strip()]})
 
         settings = {
             "POSTGRES_URL": database, "KEYRING_PATH": state / "keyring",
@@ -129,6 +133,8 @@ def world(binaries, state):
             "WEB_APP_LAMP_APPLE_RELAY_PACKAGE": "com.example.lamp",
             "OAUTH_ENABLED": "true", "APP_FLIP_APPLE_APP_IDS": "ABCDE12345.com.example.lamp",
             "APP_FLIP_ANDROID_APPS": "com.example.lamp=" + ":".join(["1F"] * 32),
+            "WEBHOOKS_ENDPOINTS": "crm", "WEBHOOKS_ENDPOINT_CRM_URL": f"{sandbox}/receiver",
+            "WEBHOOKS_ENDPOINT_CRM_SECRET_PATH": state / "webhook-secrets", "WEBHOOKS_ALLOWED_NETWORKS": "127.0.0.0/8",
         }
         environment = {"PATH": os.environ["PATH"]}
         environment |= {f"COUNTERSIGN_{name}": str(value) for name, value in settings.items()}

@@ -159,9 +159,11 @@ package struct AuditRetention: Sendable {
         SELECT c.oid::regclass
         FROM pg_inherits i
         JOIN pg_class c ON c.oid = i.inhrelid
-        WHERE i.inhparent = 'audit_events'::regclass
-            AND (regexp_match(pg_get_expr(c.relpartbound, c.oid), $re$ TO [(]'([^']+)'[)]$re$))[1]::timestamptz
-                <= current_setting('countersign.month')::timestamptz
+        WHERE CASE
+                -- The bounds of other tables are no times.
+                WHEN i.inhparent = 'audit_events'::regclass
+                THEN (regexp_match(pg_get_expr(c.relpartbound, c.oid), $re$ TO [(]'([^']+)'[)]$re$))[1]::timestamptz
+            END <= current_setting('countersign.month')::timestamptz
         """
 
     /// - Returns: the names of the partitions that are gone.

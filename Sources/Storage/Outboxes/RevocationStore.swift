@@ -195,12 +195,12 @@ package struct RevocationStore: Sendable {
             """)
     }
 
-    /// Erases the subjects of the revocations that were done before `time`.
+    /// Erases the subjects of the revocations that were done before `time`, and whose account they were of.
     package func eraseSubjects(endedBefore time: Timestamp, limit: Int) async throws(PostgresError) {
         _ = try await database.execute(
             """
             UPDATE outbox
-            SET subject = NULL
+            SET subject = NULL, account_id = NULL
             WHERE message_id IN (
                 SELECT message_id
                 FROM outbox

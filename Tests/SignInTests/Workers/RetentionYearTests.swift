@@ -50,7 +50,9 @@ import Testing
             let fixture = try ProviderEventFixture(people: people)
             for person in ["kim", "lee", "ada"] { _ = try await fixture.account(.apple, person) }
             try await people.register("kim@example.com")
-            let tables = try await Self.names(in: people.database).subtracting(trail).sorted()
+            // Whole days of the feed are dropped, by the database's clock: tests of the feed see to that.
+            let feed: Set = ["unstamped_events", "account_events"]
+            let tables = try await Self.names(in: people.database).subtracting(trail.union(feed)).sorted()
             var sizes: [[Int64]] = []
             for week in 0..<56 {
                 fixture.advance(by: Self.week)

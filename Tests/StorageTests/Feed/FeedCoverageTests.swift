@@ -45,6 +45,7 @@ import Testing
         "AccountStore+Changes.deleteExpiredPendingEmails": "an address that was never the account's",
         "AccountStore+Changes.requestEmail": "an address that is not the account's yet",
         "AccountStore+Changes.rename": "a display name", "AccountStore.fillDisplayName": "a display name",
+        "AccountStore.markImportedPasswordUsed": "a mark of a password that stays",
         "AccountStore.replaceImportedPassword": "the same password under another hash",
         "IdentityStore.signIn": "a sign-in", "SessionStore.insertion": "a sign-in",
         "SessionStore+Refresh.refresh": "a refresh; reuse ends the session by `sessions.end`",

@@ -107,10 +107,17 @@ package struct WebhookStore: Sendable {
             guard changed == 1 else {
                 return try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name)") == 1
             }
-            let words = [name, reason].compactMap(\.self).joined(separator: " ")
-            try await change.record(status == .paused ? .webhookPaused : .webhookResumed, reason: words)
+            try await change.record(
+                status == .paused ? .webhookPaused : .webhookResumed, reason: Self.words(name, reason))
             return true
         }
+    }
+
+    /// What the trail keeps: the endpoint's name and the reason, of which a long one loses its end.
+    private static func words(_ name: String, _ reason: String?) -> String {
+        var words = [name, reason].compactMap(\.self).joined(separator: " ")
+        while words.utf8.count > 1024 { words.removeLast() }
+        return words
     }
 
     // MARK: Streams
@@ -157,7 +164,7 @@ package struct WebhookStore: Sendable {
                 INSERT INTO webhook_streams (stream_id, endpoint, position, until_position, types, created_at)
                 VALUES (\(WebhookStreamID(now: call.now)), \(name), \(start.number), \(end.number), \(words), \(call.now))
                 """)
-            try await change.record(.webhookReplayed, reason: "\(name) \(reason)")
+            try await change.record(.webhookReplayed, reason: Self.words(name, reason))
             return counts.first ?? 0
         }
     }

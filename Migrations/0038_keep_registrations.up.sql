@@ -4,9 +4,12 @@
 CREATE TABLE web_registrations (
     flow_id uuid PRIMARY KEY REFERENCES web_flows (flow_id) ON DELETE CASCADE,
     email text COLLATE "C" NOT NULL,
+    -- What the code is for: `signIn` where an account claims the address that nobody has proven.
+    code_purpose text COLLATE "C" NOT NULL,
     sealed_registration bytea NOT NULL,
     created_at timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL
+    expires_at timestamptz NOT NULL,
+    CONSTRAINT web_registrations_purpose_known CHECK (code_purpose IN ('register', 'signIn'))
 );
 
 CREATE INDEX web_registrations_expiry_idx ON web_registrations (expires_at);

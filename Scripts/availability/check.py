@@ -10,8 +10,8 @@ from .network import Failure, until
 
 # Seconds: of the load before an event, after which it has to be back, and of the load behind that.
 BEFORE, BACK, BEHIND = 15, 5, 10
-# The longest that a request may take: 2 s for a connection, 5 for a statement, 5 for a COMMIT, and a second of a busy machine.
-LONGEST = 13
+# The longest that a request may take: 2 s for a connection, 5 for a statement, 2 for a COMMIT, and a second of a busy machine.
+LONGEST = 10
 # From the primary that takes writes to the first success, on either way.
 REACH = 2
 

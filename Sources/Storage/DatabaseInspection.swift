@@ -33,18 +33,17 @@ package struct DatabaseInspection: Sendable {
         _ = try await database.execute("UPDATE outbox SET status = status WHERE false")
     }
 
-    /// How many commits of this role wait for a synchronous standby for longer than this. A backend whose client has gone
-    /// goes on waiting, and counts.
-    package func commitsWaiting(longerThan limit: Duration) async throws -> Int {
-        let counts = try await database.query(
+    /// The commits of this role that wait for a synchronous standby, each by its process and its statement. A backend whose
+    /// client has gone goes on waiting, and counts. Since when they wait the server does not say: a statement that commits
+    /// by itself may have run for long before.
+    package func commitsWaiting() async throws -> [String] {
+        try await database.query(
             """
-            SELECT count(*)
+            SELECT pid || ' ' || query_start
             FROM pg_stat_activity
             WHERE datname = current_database() AND usename = current_user AND wait_event = 'SyncRep'
-                AND clock_timestamp() - query_start > \(limit / .milliseconds(1)) * interval '1 millisecond'
             """
-        ) { row throws(PostgresError) in try row.decode(Int64.self) }
-        return Int(counts.first ?? 0)
+        ) { row throws(PostgresError) in try row.decode(String.self) }
     }
 
     package func durability() async throws -> Durability {

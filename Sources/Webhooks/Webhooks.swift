@@ -67,6 +67,10 @@ package final class Webhooks: Sendable {
             var reported = ContinuousClock.now.advanced(by: .seconds(-5))
             var noted: (names: [String], at: ContinuousClock.Instant)?
             while goesOn {
+                guard !store.holdsWrites else {
+                    await pause(.seconds(1))
+                    continue
+                }
                 let names = configuration().endpoints.keys.sorted()
                 do {
                     if noted?.names != names || noted.map({ $0.at.duration(to: .now) > .seconds(60) }) == true {
@@ -116,6 +120,10 @@ package final class Webhooks: Sendable {
         defer { _ = running.withLock { $0.remove(name) } }
         let holder = UUID()
         while goesOn, configuration().endpoints[name] != nil {
+            guard !store.holdsWrites else {
+                await pause(.seconds(1))
+                continue
+            }
             do {
                 if try await store.lease(name, by: holder, seconds: Self.leaseSeconds) == .active {
                     try await pushLeased(name, WebhookLease(endpoint: name, holder: holder))

@@ -73,8 +73,8 @@ extension PoolStateMachine {
         return .proceed
     }
 
-    /// Handles the loss of a connection. Those to be sent again begin to wait. Statements that were never sent go to other connections, unless they belong to
-    /// a transaction, which ended with it.
+    /// Handles the loss of a connection. Those to be sent again begin to wait. Statements that were never sent go to other
+    /// connections, unless they belong to a transaction, which ended with it.
     mutating func lost(_ slot: Int, requeued: [Statement], unsent: [Statement]) -> Effects {
         var effects = Effects()
         for statement in requeued { statement.since = .now }

@@ -102,29 +102,39 @@ package struct AuditRetention: Sendable {
     /// Carries a plan out: the months in one transaction, then the seals, a batch at a time.
     ///
     /// - Returns: the names of the partitions that are gone.
-    /// - Throws: ``Fault``; nothing was done then.
+    /// - Throws: ``Fault``; nothing has gone then.
     package func carryOut(_ plan: Plan, by call: Call) async throws -> [String] {
         guard let key = keyRing.subkey(plan.anchor.seal.keyID, for: .audit) else {
             throw Fault.keyMissing(plan.anchor.seal.keyID)
         }
         let anchor = try AuditAnchor(plan.anchor, key: key)
-        var tries = 1
-        while true {
-            do {
-                let gone = try await database.change(by: call) { change in
-                    let gone = try await AuditRetention.takeAway(plan, in: change)
-                    try await change.record(
-                        .auditDropped, reason: "before \(plan.month), rows \(plan.rowCount), \(anchor.text)")
-                    return gone
-                }
-                try await deleteSeals()
+        let gone = try await whenFree {
+            try await database.change(by: call) { change in
+                let gone = try await AuditRetention.takeAway(plan, in: change)
+                try await change.record(
+                    .auditDropped, reason: "before \(plan.month), rows \(plan.rowCount), \(anchor.text)")
                 return gone
+            }
+        }
+        // What is left of them when this fails goes with the next command.
+        try await deleteSeals()
+        return gone
+    }
+
+    /// Tries once more where others hold the trail. Those who write wait behind it meanwhile, so it asks for a second and lets
+    /// them go on for another.
+    private func whenFree<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        for _ in 1..<Self.maximumTries {
+            do {
+                return try await body()
             } catch let error as PostgresError where error.code == .server(sqlState: "55P03") {
-                // Those who write wait behind it meanwhile, so it asks for a second and lets them go on for another.
-                guard tries < Self.maximumTries else { throw Fault.locked }
-                tries += 1
                 try await Task.sleep(for: .seconds(1))
             }
+        }
+        do {
+            return try await body()
+        } catch let error as PostgresError where error.code == .server(sqlState: "55P03") {
+            throw Fault.locked
         }
     }
 

@@ -63,7 +63,7 @@ package struct RestoreStore: Sendable {
         try await database.change(by: call) { change in
             var parts = ReconciledParts()
             let account = try await change.accounts.lock(id)
-            let known = try await change.number(events.last?.sequence ?? 0, of: id)
+            let known = try await change.lastNumber(of: id)
             let lacking = events.filter { $0.sequence > known || $0.happenedAt >= since }
             let missing = (events.last?.sequence ?? 0) - known - Int64(events.count { $0.sequence > known })
             parts.eventsMissing = Int(clamping: max(0, missing))
@@ -73,6 +73,7 @@ package struct RestoreStore: Sendable {
                 parts.accountsLost = isNew && !ended.isDeleted ? 1 : 0
                 return parts
             }
+            try await change.number(behind: events.last?.sequence ?? 0, of: id)
             if ended.isDeleted {
                 try await change.accounts.delete(
                     account, recording: AuditEvent(.accountDeleted, from: call.origin, reason: Self.reason))
@@ -90,20 +91,20 @@ package struct RestoreStore: Sendable {
 }
 
 extension Change {
+    fileprivate func lastNumber(of id: AccountID) async throws(PostgresError) -> Int64 {
+        try await query("SELECT last_sequence FROM account_sequences WHERE account_id = \(id) FOR UPDATE") {
+            row throws(PostgresError) in try row.decode(Int64.self)
+        }.first ?? 0
+    }
+
     /// Sees to it that the account's next event has a number above this one.
-    ///
-    /// - Returns: the last number that it had here.
-    fileprivate func number(_ last: Int64, of id: AccountID) async throws(PostgresError) -> Int64 {
-        let known = try await query(
-            "SELECT last_sequence FROM account_sequences WHERE account_id = \(id) FOR UPDATE"
-        ) { row throws(PostgresError) in try row.decode(Int64.self) }
+    fileprivate func number(behind last: Int64, of id: AccountID) async throws(PostgresError) {
         _ = try await execute(
             """
             INSERT INTO account_sequences AS s (account_id, last_sequence)
             VALUES (\(id), \(last))
             ON CONFLICT (account_id) DO UPDATE SET last_sequence = GREATEST(s.last_sequence, EXCLUDED.last_sequence)
             """)
-        return known.first ?? 0
     }
 
     fileprivate func linkedClients(of id: AccountID) async throws(PostgresError) -> Int {

@@ -18,6 +18,9 @@ package struct WebhookStore: Sendable {
         self.database = database
     }
 
+    /// Whether no write succeeds at the moment: nothing can be pushed that could not be noted.
+    package var holdsWrites: Bool { database.holdsWrites }
+
     // MARK: Endpoints
 
     /// Notes which endpoints the configuration has. A new one begins behind the last event; one that has not been in any for

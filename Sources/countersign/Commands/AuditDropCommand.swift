@@ -13,7 +13,8 @@ extension AuditCommand {
                 --export writes all that goes to a new file, and nothing goes before that is on the disk.
 
                 It works as the owner of the tables, by postgres.migrationUrl, and needs keyring.path. People go on signing \
-                in: it waits for the trail for a second at a time. At a terminal it asks once.
+                in: it waits for the trail for a second at a time. Rows in the default partition are deleted one by one \
+                meanwhile: where doctor finds many there, they sign in behind it. At a terminal it asks once.
                 """)
 
         @OptionGroup var options: ConfigurationOptions
@@ -23,7 +24,7 @@ extension AuditCommand {
             help: "Write what goes to this new file first, as `audit export` does; readable by the owner alone.",
             completion: .file())
         var export: String?
-        @Flag(help: "Say what would go, and do nothing.") var dryRun = false
+        @Flag(help: "Say what would go, and take nothing away.") var dryRun = false
         @Flag(help: "Do not ask.") var yes = false
 
         func validate() throws {

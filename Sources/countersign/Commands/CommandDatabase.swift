@@ -22,6 +22,8 @@ func withDatabase<Result: Sendable>(
     settings.poolSize = 2
     settings.acquireTimeout = .seconds(10)
     settings.statementTimeout = statementTimeout
+    // Nobody waits at an app: a commit that unlinks files or has a slow standby is not given up.
+    settings.commitTimeout = .seconds(30)
     let database = Database(configuration: settings, logger: silent)
     do {
         try await Migrator(database: database, logger: silent).requireServableSchema()

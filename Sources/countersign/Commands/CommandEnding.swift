@@ -34,10 +34,9 @@ struct CommandEnding {
     private static func sentence(_ error: PostgresError) -> String {
         let reason = error.message.map { " (\($0.prefix { !$0.isNewline }))" } ?? ""
         return switch error.code {
-        case .connectFailed, .acquireTimedOut, .queueFull:
+        // No command holds its writes.
+        case .connectFailed, .acquireTimedOut, .queueFull, .writesHeld:
             "The database can't be reached\(reason)."
-        case .writesHeld:
-            "Commits wait for a standby: run the command again later."
         case .connectionLost:
             "The connection to the database was lost\(reason): run the command again."
         case .outcomeUnknown:

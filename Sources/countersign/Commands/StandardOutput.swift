@@ -11,6 +11,8 @@ struct StandardOutput {
     private static let bufferSize = 1 << 16
     private let descriptor: Int32
     private let name: String
+    /// Of a new file, whose name has to be on the disk too.
+    private var folder: String?
     private var buffer: [UInt8] = []
 
     /// From here on a reader that has gone is seen by `flush`, and doesn't end the process.
@@ -44,6 +46,7 @@ struct StandardOutput {
     init(creating path: String) throws {
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         name = "The file \(path)"
+        folder = URL(filePath: path).deletingLastPathComponent().path
         guard descriptor >= 0 else {
             throw UsageFault(sentence: "\(path) can't be made: \(unsafe String(cString: strerror(errno)))")
         }
@@ -52,7 +55,13 @@ struct StandardOutput {
     /// Writes what is left, and waits until it is on the disk.
     mutating func commit() throws {
         try flush()
-        guard fsync(descriptor) == 0 else {
+        var isOnDisk = fsync(descriptor) == 0
+        if isOnDisk, let folder {
+            let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            isOnDisk = directory >= 0 && fsync(directory) == 0
+            if directory >= 0 { close(directory) }
+        }
+        guard isOnDisk else {
             throw Fault(description: "\(name) can't be written: \(unsafe String(cString: strerror(errno))).")
         }
     }

@@ -45,10 +45,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         @Argument(help: "Its name.") var name: String
 
         func run() async throws {
-            let webhook = try await withWebhooks(options) {
-                try await $0.setWebhook(name, to: .paused, reason: nil, by: $1)
-            }
-            print(webhook.line)
+            try await set(name, to: .paused, options)
         }
     }
 
@@ -60,10 +57,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         @Argument(help: "Its name.") var name: String
 
         func run() async throws {
-            let webhook = try await withWebhooks(options) {
-                try await $0.setWebhook(name, to: .active, reason: nil, by: $1)
-            }
-            print(webhook.line)
+            try await set(name, to: .active, options)
         }
     }
 
@@ -123,6 +117,12 @@ struct WebhooksCommand: AsyncParsableCommand {
             print(pair.publicKey)
         }
     }
+}
+
+/// Pauses or resumes an endpoint, and prints what it is then.
+private func set(_ name: String, to status: WebhookStatus, _ options: ConfigurationOptions) async throws {
+    let webhook = try await withWebhooks(options) { try await $0.setWebhook(name, to: status, reason: nil, by: $1) }
+    print(webhook.line)
 }
 
 /// Runs the body with the use cases of administrators and the endpoints of the configuration, on behalf of an operator.

@@ -61,7 +61,7 @@ enum Settings {
             """)
         static let poolSize = Setting(
             "postgres.poolSize", .integer(1...64), default: "8",
-            "Connections of one process; readiness has one more for itself")
+            "Connections of one process; readiness and notifications have one more each")
         static let preparedStatements = Setting(
             "postgres.preparedStatements", .boolean, default: "true",
             "`false` behind a pooler that shares connections between transactions")

@@ -99,13 +99,15 @@ extension RecurringWork {
                 RecurringWork(name: "session limit", pause: .seconds(10), logger: logger) {
                     try await limiter.round(limit: useCases.value.sessionsPerAccount)
                 },
-                RecurringWork(name: "retention", pause: .seconds(10), logger: logger) {
-                    try await useCases.value.revocations.report()
-                    try await mailWorker?.report()
-                    try await guesses.report()
-                    return try await sweeper.round()
-                },
+                RecurringWork(name: "retention", pause: .seconds(10), logger: logger) { try await sweeper.round() },
             ]
+        // Queues grow just when writes are held.
+        let reporting = RecurringWork(name: "gauges", pause: .seconds(10), logger: logger) {
+            try await useCases.value.revocations.report()
+            try await mailWorker?.report()
+            try await guesses.report()
+            return false
+        }
         let sealing = [
             // A later change to the trail is detected.
             RecurringWork(name: "audit seals", pause: .milliseconds(500), logger: logger) {
@@ -123,6 +125,7 @@ extension RecurringWork {
             },
         ]
         return (claiming.map(\.planningEachTime) + sealing).map { $0.resting(with: database.pool) }
+            + [reporting.planningEachTime]
     }
 
     /// The same work, which rests while writes are held: it would fail as often as it is tried.
@@ -155,7 +158,8 @@ extension RecurringWork {
                 round: {
                     try await stamper.round()
                     return true
-                }),
+                }
+            ).resting(with: database.pool),
             RecurringWork(
                 name: "feed gauges", pause: .seconds(5), logger: logger,
                 round: {

@@ -246,7 +246,8 @@ extension Change.Revocations {
         _ = try await change.execute(
             """
             UPDATE outbox
-            SET status = 'done', last_error = \(Revocation.noGrant), subject = NULL, finished_at = \(now)
+            SET status = 'done', last_error = \(Revocation.noGrant), subject = NULL, account_id = NULL,
+                finished_at = \(now)
             WHERE message_id = \(id)
             """)
         announceEnd(of: identityID, key.provider, account: accountID)

@@ -149,8 +149,9 @@ extension Change.Sessions {
         try await end(sessions.condition(at: now), because: reason, recording: event) > 0
     }
 
-    /// - Parameter condition: on `sessions`, named `s`; of those that meet it the live ones end.
-    /// - Returns: how many.
+    /// - Parameter condition: on `sessions`, named `s`; of those that meet it the live ones end. One that has expired and was
+    ///   not swept yet is marked too, and is no event.
+    /// - Returns: how many were live.
     func end(
         _ condition: SQL, because reason: SessionEndReason, recording event: AuditEvent? = nil
     ) async throws(PostgresError) -> Int {
@@ -166,9 +167,9 @@ extension Change.Sessions {
                 UPDATE sessions s
                 SET ended_at = \(now), end_reason = \(reason.rawValue)
                 WHERE \(condition) AND s.ended_at IS NULL
-                RETURNING s.session_id, s.account_id
+                RETURNING s.session_id, s.account_id, s.expires_at
             )\(recording)
-            SELECT account_id, session_id FROM ended ORDER BY account_id, session_id
+            SELECT account_id, session_id FROM ended WHERE expires_at > \(now) ORDER BY account_id, session_id
             """
         ) { row throws(PostgresError) in try row.decode(AccountID.self, SessionID.self) }
         for (account, sessions) in Dictionary(grouping: ended, by: \.0) {

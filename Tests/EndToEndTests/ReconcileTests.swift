@@ -1,3 +1,4 @@
+import Accounts
 import Foundation
 import JSON
 import Postgres
@@ -186,6 +187,47 @@ import Testing
             let lines = again.output.split(separator: "\n").filter { $0.hasPrefix("ended:") }
             #expect(lines.count == 6)
             #expect(lines.allSatisfy { $0.hasPrefix("ended: 0 ") }, "\(again.output)")
+        }
+    }
+
+    @Test func `what a line says by other means counts too, and what the database has does not`() async throws {
+        let names = ["many", "merged", "late", "known", "old", "half"]
+        try await restore { world in
+            var devices: [String: Device] = [:]
+            for name in names { devices[name] = try Device(try await world.newAccount(name)) }
+            return devices
+        } _: { _, _ in
+        } _: { restored, devices in
+            let time = try #require(Timestamp(rfc3339: restored.time))
+            func line(
+                _ type: String, _ name: String, _ sequence: Int, after seconds: Int64, _ more: String = ""
+            ) throws -> String {
+                let account = try #require(devices[name]).account
+                let (id, happened) = (AccountEventID(now: time), time.advanced(bySeconds: seconds).rfc3339)
+                return #"{"id":"\#(id)","type":"\#(type)","timestamp":"\#(happened)","data":{"#
+                    + #""accountId":"\#(account)","sequence":\#(sequence)\#(more)}}"# + "\n"
+            }
+            let lines = try [
+                // More sessions than an event names.
+                line("session.revoked", "many", 4, after: 60, #","count":101,"sessionIds":[]"#),
+                line("account.merged", "merged", 4, after: 60),
+                // Its transaction was committed after the time that was restored to.
+                line("account.disabled", "late", 4, after: -60),
+                line("account.disabled", "known", 1, after: -60),
+                line("account.disabled", "old", 4, after: -600),
+            ]
+            let half = try line("account.disabled", "half", 4, after: 60).prefix(100)
+            // A follower that was started again has a line twice.
+            let done = try await restored.reconcile(feed: (lines + lines).joined() + half)
+            #expect(done.status == 0, "\(done.error)")
+            #expect(done.error.contains("the last line of --feed is unfinished"), "\(done.error)")
+            for (name, isIn) in [
+                "many": false, "merged": false, "late": false, "known": true, "old": true, "half": true,
+            ] {
+                #expect(try await Self.isIn(try #require(devices[name]), restored.world) == isIn, "\(name)")
+            }
+            #expect(done.output.contains("ended: 1 accounts deleted"), "\(done.output)")
+            #expect(done.output.contains("ended: 1 accounts disabled"), "\(done.output)")
         }
     }
 

@@ -1,5 +1,6 @@
 /// An event of the feed as a follower has kept it.
 package struct PastEvent: Sendable {
+    package let id: AccountEventID
     package let accountID: AccountID
     package let sequence: Int64
     package let happenedAt: Timestamp
@@ -13,6 +14,7 @@ package struct PastEvent: Sendable {
         case accountEnabled
         case emailChanged
         case passwordChanged
+        case identityLinked
         case identityUnlinked(IdentityID)
         case authorizationRevoked(IdentityID)
         /// - Parameter areAll: whether these are all that ended.
@@ -23,7 +25,8 @@ package struct PastEvent: Sendable {
         case other
     }
 
-    package init(accountID: AccountID, sequence: Int64, happenedAt: Timestamp, meaning: Meaning) {
+    package init(id: AccountEventID, accountID: AccountID, sequence: Int64, happenedAt: Timestamp, meaning: Meaning) {
+        self.id = id
         self.accountID = accountID
         self.sequence = sequence
         self.happenedAt = happenedAt
@@ -41,7 +44,7 @@ package struct EndedParts: Sendable {
     package private(set) var sessions: Set<SessionID> = []
     /// All sessions that were opened until then.
     package private(set) var sessionsUntil: Timestamp?
-    /// What is as it was before a change, and can't be brought forward from ids.
+    /// Whether something is as it was before: an address, a password, a link, a block.
     package private(set) var isOutdated = false
 
     /// - Parameter events: in the order of their sequence.
@@ -51,14 +54,16 @@ package struct EndedParts: Sendable {
             case .accountCreated, .other: break
             case .accountDeleted: isDeleted = true
             case .accountDisabled: isDisabled = true
-            case .accountEnabled: isDisabled = false
-            case .emailChanged, .passwordChanged: isOutdated = true
+            case .accountEnabled: (isDisabled, isOutdated) = (false, true)
+            case .emailChanged, .passwordChanged, .identityLinked: isOutdated = true
             case .identityUnlinked(let id): identities.insert(id)
             case .authorizationRevoked(let id): authorizations.insert(id)
             case .sessionsEnded(let ids, let areAll):
                 sessions.formUnion(ids)
                 if !areAll { sessionsUntil = event.happenedAt }
-            case .clientLinked(let client): clients.remove(client)
+            case .clientLinked(let client):
+                clients.remove(client)
+                isOutdated = true
             case .clientUnlinked(let client): clients.insert(client)
             }
         }
@@ -76,7 +81,7 @@ package struct ReconciledParts: Sendable {
     package var sessions = 0
     /// Accounts that the database does not have: made after what it was restored to.
     package var accountsLost = 0
-    /// Accounts whose address or password is the one before a change.
+    /// Accounts of which something is as it was before, which ids can't bring forward.
     package var accountsOutdated = 0
     /// Events that no one has handed over: their numbers are missing.
     package var eventsMissing = 0

@@ -10,17 +10,37 @@ package struct RestoreStore: Sendable {
     }
 
     /// Notes the restore: sessions that are older no longer get a successor for a token that this database does not know of.
-    /// Asks the providers soon which authorizations are still honoured.
-    package func note(_ restoredTo: Timestamp, by call: Call) async throws {
-        try await database.change(by: call) { change in
-            _ = try await change.execute(
-                "INSERT INTO restores (noted_at, restored_to) VALUES (\(call.now), \(restoredTo)) ON CONFLICT DO NOTHING"
-            )
-            _ = try await change.execute(
-                "UPDATE provider_grants SET check_at = \(call.now) WHERE revocation_id IS NULL AND check_at > \(call.now)"
-            )
+    package func note(_ restoredTo: Timestamp, by call: Call) async throws(PostgresError) {
+        _ = try await database.execute(
+            "INSERT INTO restores (noted_at, restored_to) VALUES (\(call.now), \(restoredTo)) ON CONFLICT DO NOTHING")
+    }
+
+    /// Has the providers asked within the hour which authorizations are still honoured, as many at a time as ever.
+    package func bringChecksForward(by call: Call) async throws(PostgresError) {
+        var last: GrantID?
+        while true {
+            let batch = try await database.query(
+                """
+                UPDATE provider_grants g
+                SET check_at = LEAST(g.check_at, \(call.now) + random() * interval '1 hour')
+                FROM (
+                    SELECT grant_id
+                    FROM provider_grants
+                    WHERE revocation_id IS NULL AND check_at IS NOT NULL
+                        AND grant_id > COALESCE(\(last), '00000000-0000-0000-0000-000000000000'::uuid)
+                    ORDER BY grant_id
+                    LIMIT \(Self.batch)
+                ) b
+                WHERE g.grant_id = b.grant_id
+                RETURNING g.grant_id
+                """
+            ) { row throws(PostgresError) in try row.decode(GrantID.self) }
+            guard batch.count == Self.batch else { return }
+            last = batch.max { $0.description < $1.description }
         }
     }
+
+    private static let batch = 5000
 
     package func record(_ what: String, by call: Call) async throws {
         try await database.change(by: call) { change in try await change.record(.databaseReconciled, reason: what) }
@@ -32,7 +52,7 @@ package struct RestoreStore: Sendable {
             """
             SELECT a.account_id
             FROM accounts a
-            WHERE (\(id)::uuid IS NULL OR a.account_id > \(id)) AND (
+            WHERE a.account_id > COALESCE(\(id), '00000000-0000-0000-0000-000000000000'::uuid) AND (
                 EXISTS (SELECT FROM sessions s WHERE s.account_id = a.account_id AND s.ended_at IS NULL)
                 OR EXISTS (SELECT FROM oauth_grants g WHERE g.account_id = a.account_id))
             ORDER BY a.account_id
@@ -65,23 +85,26 @@ package struct RestoreStore: Sendable {
             let account = try await change.accounts.lock(id)
             let known = try await change.lastNumber(of: id)
             let lacking = events.filter { $0.sequence > known || $0.happenedAt >= since }
-            let missing = (events.last?.sequence ?? 0) - known - Int64(events.count { $0.sequence > known })
+            let highest = events.last?.sequence ?? 0
+            let missing = highest - known - Int64(Set(events.map(\.sequence).filter { $0 > known }).count)
             parts.eventsMissing = Int(clamping: max(0, missing))
             let ended = EndedParts(lacking)
             guard let account else {
                 let isNew = lacking.contains { if case .accountCreated = $0.meaning { true } else { false } }
                 parts.accountsLost = isNew && !ended.isDeleted ? 1 : 0
+                try await change.number(behind: highest, ofDeleted: id)
                 return parts
             }
-            try await change.number(behind: events.last?.sequence ?? 0, of: id)
             if ended.isDeleted {
                 try await change.accounts.delete(
                     account, recording: AuditEvent(.accountDeleted, from: call.origin, reason: Self.reason))
                 parts.accountsDeleted = 1
-                return parts
+            } else {
+                parts.accountsOutdated = ended.isOutdated ? 1 : 0
+                try await change.end(ended, of: account, &parts)
             }
-            parts.accountsOutdated = ended.isOutdated ? 1 : 0
-            try await change.end(ended, of: account, &parts)
+            // Behind all other locks, and before the events of this change get their numbers.
+            try await change.number(behind: highest, of: id)
             return parts
         }
     }
@@ -92,7 +115,7 @@ package struct RestoreStore: Sendable {
 
 extension Change {
     fileprivate func lastNumber(of id: AccountID) async throws(PostgresError) -> Int64 {
-        try await query("SELECT last_sequence FROM account_sequences WHERE account_id = \(id) FOR UPDATE") {
+        try await query("SELECT last_sequence FROM account_sequences WHERE account_id = \(id)") {
             row throws(PostgresError) in try row.decode(Int64.self)
         }.first ?? 0
     }
@@ -104,6 +127,14 @@ extension Change {
             INSERT INTO account_sequences AS s (account_id, last_sequence)
             VALUES (\(id), \(last))
             ON CONFLICT (account_id) DO UPDATE SET last_sequence = GREATEST(s.last_sequence, EXCLUDED.last_sequence)
+            """)
+    }
+
+    /// The same of an account that is gone: a revocation of its may still be announced. One that never was has no number.
+    fileprivate func number(behind last: Int64, ofDeleted id: AccountID) async throws(PostgresError) {
+        _ = try await execute(
+            """
+            UPDATE account_sequences SET last_sequence = GREATEST(last_sequence, \(last)) WHERE account_id = \(id)
             """)
     }
 

@@ -9,12 +9,13 @@ extension PastEvent {
     ///
     /// - Returns: `nil` for what is no event of an account.
     package init?(line: [UInt8]) {
-        guard let event = try? JSONValue(parsing: line), let type = event["type"]?.string,
+        guard let event = try? JSONValue(parsing: line),
+            let id = event["id"]?.string.flatMap({ AccountEventID($0) }), let type = event["type"]?.string,
             let time = event["timestamp"]?.string.flatMap({ Timestamp(rfc3339: $0) }), let data = event["data"],
             let account = data["accountId"]?.string.flatMap({ AccountID($0) }),
             let sequence = data["sequence"]?.integer, sequence > 0, let meaning = Meaning(type, data)
         else { return nil }
-        self.init(accountID: account, sequence: sequence, happenedAt: time, meaning: meaning)
+        self.init(id: id, accountID: account, sequence: sequence, happenedAt: time, meaning: meaning)
     }
 }
 
@@ -34,7 +35,7 @@ extension PastEvent.Meaning {
         case .accountEnabled: self = .accountEnabled
         case .emailChanged: self = .emailChanged
         case .passwordChanged: self = .passwordChanged
-        case .identityLinked: self = .other
+        case .identityLinked: self = .identityLinked
         case .identityUnlinked:
             guard let identity else { return nil }
             self = .identityUnlinked(identity)

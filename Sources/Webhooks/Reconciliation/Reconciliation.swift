@@ -62,15 +62,14 @@ package struct Reconciliation: Sendable {
     }
 
     private func finish(_ what: String, by clock: any WallClock) async throws {
+        try await store.bringChecksForward(by: clock.call(by: .commandLine))
         try await store.record("restored to \(since.rfc3339): \(what)", by: clock.call(by: .commandLine))
     }
 
-    /// Each number once.
+    /// Each event once. A number may have been given twice, where the service ran behind the restore.
     private static func inOrder(_ events: [PastEvent]) -> [PastEvent] {
-        var last: Int64 = 0
-        return events.sorted { $0.sequence < $1.sequence }.filter { event in
-            defer { last = event.sequence }
-            return event.sequence > last
-        }
+        var ids: Set<AccountEventID> = []
+        return events.filter { ids.insert($0.id).inserted }
+            .sorted { ($0.sequence, $0.happenedAt) < ($1.sequence, $1.happenedAt) }
     }
 }

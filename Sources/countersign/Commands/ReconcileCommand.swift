@@ -65,7 +65,14 @@ struct ReconcileCommand: AsyncParsableCommand {
                 for line in lines.append([UInt8](chunk)) { try add(line) }
             }
         }
-        for line in lines.finish() { try add(line) }
+        // A follower that was killed has left half a line.
+        for line in lines.finish() {
+            if let event = PastEvent(line: line) {
+                take(event)
+            } else {
+                printNotice("the last line of --feed is unfinished, and left out")
+            }
+        }
     }
 
     /// What the feed does not show.
@@ -83,7 +90,7 @@ struct ReconcileCommand: AsyncParsableCommand {
             lines.append("lost: \(sum.accountsLost) accounts that were made after \(since.rfc3339)")
         }
         if sum.accountsOutdated > 0 {
-            lines.append("older: \(sum.accountsOutdated) accounts have the address or password from before a change")
+            lines.append("older: \(sum.accountsOutdated) accounts have an address, password or link of before a change")
         }
         return lines
     }

@@ -56,6 +56,9 @@ INSERT INTO feed_head DEFAULT VALUES;
 -- Whose account the authorization was: the event says so when it is revoked.
 ALTER TABLE outbox ADD COLUMN account_id uuid;
 
+CREATE INDEX outbox_account_idx ON outbox (account_id)
+    WHERE kind = 'revocation' AND status <> 'done' AND account_id IS NOT NULL;
+
 -- Makes the partitions of today and the next three days. The service owns nothing, so this is the owner's; as
 -- make_audit_partitions, it takes no name from its caller.
 CREATE FUNCTION make_feed_days() RETURNS void

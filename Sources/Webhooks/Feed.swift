@@ -63,6 +63,8 @@ package struct Feed: Sendable {
     private let cursors: FeedCursors
     private let news: FeedNews
     private let waiters = ConcurrencyLimit(64)
+    /// How often a reader of certain types looks at most.
+    private static let pace = Duration.milliseconds(200)
 
     package init(store: FeedStore, keyRing: KeyRing, news: FeedNews) {
         self.store = store
@@ -77,7 +79,9 @@ package struct Feed: Sendable {
         if case .now = query.start, query.wait == .zero {
             return Answer(events: [], next: try cursors.text(of: position), hasMore: false)
         }
-        var place: ConcurrencyLimit.Place?
+        let place = query.wait > .zero ? waiters.acquire() : nil
+        guard query.wait == .zero || place != nil else { throw Refusal.crowded }
+        defer { withExtendedLifetime(place) {} }
         while true {
             let seen = news.count
             guard let page = try await store.page(after: position, of: query.types, limit: query.limit) else {
@@ -90,8 +94,8 @@ package struct Feed: Sendable {
             let left = ContinuousClock.now.duration(to: deadline)
             if !page.events.isEmpty || left <= .zero || news.isOver { return try answer(page) }
             if page.hasMore { continue }
-            if place == nil { place = waiters.acquire() }
-            guard place != nil else { throw Refusal.crowded }
+            // What comes may be of other types, many times a second.
+            if !query.types.isEmpty { try await Task.sleep(for: min(left, Self.pace)) }
             await news.wait(past: seen, atMost: min(left, FeedNews.longestWait))
             try Task.checkCancellation()
         }

@@ -37,8 +37,10 @@ actor WebhookPusher {
     private static let concurrency = 64
     /// Events that are read ahead.
     private static let readAhead = 512
-    /// After as many failures without a success nothing new is tried, only what is parked.
+    /// After as many failures without a success one new event is tried at a time, beside what is parked.
     private static let failuresInARow = 64
+    /// The time between two of those.
+    private static let probing = Duration.seconds(10)
     /// How often it looks for what is due, and writes how far it has come.
     private static let look = Duration.milliseconds(100)
 
@@ -64,6 +66,7 @@ actor WebhookPusher {
     /// When rows were last looked at and written.
     private var lastLook = ContinuousClock.now.advanced(by: .seconds(-1))
     private var lastNote = ContinuousClock.now.advanced(by: .seconds(-1))
+    private var lastProbe = ContinuousClock.now.advanced(by: .seconds(-10))
     private var isOver = false
     /// Whether ``run()`` is over, with all that it had begun.
     private(set) var hasEnded = false
@@ -80,12 +83,15 @@ actor WebhookPusher {
         stream.types ?? around.endpoint()?.types ?? []
     }
 
+    /// Behind the end of a replay there is nothing to read.
+    private var isReadToEnd: Bool { stream.end.map { read >= $0 } ?? false }
+
     /// Pushes until the lease, the endpoint or the process is over, or a replay is done.
     func run() async throws {
         defer { hasEnded = true }
         parked = Set(try await around.store.parkedAccounts(of: stream.id))
         try await withThrowingDiscardingTaskGroup { group in
-            while !isOver, !Task.isCancelled {
+            while !isOver, !group.isCancelled, !Task.isCancelled {
                 let seen = progress.count
                 if lastLook.duration(to: .now) >= Self.look {
                     lastLook = .now
@@ -93,13 +99,13 @@ actor WebhookPusher {
                     try await writePosition()
                 }
                 try await fill()
-                while sending < Self.concurrency, let account = ready.popFirstElement() {
-                    guard around.mayBegin(), let item = queues[account]?.first else { continue }
+                while sending < Self.concurrency, around.mayBegin(), let account = ready.popFirstElement() {
+                    guard let item = queues[account]?.first else { continue }
                     sending += 1
                     group.addTask { try await self.attempt(item) }
                 }
                 if stream.end != nil, !mayHaveMore, outstanding.isEmpty, parked.isEmpty, queues.isEmpty {
-                    try await around.store.end(stream.id)
+                    try await around.store.end(stream.id, under: around.lease)
                     return
                 }
                 if !around.mayBegin() { return }
@@ -117,7 +123,7 @@ actor WebhookPusher {
     }
 
     /// There may be new events.
-    func notice() { mayHaveMore = true }
+    func notice() { if !isReadToEnd { mayHaveMore = true } }
 
     // MARK: Reading
 
@@ -136,10 +142,18 @@ actor WebhookPusher {
     }
 
     private func fill() async throws {
-        guard mayHaveMore, outstanding.count < Self.readAhead / 2, failures < Self.failuresInARow else { return }
+        let isProbing = failures >= Self.failuresInARow
+        guard mayHaveMore, outstanding.count < Self.readAhead / 2,
+            !isProbing || lastProbe.duration(to: .now) >= Self.probing
+        else { return }
+        if isProbing { lastProbe = .now }
         // Before it is read: what comes meanwhile is noticed.
         mayHaveMore = false
-        guard let page = try await around.feed.page(after: read, of: types, limit: Self.readAhead) else {
+        let wanted = types.count == AccountEvent.Kind.allCases.count ? [] : types
+        guard
+            let page = try await around.feed.page(
+                after: read, of: wanted, limit: isProbing ? 1 : Self.readAhead)
+        else {
             let dropped = try await around.feed.ends()?.dropped ?? read
             around.logger.error(
                 "webhook missed events that are not kept any more", metadata: ["endpoint": "\(around.lease.endpoint)"])
@@ -153,7 +167,7 @@ actor WebhookPusher {
         }
         read = page.next
         if page.hasMore { mayHaveMore = true }
-        if let end = stream.end, read >= end { (read, mayHaveMore) = (end, false) }
+        if let end = stream.end, isReadToEnd { (read, mayHaveMore) = (end, false) }
     }
 
     private func enqueue(_ item: Item) {
@@ -276,8 +290,8 @@ actor WebhookPusher {
         let done: FeedPosition =
             if let first = outstanding.min() { FeedPosition(first.number - 1) } else { read }
         guard done > written else { return }
+        try await around.store.advance(stream.id, to: done, under: around.lease)
         written = done
-        try await around.store.advance(stream.id, to: done)
     }
 }
 

@@ -17,16 +17,14 @@ final class FeedKills: Sendable {
     private static let accounts = 20
 
     private let scratch: ScratchDatabase
-    private let receiver: LoopbackServer
+    private let receiver: Receiver
     private let isOver = Atomic(false)
 
     /// - Parameter report: gets a line for each tenth kill.
     static func run(kills: Int, report: (String) -> Void = { _ in }) async throws {
-        let receiver = try LoopbackServer { request in
-            let isOdd = request.body.reduce(0) { $0 &+ Int($1) } % 7 == 0
-            return [.respond(isOdd && Int.random(in: 0..<2) == 0 ? 500 : 204)]
-        }
-        try await WebhookEndpointFile.with(receiver.url) { endpoint in
+        let receiver = Receiver()
+        let server = try LoopbackServer { [.respond(receiver.take($0) ? 204 : 500)] }
+        try await WebhookEndpointFile.with(server.url) { endpoint in
             try await Sandbox.run { sandbox in
                 // Durable: what is acknowledged has to be there after the crash.
                 try await PrivateCluster.run(isDurable: true) { cluster, url in
@@ -39,7 +37,7 @@ final class FeedKills: Sendable {
         }
     }
 
-    private init(scratch: ScratchDatabase, receiver: LoopbackServer) {
+    private init(scratch: ScratchDatabase, receiver: Receiver) {
         (self.scratch, self.receiver) = (scratch, receiver)
     }
 
@@ -51,8 +49,8 @@ final class FeedKills: Sendable {
         async let acknowledged = load()
         do {
             for kill in 1...kills {
-                let before = receiver.history.requests.count
-                await receiver.history { $0.requests.count >= before + 10 }
+                let before = receiver.accepted.count
+                while receiver.accepted.count < before + 10 { try await pollingPause() }
                 // Every third time the database, else the processes.
                 if kill % 3 == 0 {
                     try await cluster.crash()
@@ -63,7 +61,7 @@ final class FeedKills: Sendable {
                     try await scratch.execute("UPDATE webhook_endpoints SET leased_until = NULL, leased_by = NULL")
                     processes = [try await Countersign.start(settings), try await Countersign.start(settings)]
                 }
-                if kill % 10 == 0 { report("\(kill) kills, \(receiver.history.requests.count) deliveries") }
+                if kill % 10 == 0 { report("\(kill) kills, \(receiver.accepted.count) deliveries") }
             }
         } catch {
             isOver.store(true, ordering: .relaxed)
@@ -104,11 +102,11 @@ final class FeedKills: Sendable {
                     """
                 ) { row throws(PostgresError) in try row.decode(Int.self, Int.self, Int.self) }
             }
-            let ids = Set(deliveries.map(\.id))
+            let ids = Set(receiver.accepted.map(\.id))
             return counts.first.map { $0 == (ids.count, 0, 0) } == true
         }
         var highest: [String: Int64] = [:]
-        for delivery in deliveries {
+        for delivery in receiver.accepted {
             let before = highest[delivery.account, default: 0]
             #expect(delivery.sequence <= before + 1, "\(delivery) after \(before)")
             highest[delivery.account] = max(before, delivery.sequence)
@@ -117,7 +115,26 @@ final class FeedKills: Sendable {
         for (id, sequence) in acknowledged { #expect(highest[id, default: 0] >= sequence, "\(id)") }
     }
 
-    private var deliveries: [WebhookDelivery] { receiver.history.requests.compactMap(WebhookDelivery.init) }
+    /// Refuses some of the events when they come first, and keeps what it has accepted.
+    private final class Receiver: Sendable {
+        private struct State {
+            var refused: Set<String> = []
+            var accepted: [WebhookDelivery] = []
+        }
+
+        private let state = Mutex(State())
+
+        var accepted: [WebhookDelivery] { state.withLock(\.accepted) }
+
+        func take(_ request: LoopbackServer.Request) -> Bool {
+            guard let delivery = WebhookDelivery(request) else { return false }
+            return state.withLock { state in
+                if delivery.sequence % 7 == 0, state.refused.insert(delivery.id).inserted { return false }
+                state.accepted.append(delivery)
+                return true
+            }
+        }
+    }
 }
 
 /// An event as a receiver got it.

@@ -77,6 +77,29 @@ import Testing
         }
     }
 
+    @Test func `where nothing succeeds one new event is tried at a time, until one succeeds`() async throws {
+        let isDown = Atomic(true)
+        try await WebhookWorld.run(
+            answering: .init { _, _ in [.respond(isDown.load(ordering: .relaxed) ? 503 : 200)] }
+        ) { world in
+            try await world.pushing {
+                try await world.happen(to: Self.ids(70))
+                _ = try await world.record { $0.parkedAccounts == 70 }
+                isDown.store(false, ordering: .relaxed)
+                // What is parked isn't due: the clock stands.
+                let new = Self.ids(5)
+                try await world.happen(to: new)
+                let all = await world.deliveries(75)
+                #expect(Set(all.suffix(5).map(\.account)) == Set(new.map(\.description)))
+                #expect(try await world.record { $0.lastSuccessAt != nil }.parkedAccounts == 70)
+                world.clock.advance(by: 7)
+                let parked = await world.deliveries(145).suffix(70)
+                #expect(Set(parked.map(\.account)) == Set(all.prefix(70).map(\.account)))
+                _ = try await world.record { $0.parkedAccounts == 0 && $0.oldest == nil }
+            }
+        }
+    }
+
     @Test func `behind the last step an event is given up and kept, and its account goes on`() async throws {
         let id = Self.ids(1)[0]
         try await WebhookWorld.run(

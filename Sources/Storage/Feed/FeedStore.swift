@@ -59,7 +59,7 @@ package struct FeedStore: Sendable {
                 let count = stamped.first ?? 0
                 if count > 0 {
                     _ = try await transaction.query(
-                        "SELECT pg_notify(\(FeedStore.channel)::text, '')::text"
+                        "SELECT pg_notify(\("\(FeedStore.channel)")::text, '')::text"
                     ) { row throws(PostgresError) in try row.decode(String?.self) }
                 }
                 return count
@@ -68,7 +68,7 @@ package struct FeedStore: Sendable {
     }
 
     /// The channel of PostgreSQL's notifications that there are new events.
-    package static let channel = "feed_of_countersign"
+    package static let channel: StaticString = "feed_of_countersign"
 
     /// Since when the oldest event waits for its position.
     package func oldestUnstamped() async throws(PostgresError) -> Timestamp? {

@@ -3,7 +3,10 @@ package import Postgres
 
 /// The endpoints as administrators see them.
 extension WebhookStore {
-    /// - Parameter types: what an endpoint gets, by name.
+    /// How old its oldest event is, is looked for among the next 10,000. Where none of these is of its types, the last one
+    /// stands for it: it may be older, and is not younger by much.
+    ///
+    /// - Parameter types: what an endpoint gets.
     package func record(
         of name: String, types: Set<AccountEvent.Kind>
     ) async throws(PostgresError) -> WebhookRecord? {
@@ -21,7 +24,10 @@ extension WebhookStore {
                             WHERE p.stream_id = s.stream_id
                         ),
                         (
-                            SELECT n.happened_at
+                            SELECT COALESCE(
+                                (array_agg(n.happened_at ORDER BY n.position)
+                                    FILTER (WHERE n.type = ANY (\(types.map(\.rawValue)))))[1],
+                                CASE WHEN count(*) = 10000 THEN max(n.happened_at) END)
                             FROM (
                                 SELECT e.position, e.type, e.happened_at
                                 FROM account_events e
@@ -29,9 +35,6 @@ extension WebhookStore {
                                 ORDER BY e.position
                                 LIMIT 10000
                             ) n
-                            WHERE n.type = ANY (\(types.map(\.rawValue)))
-                            ORDER BY n.position
-                            LIMIT 1
                         ))
                 FROM webhook_endpoints w
                 JOIN webhook_streams s ON s.endpoint = w.name AND s.until_position IS NULL

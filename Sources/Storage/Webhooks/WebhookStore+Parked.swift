@@ -35,13 +35,6 @@ extension WebhookStore {
         }
     }
 
-    /// When the next one is due.
-    package func nextDue(of stream: WebhookStreamID) async throws(PostgresError) -> Timestamp? {
-        try await database.query("SELECT min(next_attempt_at) FROM webhook_parked WHERE stream_id = \(stream)") {
-            row throws(PostgresError) in try row.decode(Timestamp?.self)
-        }.first ?? nil
-    }
-
     /// The account's next event behind a position.
     package func event(
         of account: AccountID, after start: FeedPosition, upTo end: FeedPosition, types: Set<AccountEvent.Kind>

@@ -151,17 +151,20 @@ package struct WebhookStore: Sendable {
         reason: String, by call: Call
     ) async throws -> Int? {
         let words = types.map(\.rawValue).sorted()
-        return try await database.change(by: call) { change in
-            _ = try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name) FOR UPDATE")
-            let running = try await change.execute(
-                "SELECT FROM webhook_streams WHERE endpoint = \(name) AND until_position IS NOT NULL")
-            guard running < WebhookStream.maximumReplays else { return nil }
-            let counts = try await change.query(
+        // Before the endpoint is locked, which pushers ask for: there may be millions.
+        let counts = try await Database.planningEachTime {
+            try await database.query(
                 """
                 SELECT count(*) FROM account_events
                 WHERE position > \(start.number) AND position <= \(end.number) AND type = ANY (\(words))
                 """
             ) { row throws(PostgresError) in try row.decode(Int.self) }
+        }
+        return try await database.change(by: call) { change in
+            _ = try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name) FOR UPDATE")
+            let running = try await change.execute(
+                "SELECT FROM webhook_streams WHERE endpoint = \(name) AND until_position IS NOT NULL")
+            guard running < WebhookStream.maximumReplays else { return nil }
             _ = try await change.execute(
                 """
                 INSERT INTO webhook_streams (stream_id, endpoint, position, until_position, types, created_at)
@@ -173,21 +176,30 @@ package struct WebhookStore: Sendable {
     }
 
     /// Ends a replay of which nothing is left.
-    package func end(_ stream: WebhookStreamID) async throws(PostgresError) {
-        _ = try await database.execute(
-            """
-            DELETE FROM webhook_streams s
-            WHERE s.stream_id = \(stream) AND s.until_position IS NOT NULL
-                AND NOT EXISTS (SELECT FROM webhook_parked p WHERE p.stream_id = s.stream_id)
-            """)
+    package func end(_ stream: WebhookStreamID, under lease: WebhookLease) async throws {
+        try await database.transaction { transaction in
+            try await lease.require(in: transaction)
+            _ = try await transaction.execute(
+                """
+                DELETE FROM webhook_streams s
+                WHERE s.stream_id = \(stream) AND s.until_position IS NOT NULL
+                    AND NOT EXISTS (SELECT FROM webhook_parked p WHERE p.stream_id = s.stream_id)
+                """)
+        }
     }
 
-    /// Notes how far a stream has come.
-    package func advance(_ stream: WebhookStreamID, to position: FeedPosition) async throws(PostgresError) {
-        _ = try await database.execute(
-            """
-            UPDATE webhook_streams SET position = \(position.number)
-            WHERE stream_id = \(stream) AND position < \(position.number)
-            """)
+    /// Notes how far a stream has come. Another process has parked what it skipped by its own position, so this one's is
+    /// good under its lease alone.
+    package func advance(
+        _ stream: WebhookStreamID, to position: FeedPosition, under lease: WebhookLease
+    ) async throws {
+        try await database.transaction { transaction in
+            try await lease.require(in: transaction)
+            _ = try await transaction.execute(
+                """
+                UPDATE webhook_streams SET position = \(position.number)
+                WHERE stream_id = \(stream) AND position < \(position.number)
+                """)
+        }
     }
 }

@@ -1,6 +1,7 @@
 import Accounts
 import ArgumentParser
 import KeyRing
+import Postgres
 import Storage
 import Webhooks
 
@@ -46,6 +47,10 @@ struct FeedCommand: AsyncParsableCommand {
                     answer = try await feed.read(query)
                 } catch Feed.Refusal.unknownStart {
                     throw CommandFailure("--after is no cursor of this service and no event of its feed.")
+                } catch let error as PostgresError where follow && error.isTemporary {
+                    // A failover: it goes on where it was.
+                    try await Task.sleep(for: .seconds(1))
+                    continue
                 } catch Feed.Refusal.expired {
                     throw CommandFailure("What follows --after is not kept any more: read from the oldest, or export.")
                 }

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import OpenSSL
 import TestSupport
 import Testing
 
@@ -52,6 +53,53 @@ import Testing
                     ["webhooks", "list"], settings.merging(["postgres.url": world.scratch.url]) { $1 })
                 #expect(command.status == 0 && command.output.contains(#""name":"crm""#), "\(command.error)")
                 #expect(!world.service.log.contains("hidden"))
+            }
+        }
+    }
+
+    @Test func `at SIGHUP the secrets are those of the file, and a file that has none changes nothing`()
+        async throws
+    {
+        let receiver = try LoopbackServer { _ in [.respond(204)] }
+        let (old, new) = (WebhookEndpointFile.secret, "whsec_" + Data(repeating: 7, count: 32).base64EncodedString())
+        try await WebhookEndpointFile.with(receiver.url) { settings in
+            try await World.run(settings) { world in
+                let key = try await world.adminKey("read,manage")
+                let path = try #require(settings["webhooks.endpoint.crm.secretPath"])
+                /// Whether a test's signatures are those of the secrets, in their order.
+                func isSigned(by secrets: [String]) async throws -> Bool {
+                    let count = receiver.history.requests.count
+                    let test = try await world.service.administer(
+                        "POST", "/admin/v1/webhooks/crm/test", bearer: key)
+                    #expect(test.body.contains(#""delivered":true"#), "\(test.body)")
+                    let request = try #require((await receiver.history { $0.requests.count > count }).requests.last)
+                    let (id, time) = try (
+                        #require(request.header("webhook-id")), #require(request.header("webhook-timestamp"))
+                    )
+                    let codes = try secrets.map { secret in
+                        let bytes = try #require(Data(base64Encoded: String(secret.dropFirst("whsec_".count))))
+                        let code = try HMACSHA256.authenticationCode(
+                            for: Array("\(id).\(time).".utf8) + request.body, key: [UInt8](bytes))
+                        return "v1," + Data(code.bytes).base64EncodedString()
+                    }
+                    return request.header("webhook-signature") == codes.joined(separator: " ")
+                }
+                try await eventually("the endpoint is known") {
+                    try await world.service.administer("POST", "/admin/v1/webhooks/crm/resume", bearer: key).status
+                        == 200
+                }
+                #expect(try await isSigned(by: [old]))
+                // A receiver that knows either takes it.
+                try Data("\(new)\n\(old)\n".utf8).write(to: URL(filePath: path))
+                try await ReloadTests.reload(world.service, "adopted")
+                #expect(try await isSigned(by: [new, old]))
+                try Data("\(new)\n".utf8).write(to: URL(filePath: path))
+                try await ReloadTests.reload(world.service, "adopted")
+                #expect(try await isSigned(by: [new]))
+                try Data("whsec_short\n".utf8).write(to: URL(filePath: path))
+                let log = try await ReloadTests.reload(world.service, "refused", "webhooks.endpoint.crm.secretPath")
+                #expect(!log.contains("whsec_short"))
+                #expect(try await isSigned(by: [new]))
             }
         }
     }

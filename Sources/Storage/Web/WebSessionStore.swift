@@ -41,7 +41,7 @@ package struct WebSessionStore: Sendable {
         ) { row throws(PostgresError) in try row.decode(AccountID.self) }.first
     }
 
-    /// The live session of a cookie, which is used by this.
+    /// The live session of a cookie, which is used by this. A second use within ``useSeconds`` writes nothing.
     package func use(
         _ hash: SecretHash, by call: Call, lifetimes: SessionLifetimes
     ) async throws(PostgresError) -> LiveSession? {
@@ -52,15 +52,15 @@ package struct WebSessionStore: Sendable {
             } else {
                 "\(idleEnd)"
             }
-        let isLive: SQL = """
-            w.session_hash = \(hash) AND t.session_id = w.session_id AND t.ended_at IS NULL AND t.expires_at > \(call.now)
-            """
-        let session = { (found: SQL) async throws(PostgresError) in
+        let session = { (use: SQL) async throws(PostgresError) in
             try await database.query(
                 """
                 WITH s AS (
-                    \(found)
-                )
+                    SELECT \(WebSessionStore.usedColumns)
+                    FROM web_sessions w
+                    JOIN sessions t ON t.session_id = w.session_id
+                    WHERE w.session_hash = \(hash) AND t.ended_at IS NULL AND t.expires_at > \(call.now)
+                )\(use)
                 SELECT s.session_id, \(SessionStore.liveColumns)
                 FROM s
                 JOIN accounts a ON a.account_id = s.account_id
@@ -70,20 +70,23 @@ package struct WebSessionStore: Sendable {
         let touch = { () async throws(PostgresError) in
             try await session(
                 """
-                UPDATE sessions t
-                SET last_used_at = GREATEST(t.last_used_at, \(call.now)), expires_at = GREATEST(t.expires_at, \(end))
-                FROM web_sessions w
-                WHERE \(isLive)
-                RETURNING \(WebSessionStore.usedColumns)
+                , used AS (
+                    UPDATE sessions t
+                    SET last_used_at = GREATEST(t.last_used_at, \(call.now)), expires_at = GREATEST(t.expires_at, \(end))
+                    FROM s
+                    WHERE t.session_id = s.session_id AND t.ended_at IS NULL
+                        AND s.last_used_at <= \(call.now.advanced(bySeconds: -Self.useSeconds))
+                )
                 """)
         }
-        let read = { () async throws(PostgresError) in
-            try await session("SELECT \(WebSessionStore.usedColumns) FROM sessions t, web_sessions w WHERE \(isLive)")
-        }
+        let read = { () async throws(PostgresError) in try await session("") }
         return try await database.touching(touch, orReading: read)
     }
 
+    private static let useSeconds: Int64 = 30
+
     private static let usedColumns: SQL = """
-        t.session_id, t.account_id, t.identity_id, t.auth_time, t.amr, t.created_at, t.expires_at, t.generation
+        t.session_id, t.account_id, t.identity_id, t.auth_time, t.amr, t.created_at, t.expires_at, t.last_used_at,
+        t.generation
         """
 }

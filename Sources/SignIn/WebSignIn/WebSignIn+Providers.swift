@@ -14,7 +14,16 @@ extension WebSignIn {
     package func start(
         _ provider: Provider, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> String {
-        try await start(provider, try await readOpen(id, browser: browser, by: call), browser: browser, by: call)
+        let flow = try await readOpen(id, browser: browser, by: call)
+        return try await start(
+            provider, id, only: flow.onlyProvider, loginHint: flow.loginHint, browser: browser, by: call)
+    }
+
+    /// The same of a flow that was opened just now.
+    package func start(
+        _ provider: Provider, _ flow: WebFlow, browser: BrowserSecret, by call: Call
+    ) async throws(SignInFailure) -> String {
+        try await start(provider, flow.id, only: flow.only, loginHint: flow.loginHint, browser: browser, by: call)
     }
 
     /// Sends the browser of a person who has a ticket to a provider, by which the account that is shown is entered: that
@@ -28,23 +37,24 @@ extension WebSignIn {
         guard let ticket = flow.linkTicket, try await linkRequired(ticket, by: call).provers.contains(provider) else {
             throw .webFlowExpired
         }
-        return try await start(provider, flow, browser: browser, by: call)
+        return try await start(
+            provider, id, only: flow.onlyProvider, loginHint: flow.loginHint, browser: browser, by: call)
     }
 
     private func start(
-        _ provider: Provider, _ flow: StoredWebFlow, browser: BrowserSecret?, by call: Call
+        _ provider: Provider, _ id: WebFlowID, only: Provider?, loginHint: String?, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> String {
         try await steps.counting(.start) { () throws(SignInFailure) in
             guard let browser else { throw .webFlowExpired }
-            guard flow.onlyProvider == nil || flow.onlyProvider == provider else { throw .providerDisabled }
+            guard only == nil || only == provider else { throw .providerDisabled }
             let state = try OpaqueSecret.fresh()
             let secrets = WebFlowSecrets(
                 nonce: try OpaqueSecret.fresh().text,
                 // Apple documents no challenge.
                 verifier: provider == .google ? try OpaqueSecret.fresh().text : nil)
             let (url, request) = try self.request(
-                to: provider, state: state, secrets: secrets, loginHint: flow.loginHint)
-            guard try await stored({ try await store.send(flow.id, of: browser.hash, to: request, by: call) }) else {
+                to: provider, state: state, secrets: secrets, loginHint: loginHint)
+            guard try await stored({ try await store.send(id, of: browser.hash, to: request, by: call) }) else {
                 throw .webFlowExpired
             }
             return url

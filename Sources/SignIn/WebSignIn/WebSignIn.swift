@@ -176,8 +176,7 @@ package struct WebSignIn: Sendable {
             id: try .fresh(at: call.now), kind: kind, browserHash: browser.hash, app: app, oauthRequest: oauthRequest,
             errand: errand, languages: languages, loginHint: loginHint, network: call.caller.network,
             expiresAt: call.now.advanced(bySeconds: Lifetimes.webFlowSeconds))
-        try await stored { try await store.open(flow, by: call) }
-        return try await self.flow(flow.id, browser: browser, by: call)
+        return try await page(of: try await stored { try await store.open(flow, by: call) }, by: call)
     }
 
     // MARK: Looking and leaving

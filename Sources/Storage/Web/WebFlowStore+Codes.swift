@@ -62,20 +62,17 @@ extension WebFlowStore {
         case .session(let id, let accountID): (session, account) = (id, accountID)
         case .ticket(let hash): ticket = hash
         }
-        let (madeSession, madeAccount, madeTicket) = (session, account, ticket)
-        try await database.change(by: call) { change in
-            let statuses = try await change.query(
-                """
-                UPDATE web_flows f
-                SET made_session_id = \(madeSession), made_account_id = \(madeAccount), made_ticket_hash = \(madeTicket),
-                    sealed_person = NULL
-                WHERE f.flow_id = \(id) AND f.status IN ('spent', 'failed')
-                RETURNING f.status
-                """
-            ) { row throws(PostgresError) in try row.decode(WebFlowStatus.self) }
-            guard statuses.first == .failed else { return }
-            try await change.webFlows.end(made)
-        }
+        let statuses = try await database.query(
+            """
+            UPDATE web_flows f
+            SET made_session_id = \(session), made_account_id = \(account), made_ticket_hash = \(ticket),
+                sealed_person = NULL
+            WHERE f.flow_id = \(id) AND f.status IN ('spent', 'failed')
+            RETURNING f.status
+            """
+        ) { row throws(PostgresError) in try row.decode(WebFlowStatus.self) }
+        guard statuses.first == .failed else { return }
+        try await database.change(by: call) { change in try await change.webFlows.end(made) }
     }
 
     // MARK: - Sweeping

@@ -93,9 +93,9 @@ package struct WebFlowStore: Sendable {
         self.keyRing = keyRing
     }
 
-    package func open(_ flow: NewWebFlow, by call: Call) async throws {
+    package func open(_ flow: NewWebFlow, by call: Call) async throws -> StoredWebFlow {
         let errand = try flow.errand.map { try seal.seal($0, .errand, of: flow.id) }
-        _ = try await database.execute(
+        let rows = try await database.query(
             """
             WITH exceeding AS (
                 DELETE FROM web_flows
@@ -107,13 +107,16 @@ package struct WebFlowStore: Sendable {
                     OFFSET \(Self.openPerNetwork - 1)
                     FOR UPDATE SKIP LOCKED))
             )
-            INSERT INTO web_flows (flow_id, kind, status, browser_hash, app_id, app_redirect_uri, app_state, app_challenge,
+            INSERT INTO web_flows AS f (flow_id, kind, status, browser_hash, app_id, app_redirect_uri, app_state, app_challenge,
                 oauth_request, only_provider, languages, login_hint, sealed_errand, network, created_at, expires_at)
             VALUES (\(flow.id), \(flow.kind.rawValue), 'new', \(flow.browserHash), \(flow.app?.app.id),
                 \(flow.app?.redirectURI), \(flow.app?.state), \(flow.app?.challenge), \(flow.oauthRequest),
                 \(flow.app?.provider?.rawValue), \(flow.languages), \(flow.loginHint), \(errand), \(flow.network),
                 \(call.now), \(flow.expiresAt))
-            """)
+            RETURNING \(WebFlowStore.columns)
+            """
+        ) { row throws(PostgresError) in try WebFlowRow(row) }
+        return try rows[0].flow(seal)
     }
 
     /// A flow in which its browser can still do something.

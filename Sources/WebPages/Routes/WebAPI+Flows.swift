@@ -51,7 +51,7 @@ extension WebAPI {
         case .opened(let flow):
             var response = redirect(to: FlowReference(id: flow.id, browser: browser).link(), flow: flow)
             if let provider = flow.only, !flow.needsClick {
-                let url = try await signIn.start(provider, flow: flow.id, browser: browser, by: call(of: request))
+                let url = try await signIn.start(provider, flow, browser: browser, by: call(of: request))
                 response = redirect(to: url, flow: flow)
             }
             response.setCookie(cookies.cookie(browser))

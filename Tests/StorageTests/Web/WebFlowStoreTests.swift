@@ -43,7 +43,7 @@ private struct WebFlowWorld: Sendable {
             query, apps: [WebApp(id: "lamp", name: "Lamp", redirectURIs: [uri])], offered: [], issuer: "i")
         guard case .open(let app) = decision else { throw Unexpected() }
         let id = WebFlowID(now: now)
-        try await store.open(
+        _ = try await store.open(
             NewWebFlow(
                 id: id, kind: .app, browserHash: Self.browser, app: app, languages: ["de"], network: network,
                 expiresAt: now.advanced(bySeconds: 600)), by: .at(now))

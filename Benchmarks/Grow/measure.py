@@ -2,10 +2,7 @@
 run.sh."""
 
 import argparse
-import concurrent.futures
 import dataclasses
-import http.client
-import json
 import pathlib
 import sys
 import tempfile
@@ -13,14 +10,27 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "SignIn"))
 from measure import Bench, CONNECTIONS  # noqa: E402
+from refreshing import CLIENTS, Refreshing  # noqa: E402
 from service import SUBJECTS, register_persons  # noqa: E402
 
-# Sessions that are refreshed in turn, and by how many clients.
-SESSIONS = 4_000
-CLIENTS = 16
 # The number of the first person that is there before.
 FIRST = 2_000_000_001
-TABLES = "accounts", "identities", "sessions", "audit_events", "audit_seals", "link_tickets"
+TABLES = (
+    "accounts", "identities", "sessions", "audit_events", "audit_seals", "link_tickets", "account_sequences",
+    "unstamped_events", "account_events")
+# One event, as a change writes it.
+EVENT = """
+    \\set n random(1, 50000)
+    WITH numbered AS (
+        INSERT INTO account_sequences AS s (account_id, last_sequence)
+        VALUES (lpad(to_hex(:n::int), 32, '0')::uuid, 1)
+        ON CONFLICT (account_id) DO UPDATE SET last_sequence = s.last_sequence + 1
+        RETURNING account_id, last_sequence
+    )
+    INSERT INTO unstamped_events (event_id, type, account_id, sequence, members, happened_at)
+    SELECT gen_random_uuid(), 'account.enabled', account_id, last_sequence, '{"by":"admin"}', now()
+    FROM numbered;
+"""
 
 
 @dataclasses.dataclass
@@ -55,8 +65,11 @@ class Moment:
 
 
 def settle(bench):
-    """Until the trail is sealed and the server's counters are whole: its idle processes report theirs after ten seconds."""
+    """Until the trail is sealed, events have their places, and the server's counters are whole: its idle processes report
+    theirs after ten seconds."""
     bench.database.await_seals()
+    while int(bench.database.query("SELECT count(*) FROM unstamped_events")):
+        time.sleep(0.1)
     time.sleep(11)
 
 
@@ -101,45 +114,11 @@ def create(bench, subjects):
     return len(subjects)
 
 
-class Refreshing:
-    """Clients that refresh sessions of many persons in turn, each with the token that the answer before has brought."""
-
-    def __init__(self, bench):
-        tokens = pathlib.Path(bench.tokens).read_text(encoding="ascii").split()[:SESSIONS]
-        self.pool = concurrent.futures.ThreadPoolExecutor(CLIENTS)
-        self.clients = [
-            (http.client.HTTPConnection("127.0.0.1", bench.service.port), tokens[number::CLIENTS])
-            for number in range(CLIENTS)]
-        self.clients = list(self.pool.map(self.open, self.clients))
-
-    def open(self, client):
-        connection, tokens = client
-        answers = [self.post(connection, "/v1/sign-in/google", {"idToken": token}) for token in tokens]
-        return connection, [answer["session"]["refreshToken"] for answer in answers]
-
-    @staticmethod
-    def post(connection, path, body):
-        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
-        response = connection.getresponse()
-        answer = json.load(response)
-        if response.status != 200:
-            raise SystemExit(f"{path}: {response.status} {answer}")
-        return answer
-
-    def go_on(self, seconds):
-        end = time.monotonic() + seconds
-
-        def refresh(client):
-            connection, tokens = client
-            count = 0
-            while time.monotonic() < end:
-                number = count % len(tokens)
-                answer = self.post(connection, "/v1/sessions/refresh", {"refreshToken": tokens[number]})
-                tokens[number] = answer["refreshToken"]
-                count += 1
-            return count
-
-        return sum(self.pool.map(refresh, self.clients))
+def announce(bench, directory, seconds):
+    """Events, each in a transaction of its own."""
+    script = pathlib.Path(directory, "event.sql")
+    script.write_text(EVENT, encoding="ascii")
+    return round(bench.database.pgbench(str(script), CLIENTS, seconds) * seconds)
 
 
 def work_off(name, count, fill, left):
@@ -196,6 +175,8 @@ def main():
             measured(bench, f"sign-in, {CONNECTIONS} connections", lambda: sign_in(bench, options.seconds))
             refreshing = Refreshing(bench)
             measured(bench, f"refresh, {CLIENTS} connections", lambda: refreshing.go_on(options.seconds))
+            measured(
+                bench, f"event, {CLIENTS} connections of pgbench", lambda: announce(bench, directory, options.seconds))
             sealing(bench)
             sweeping(bench)
         finally:

@@ -1,4 +1,4 @@
-"""Compares the sign-ins, and the first ones of new people, of two builds or with fewer indexes, each with a database of its
+"""Compares the sign-ins, the refreshes, and the first sign-ins of new people, of two builds or with fewer indexes, each with a database of its
 own on one cluster. Called by run.sh.
 
 Both run all the time and are measured in turns of seconds, so that what slows the machine slows both; the ratio is the
@@ -8,8 +8,10 @@ median of those of the rounds.
 import argparse
 import statistics
 import tempfile
+import time
 
 from measure import Bench, CONNECTIONS
+from refreshing import Refreshing
 from service import register_persons
 
 NEW_PERSONS = 1000
@@ -36,12 +38,23 @@ def in_turns(rounds, before, after, measure):
 def create(bench, number):
     """New people who sign in and create an account."""
     bench.database.reset()
-    start = bench.cpu_seconds()
+    start, begin = bench.cpu_seconds(), time.monotonic()
     first = 2_000_000_000 + number * NEW_PERSONS
     register_persons(bench.service, bench.sandbox, "/dev/null", range(first, first + NEW_PERSONS))
+    rate = NEW_PERSONS / (time.monotonic() - begin)
     end = bench.cpu_seconds()
-    return {
+    return {"rate": rate} | {
         name: (end[index] - start[index]) * 1e6 / NEW_PERSONS for index, name in enumerate(("service", "PostgreSQL"))}
+
+
+def refreshed(clients, seconds):
+    """Sessions that are refreshed by as many clients as can."""
+    bench, refreshing = clients
+    start, begin = bench.cpu_seconds(), time.monotonic()
+    count = refreshing.go_on(seconds)
+    end, rate = bench.cpu_seconds(), count / (time.monotonic() - begin)
+    return {"rate": rate} | {
+        name: (end[index] - start[index]) * 1e6 / count for index, name in enumerate(("service", "PostgreSQL"))}
 
 
 COSTS = {
@@ -51,13 +64,16 @@ COSTS = {
 }
 
 
-def compare(before, after, rounds):
+def compare(before, after, rounds, seconds):
     for connections in (1, CONNECTIONS):
         results = in_turns(rounds, before, after, lambda bench, _: bench.peak(connections))
         report(
             f"sign-ins, {connections} connections ({statistics.median(r['rate'] for r in results[0]):.0f} a second before)",
             *results, {"sign-ins": lambda result: result["rate"]} | COSTS)
-    report("new accounts", *in_turns(rounds, before, after, create), COSTS)
+    refreshing = [(bench, Refreshing(bench)) for bench in (before, after)]
+    report("refreshes", *in_turns(rounds, *refreshing, lambda clients, _: refreshed(clients, seconds)), COSTS)
+    report("new accounts", *in_turns(rounds, before, after, create),
+           {"people a second": lambda result: result["rate"]} | COSTS)
 
 
 def drop_indexes(database, pattern):
@@ -89,10 +105,11 @@ def main():
                 if options.rows:
                     database.fill_trail(options.rows)
                 database.await_seals()
-            compare(*benches, options.rounds)
+            compare(*benches, options.rounds, options.seconds)
         finally:
             for bench in benches:
                 bench.stop()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -84,7 +84,7 @@ class Bench:
             os.environ[f"COUNTERSIGN_WEBHOOKS_ENDPOINT_{name.upper()}_SECRET_PATH"] = secrets
         self.service = Service(options.bin, directory, self.database.url, self.sandbox)
         self.key = subprocess.run(
-            [f"{options.bin}/countersign", "admin-key", "create", "--name", "bench", "--scopes", "manage,feed"],
+            [f"{options.bin}/countersign", "admin-key", "create", "--name", "bench", "--scopes", "read,manage,feed"],
             env=os.environ | self.service._environment, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
         self._local = threading.local()
 
@@ -105,7 +105,7 @@ class Bench:
         elapsed = time.perf_counter() - start
         if answer.status >= 300:
             raise SystemExit(f"{path} was answered with {answer.status}: {text[:500]}")
-        return json.loads(text), elapsed
+        return json.loads(text or "null"), elapsed
 
     def feed(self, query):
         return self.call("GET", f"/admin/v1/feed?{query}")
@@ -120,7 +120,7 @@ class Bench:
             FROM generate_series(0, {count - 1}) AS n""")
 
     def say(self, title, value, is_met=None):
-        print(f"{title:64}{value}" + {None: "", True: "", False: "  (missed)"}[is_met], flush=True)
+        print(f"{title:68}{value}" + {None: "", True: "", False: "  (missed)"}[is_met], flush=True)
 
     def read(self):
         cursor = self.feed("after=now")[0]["next"]
@@ -178,7 +178,8 @@ class Bench:
     def create(self):
         """An account without sessions, whose events are those of administrators alone."""
         id = self.database.query(
-            "INSERT INTO accounts (account_id, created_at) VALUES (gen_random_uuid(), now()) RETURNING account_id",
+            "INSERT INTO accounts (account_id, email, password_hash, created_at)"
+            " VALUES (gen_random_uuid(), 'bench@example.com', 'none', now()) RETURNING account_id",
             "SELECT 1").split()[0]
         self.database.query(f"INSERT INTO account_sequences (account_id, last_sequence) VALUES ('{id}', 1)")
         return id
@@ -219,7 +220,7 @@ class Bench:
         ids = self.database.query(
             "SELECT event_id FROM account_events TABLESAMPLE SYSTEM (0.05) ORDER BY random() LIMIT 1000").split()
         for title, query in (("100 events", "limit=100"), ("1,000 events", "limit=1000"),
-                             ("of a rare type", "limit=100&types=account.merged")):
+                             ("events of a rare type", "limit=100&types=account.merged")):
             times = [1000 * self.feed(f"after={id}&{query}")[1] for id in ids]
             self.say(f"a page of {title} among {self.options.kept:,}, ms",
                      f"p50 {at(0.5, times):.1f}, p99 {at(0.99, times):.1f}", at(0.99, times) < PAGE)

@@ -237,7 +237,17 @@ struct Pipeline: ~Copyable {
     /// When to act although nothing has arrived: the end of a silence, of a commit's or a task's time, or the next step
     /// of a cancellation.
     var deadline: ContinuousClock.Instant? {
-        [silenceEnd, commitEnd, firstAnswerEnd, heldEnd, cancellation?.deadline].compactMap(\.self).min()
+        Self.earlier(
+            Self.earlier(Self.earlier(silenceEnd, commitEnd), Self.earlier(firstAnswerEnd, heldEnd)),
+            cancellation?.deadline)
+    }
+
+    /// Without an array: this is asked before each wait for the server.
+    private static func earlier(
+        _ one: ContinuousClock.Instant?, _ other: ContinuousClock.Instant?
+    ) -> ContinuousClock.Instant? {
+        guard let one, let other else { return one ?? other }
+        return min(one, other)
     }
 
     private var silenceEnd: ContinuousClock.Instant? {

@@ -27,7 +27,7 @@ extension SessionStore {
             // It was last refreshed when sessions lived longer.
             guard expiresAt > call.now else { return .unknown }
             switch row.lineage.presented(
-                presented, from: call.origin.network, isRestored: row.isRestored, at: call.now)
+                presented, from: call.origin.network, isRestored: try await isRestored(row, presented), at: call.now)
             {
             case .unknown:
                 return .unknown
@@ -73,14 +73,23 @@ extension SessionStore {
         let rows = try await database.query(
             """
             SELECT s.parent_generation, s.rotated_at, s.rotation_parent, s.rotation_network, s.same_network_replacements,
-                s.other_network_replacements, s.last_used_ip,
-                s.created_at < (SELECT max(noted_at) FROM restores), \(SessionStore.liveColumns)
+                s.other_network_replacements, s.last_used_ip, \(SessionStore.liveColumns)
             FROM sessions s
             JOIN accounts a ON a.account_id = s.account_id
             WHERE s.session_id = \(id) AND s.ended_at IS NULL AND s.expires_at > \(call.now)
             """
         ) { row throws(PostgresError) in try RefreshableSession(id, row) }
         return rows.first
+    }
+
+    /// Whether a session is older than a restore of the database; looked up where that decides: for a token of which this
+    /// database does not know yet.
+    private func isRestored(_ row: RefreshableSession, _ presented: Int32) async throws(PostgresError) -> Bool {
+        guard presented > row.lineage.generation else { return false }
+        let restores = try await database.query(
+            "SELECT EXISTS (SELECT FROM restores WHERE noted_at > \(row.live.session.createdAt))"
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        return restores == [true]
     }
 }
 
@@ -93,11 +102,9 @@ private struct RefreshableSession: Sendable {
     let isNoted: Bool
     /// Where it was last refreshed from.
     let lastUsedAddress: String?
-    /// Whether it is older than a restore of the database.
-    let isRestored: Bool
 
     init(_ id: SessionID, _ row: PostgresRow) throws(PostgresError) {
-        live = try LiveSession(id, row, from: 8)
+        live = try LiveSession(id, row, from: 7)
         let parent = try Int32(from: row[0])
         isNoted = try Int32(from: row[2]) == parent
         lineage = RefreshLineage(
@@ -108,7 +115,6 @@ private struct RefreshableSession: Sendable {
                     sameNetwork: try Int32(from: row[4]), otherNetwork: try Int32(from: row[5]))
                 : RefreshLineage.Replacements())
         lastUsedAddress = try String?(from: row[6])
-        isRestored = try Bool?(from: row[7]) == true
     }
 
     /// The condition that the row is still live and of this lineage.

@@ -42,6 +42,8 @@ package struct WebSessionStore: Sendable {
     }
 
     /// The live session of a cookie, which is used by this. A second use within ``useSeconds`` writes nothing.
+    ///
+    /// The commit isn't waited for: a crash that takes the note back ends an unused session so much earlier.
     package func use(
         _ hash: SecretHash, by call: Call, lifetimes: SessionLifetimes
     ) async throws(PostgresError) -> LiveSession? {
@@ -76,6 +78,7 @@ package struct WebSessionStore: Sendable {
                     FROM s
                     WHERE t.session_id = s.session_id AND t.ended_at IS NULL
                         AND s.last_used_at <= \(call.now.advanced(bySeconds: -Self.useSeconds))
+                    RETURNING set_config('synchronous_commit', 'off', true)
                 )
                 """)
         }

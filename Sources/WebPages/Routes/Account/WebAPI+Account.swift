@@ -88,8 +88,10 @@ extension WebAPI {
     func accountPage(
         _ visit: AccountVisit, notice: AccountPage.Notice? = nil, error: FormError? = nil
     ) async throws -> AccountPage {
+        async let sessionsRead = signIn.sessions.list(of: visit.session, by: visit.call)
+        async let clientsRead = linkedClients(of: visit.session)
         let account = try await accounts.account(of: visit.session)
-        let sessions = try await signIn.sessions.list(of: visit.session, by: visit.call)
+        let (sessions, clients) = try await (sessionsRead, clientsRead)
         let linked = Set(account.identities.map(\.key.provider))
         var shown = notice
         if case .linkedProvider(let provider) = notice, !linked.contains(provider) { shown = nil }
@@ -108,7 +110,7 @@ extension WebAPI {
             },
             devices: sessions.prefix(Self.listedDevices).map { .init($0, isThisOne: $0.id == visit.session.id) },
             furtherDevices: max(0, sessions.count - Self.listedDevices),
-            clients: try await linkedClients(of: visit.session).map { client in
+            clients: clients.map { client in
                 .init(
                     id: client.clientID.text, name: client.name, linkedAt: client.linkedAt,
                     lastUsedAt: client.lastUsedAt)

@@ -11,7 +11,7 @@ package struct FeedStamper: Sendable {
     /// How often it looks unasked.
     package static let pause = Duration.milliseconds(250)
     /// The time from one stamping to the next.
-    package static let pace = Duration.milliseconds(20)
+    package static let pace = Duration.milliseconds(50)
 
     private let store: FeedStore
     private let written: AsyncSignal

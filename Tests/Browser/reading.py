@@ -1,5 +1,6 @@
 """What a screen reader is given: names, errors and order, as they are in Chromium's accessibility tree."""
 import contextlib
+import re
 
 from playwright.sync_api import Error
 
@@ -81,7 +82,7 @@ def misnamed(nodes, title):
         if node.property("invalid") not in (None, False, "false"):
             if not alerts:
                 yield f"{node.name} is invalid, and no alert says why"
-            elif not node.description or node.description.split(".")[0] not in said:
+            elif not node.description or re.split("[.。]", node.description)[0] not in said:
                 yield f"{node.name} is invalid, and described by {node.description!r}"
 
 

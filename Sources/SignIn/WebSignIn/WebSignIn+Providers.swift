@@ -42,7 +42,8 @@ extension WebSignIn {
     }
 
     private func start(
-        _ provider: Provider, _ id: WebFlowID, only: Provider?, loginHint: String?, browser: BrowserSecret?, by call: Call
+        _ provider: Provider, _ id: WebFlowID, only: Provider?, loginHint: String?, browser: BrowserSecret?,
+        by call: Call
     ) async throws(SignInFailure) -> String {
         try await steps.counting(.start) { () throws(SignInFailure) in
             guard let browser else { throw .webFlowExpired }

@@ -32,6 +32,12 @@ import Testing
         try await world.count("SELECT count(*) FROM pg_stat_activity WHERE \(condition)") == 1
     }
 
+    /// Where that took long, the service has begun to refuse writes.
+    private func letCommitsGo(_ world: World) async throws {
+        try await world.scratch.letCommitsGo()
+        try await eventually("writes to be taken") { try await !world.service.holdsWrites() }
+    }
+
     /// Calls a function of the server on the connection whose commit waits, and returns the answer to the request behind
     /// it.
     private func interruptCommit(
@@ -91,7 +97,7 @@ import Testing
             let (ticket, credential) = try await newcomer(world)
             try await world.scratch.makeCommitsWait()
             let lost = try await loseCommit(of: ticket, waiting: "SyncRep", world)
-            try await world.scratch.letCommitsGo()
+            try await letCommitsGo(world)
             expectUnavailable(lost)
             try await expectCreated(ticket, credential, world)
         }
@@ -107,7 +113,7 @@ import Testing
             ) {
                 try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
             }
-            try await world.scratch.letCommitsGo()
+            try await letCommitsGo(world)
             expectUnavailable(unconfirmed)
             try await expectCreated(ticket, credential, world)
         }
@@ -126,7 +132,7 @@ import Testing
             ) {
                 try await world.service.signIn(.apple, credential.tokenAlone)
             }
-            try await world.scratch.letCommitsGo()
+            try await letCommitsGo(world)
             expectUnavailable(unconfirmed)
             #expect(try await world.count("SELECT count(*) FROM sessions") == sessions + 1)
             #expect(try await world.service.signIn(.apple, credential.tokenAlone).status == 200)
@@ -144,9 +150,8 @@ import Testing
             #expect(try await Self.waits(condition, world))
             // It waits for no standby, and says that they wait.
             try await eventually("readiness to show it") { try await world.service.holdsWrites() }
-            try await world.scratch.letCommitsGo()
+            try await letCommitsGo(world)
             try await eventually("the end of the wait") { try await !Self.waits(condition, world) }
-            try await eventually("writes to be taken") { try await !world.service.holdsWrites() }
             try await expectCreated(ticket, credential, world)
         }
     }

@@ -36,13 +36,17 @@ class Bench:
         register_persons(self.service, self.sandbox, self.tokens)
         self.wrk(3)
 
-    def wrk(self, seconds, connections=CONNECTIONS, rate=0):
+    def run_wrk(self, script, seconds, connections, *arguments):
         output = subprocess.run(
-            ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", HERE / "sign-in.lua", self.service.url, "--",
-             self.tokens, str(round(rate))], check=True, stdout=subprocess.PIPE, text=True).stdout
+            ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", HERE / script, self.service.url, "--", *arguments],
+            check=True, stdout=subprocess.PIPE, text=True).stdout
         result = json.loads(output.splitlines()[-1])
         if result["refused"] or result["failed"]:
-            raise SystemExit(f"not every sign-in was answered with 200: {result}")
+            raise SystemExit(f"not every request of {script} succeeded: {result}")
+        return result
+
+    def wrk(self, seconds, connections=CONNECTIONS, rate=0):
+        result = self.run_wrk("sign-in.lua", seconds, connections, self.tokens, str(round(rate)))
         result["rate"] = result["requests"] / result["seconds"]
         return result
 

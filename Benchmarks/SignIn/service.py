@@ -108,35 +108,42 @@ class Service(Server):
         return self.await_answer(self.private_port, "/health/ready")
 
 
-def register_persons(service, sandbox, path, subjects=SUBJECTS):
-    """Registers persons with an account each, and writes a token of Google's for each of them to a file.
+def call(server, target, body, local=threading.local()):
+    """Posts to a server, on a connection that the thread keeps."""
+    connections = local.__dict__.setdefault("connections", {})
+    if server.port not in connections:
+        connections[server.port] = http.client.HTTPConnection("127.0.0.1", server.port)
+    connection = connections[server.port]
+    connection.request("POST", target, json.dumps(body), {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    answer = json.load(response)
+    if response.status not in (200, 201):
+        raise SystemExit(f"{target}: {response.status} {answer}")
+    return answer
+
+
+def write_tokens(sandbox, path, subjects, use=lambda token: None):
+    """Writes a token of Google's for each of new persons to a file, once it has been used.
 
     Tokens last an hour and have no nonce, so that each can be posted again and again.
     """
-    local = threading.local()
-
-    def call(server, target, body):
-        if not hasattr(local, "connections"):
-            local.connections = {}
-        if server.port not in local.connections:
-            local.connections[server.port] = http.client.HTTPConnection("127.0.0.1", server.port)
-        connection = local.connections[server.port]
-        connection.request("POST", target, json.dumps(body), {"Content-Type": "application/json"})
-        response = connection.getresponse()
-        answer = json.load(response)
-        if response.status not in (200, 201):
-            raise SystemExit(f"{target}: {response.status} {answer}")
-        return answer
-
-    def register(subject):
+    def token(subject):
         name = f"person{subject}"
         call(
             sandbox, "/control/google/persons",
             {"name": name, "subject": str(subject), "email": name + "@example.com", "givenName": "Kim"})
         token = call(sandbox, "/control/google/authorize", {"person": name, "clientId": CLIENT_ID})["idToken"]
-        ticket = call(service, "/v1/sign-in/google", {"idToken": token})["linkTicket"]
-        call(service, "/v1/links/create", {"linkTicket": ticket})
+        use(token)
         return token + "\n"
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool, open(path, "w", encoding="ascii") as file:
-        file.writelines(pool.map(register, subjects))
+        file.writelines(pool.map(token, subjects))
+
+
+def register_persons(service, sandbox, path, subjects=SUBJECTS):
+    """Registers persons with an account each, and writes their tokens."""
+    def create(token):
+        ticket = call(service, "/v1/sign-in/google", {"idToken": token})["linkTicket"]
+        call(service, "/v1/links/create", {"linkTicket": ticket})
+
+    write_tokens(sandbox, path, subjects, create)

@@ -135,16 +135,19 @@ extension Change.Accounts {
         let ids = try await change.query(
             "SELECT a.account_id FROM accounts a WHERE \(condition) ORDER BY a.account_id FOR UPDATE"
         ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+        guard !ids.isEmpty else { return [] }
         _ = try await change.execute(
             "SELECT FROM identities WHERE account_id = ANY (\(ids)) ORDER BY identity_id FOR UPDATE")
         return ids
     }
 
-    /// The account that has the address, locked.
+    /// The account that has the address, locked. Who takes an address that nobody has finds at its write when another
+    /// was faster (``Postgres/Database/changeTakingAddress(by:file:line:_:)``).
     ///
-    /// - Throws: ``HolderChanged`` when the address was taken after the accounts were locked.
+    /// - Throws: ``HolderChanged`` when the address passed to another account before it was locked.
     func lockHolder(of email: EmailAddress) async throws -> Account? {
         let locked = try await lock("a.email = \(email.text)")
+        guard !locked.isEmpty else { return nil }
         let holder = try await AccountStore.holder(of: email, in: change)
         if let holder, !locked.contains(holder.id) { throw HolderChanged() }
         return holder

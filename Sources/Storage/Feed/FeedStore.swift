@@ -25,11 +25,11 @@ package struct FeedStore: Sendable {
             row throws(PostgresError) in try row.decode(Bool.self)
         }
         guard waiting == [true] else { return 0 }
-        return try await Database.planningEachTime {
-            try await database.transaction { transaction in
-                // The statements after this one see what the one before has stamped.
-                _ = try await transaction.execute("SELECT FROM feed_head FOR UPDATE")
-                let stamped = try await transaction.query(
+        return try await database.transaction { transaction in
+            // The statement after this one sees what the one before has stamped.
+            _ = try await transaction.execute("SELECT FROM feed_head FOR UPDATE")
+            let stamped = try await Database.planningEachTime {
+                try await transaction.query(
                     """
                     WITH taken AS (
                         DELETE FROM unstamped_events
@@ -53,17 +53,12 @@ package struct FeedStore: Sendable {
                     ), head AS (
                         UPDATE feed_head SET last_position = e.last FROM ends e WHERE e.count > 0
                     )
-                    SELECT count FROM ends
+                    SELECT count, CASE WHEN count > 0 THEN pg_notify(\("\(FeedStore.channel)")::text, '')::text END
+                    FROM ends
                     """
-                ) { row throws(PostgresError) in try row.decode(Int.self) }
-                let count = stamped.first ?? 0
-                if count > 0 {
-                    _ = try await transaction.query(
-                        "SELECT pg_notify(\("\(FeedStore.channel)")::text, '')::text"
-                    ) { row throws(PostgresError) in try row.decode(String?.self) }
-                }
-                return count
+                ) { row throws(PostgresError) in try row.decode(Int.self, String?.self) }
             }
+            return stamped.first?.0 ?? 0
         }
     }
 

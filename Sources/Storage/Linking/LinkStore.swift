@@ -45,7 +45,6 @@ package struct LinkStore: Sendable {
             return try await database.changeTakingAddress(by: call) { change in
                 let ticket = try await change.links.consume(hash)
                 let identity = ticket.identity
-                if try await LinkStore.isLinked(identity.key, in: change) { throw Refusal.identityAlreadyLinked }
                 let address = identity.email?.address
                 let evidence = ticket.evidence(of: address).evidence
                 var holder: Account?
@@ -65,15 +64,14 @@ package struct LinkStore: Sendable {
                 try await change.mail.notify(
                     [evidence == .mailedCode ? nil : email?.address], of: .accountCreated,
                     provider: identity.key.provider)
-                try await change.links.link(ticket, hash, as: identityID, to: accountID)
+                guard let account = try await change.links.link(ticket, hash, as: identityID, to: accountID) else {
+                    throw Refusal.identityAlreadyLinked
+                }
                 if case .session(let newSession) = access {
                     try await change.links.open(newSession, by: identityID)
                 }
                 try await change.record(
                     .accountCreated, accountID: accountID, identityID: identityID, provider: identity.key.provider)
-                guard let account = try await AccountStore.account(accountID, in: change) else {
-                    throw Refusal.identityAlreadyLinked
-                }
                 if case .client(let link) = access {
                     try await change.oauthGrants.issue(link, for: account)
                 }
@@ -82,17 +80,14 @@ package struct LinkStore: Sendable {
         } catch Refusal.emailTaken {
             // By the same person on another device, or by another account.
             guard let ticket = try await open(hash, by: call) else { throw Refusal.ticketExpired }
-            let isLinked = try await LinkStore.isLinked(ticket.identity.key, in: database)
-            throw isLinked ? Refusal.identityAlreadyLinked : .emailTaken
+            throw try await isLinked(ticket.identity.key) ? Refusal.identityAlreadyLinked : .emailTaken
         } catch let error as PostgresError where error.isUniqueViolation(of: "identities_subject_key") {
             throw Refusal.identityAlreadyLinked
         }
     }
 
-    private static func isLinked(
-        _ key: IdentityKey, in session: some PostgresSession
-    ) async throws(PostgresError) -> Bool {
-        let rows = try await session.query(
+    private func isLinked(_ key: IdentityKey) async throws(PostgresError) -> Bool {
+        let rows = try await database.query(
             "SELECT EXISTS (SELECT FROM identities WHERE \(key.condition))"
         ) { row throws(PostgresError) in try row.decode(Bool.self) }
         return rows.first ?? false
@@ -118,35 +113,46 @@ extension Change.Links {
     }
 
     /// Inserts the identity, and moves the person's grants to it.
-    func link(_ ticket: LinkTicket, _ hash: SecretHash, as identityID: IdentityID, to accountID: AccountID) async throws
-    {
+    ///
+    /// - Returns: the account, with this identity alone.
+    @discardableResult
+    func link(
+        _ ticket: LinkTicket, _ hash: SecretHash, as identityID: IdentityID, to accountID: AccountID
+    ) async throws -> Account? {
         let identity = ticket.identity
         let email = identity.email
-        _ = try await change.execute(
-            """
-            INSERT INTO identities (identity_id, account_id, provider, realm, subject, email, email_verified,
-                is_private_email, last_sign_in_at, proven_at, created_at)
-            VALUES (\(identityID), \(accountID), \(identity.key.provider.rawValue), \(identity.key.realm.text),
-                \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
-                \(email?.isPrivateRelay ?? false), \(now), \(identity.authenticatedAt), \(now))
-            """)
-        change.announce(.identityLinked(identityID, identity.key.provider, by: cause), of: accountID)
         // Also the grants of the person's other tickets: Google issues a refresh token for the first code alone, and
         // its ticket need not be the one that is spent.
-        let granted = try await change.execute(
+        let grants: SQL = "provider_grants WHERE \(identity.key.condition) AND ticket_hash IS NOT NULL"
+        let rows = try await change.query(
             """
-            UPDATE provider_grants
-            SET identity_id = \(identityID), ticket_hash = NULL
-            WHERE grant_id IN (
-                SELECT DISTINCT ON (client_id) grant_id
-                FROM provider_grants
-                WHERE \(identity.key.condition) AND ticket_hash IS NOT NULL
-                ORDER BY client_id, (ticket_hash = \(hash)) DESC, created_at DESC)
-            """)
-        if granted > 0 {
+            WITH i AS (
+                INSERT INTO identities (identity_id, account_id, provider, realm, subject, email, email_verified,
+                    is_private_email, last_sign_in_at, proven_at, created_at, authorization_status)
+                VALUES (\(identityID), \(accountID), \(identity.key.provider.rawValue), \(identity.key.realm.text),
+                    \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
+                    \(email?.isPrivateRelay ?? false), \(now), \(identity.authenticatedAt), \(now),
+                    CASE WHEN EXISTS (SELECT FROM \(grants)) THEN 'active' ELSE 'none' END)
+                RETURNING *
+            )
+            SELECT \(AccountRow.columns)
+            FROM accounts a, i
+            WHERE a.account_id = \(accountID)
+            """
+        ) { row throws(PostgresError) in try AccountRow(row) }
+        change.announce(.identityLinked(identityID, identity.key.provider, by: cause), of: accountID)
+        if rows.first?.identity?.authorization == .active {
             _ = try await change.execute(
-                "UPDATE identities SET authorization_status = 'active' WHERE identity_id = \(identityID)")
+                """
+                UPDATE provider_grants
+                SET identity_id = \(identityID), ticket_hash = NULL
+                WHERE grant_id IN (
+                    SELECT DISTINCT ON (client_id) grant_id
+                    FROM \(grants)
+                    ORDER BY client_id, (ticket_hash = \(hash)) DESC, created_at DESC)
+                """)
         }
+        return AccountRow.account(rows)
     }
 
     /// Opens a session of the account that the identity is linked to.

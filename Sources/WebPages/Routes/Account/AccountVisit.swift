@@ -97,7 +97,7 @@ extension WebAPI {
     /// Shows a page of the account, by GET. HEAD opens no flow, nor does what may not be looked at.
     func show(
         _ request: Request, for act: AccountAct?, isFresh: Bool = false,
-        _ page: @escaping @Sendable (AccountVisit) async throws -> WebPage
+        _ page: (AccountVisit) async throws -> WebPage
     ) async throws -> Response {
         guard !request.isSpeculative else { return untouched }
         return try await visit(request, for: act, isFresh: isFresh) { visit in

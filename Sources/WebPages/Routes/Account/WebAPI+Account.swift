@@ -88,10 +88,11 @@ extension WebAPI {
     func accountPage(
         _ visit: AccountVisit, notice: AccountPage.Notice? = nil, error: FormError? = nil
     ) async throws -> AccountPage {
-        async let sessionsRead = signIn.sessions.list(of: visit.session, by: visit.call)
-        async let clientsRead = linkedClients(of: visit.session)
+        let (sessions, oauth) = (signIn.sessions, oauth)
+        async let sessionsRead = sessions.list(of: visit.session, by: visit.call)
+        async let clientsRead = oauth?.linkedClients(of: visit.session) ?? []
         let account = try await accounts.account(of: visit.session)
-        let (sessions, clients) = try await (sessionsRead, clientsRead)
+        let (devices, clients) = try await (sessionsRead, clientsRead)
         let linked = Set(account.identities.map(\.key.provider))
         var shown = notice
         if case .linkedProvider(let provider) = notice, !linked.contains(provider) { shown = nil }
@@ -108,8 +109,8 @@ extension WebAPI {
             linkable: try signIn.configuration.providers.filter { !linked.contains($0) }.map { provider in
                 (provider, try visit.target(AccountPath.link(provider)))
             },
-            devices: sessions.prefix(Self.listedDevices).map { .init($0, isThisOne: $0.id == visit.session.id) },
-            furtherDevices: max(0, sessions.count - Self.listedDevices),
+            devices: devices.prefix(Self.listedDevices).map { .init($0, isThisOne: $0.id == visit.session.id) },
+            furtherDevices: max(0, devices.count - Self.listedDevices),
             clients: clients.map { client in
                 .init(
                     id: client.clientID.text, name: client.name, linkedAt: client.linkedAt,

@@ -70,9 +70,13 @@ package struct RowRules: Sendable {
         guard email != nil || !identities.isEmpty else { return Self.refused(externalID.text, .noWayIn, notes) }
         let name = row.displayName.flatMap(DisplayName.init)
         if let given = row.displayName, DisplayName.cuts(given) { notes.append(.nameCut) }
-        var hash: String?
+        var hash: PasswordHash?
         if let text = row.password, !text.isEmpty {
-            if accepts(text) { hash = text } else { notes.append(.passwordDropped(ForeignPasswordHash.kind(of: text))) }
+            if accepts(text) {
+                hash = PasswordHash(text)
+            } else {
+                notes.append(.passwordDropped(ForeignPasswordHash.kind(of: text)))
+            }
         }
         return ImportRow(
             externalID: externalID,

@@ -30,6 +30,10 @@ extension ProviderClientID: PostgresEncodable, PostgresDecodable, PostgresArrayE
     package init(from value: PostgresValue) throws(PostgresError) { self.init(try String(from: value)) }
 }
 
+extension PasswordHash: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
+    package init(from value: PostgresValue) throws(PostgresError) { self.init(try String(from: value)) }
+}
+
 extension Network: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     package init(from value: PostgresValue) throws(PostgresError) { self.init(try String(from: value)) }
 }

@@ -19,7 +19,7 @@ package struct ImportRow: Sendable {
     /// What its texts take, about.
     package var byteCount: Int {
         guard case .person(let person) = content else { return 64 }
-        return 256 + (person.passwordHash?.utf8.count ?? 0) + notes.count * 64 + person.identities.count * 768
+        return 256 + (person.passwordHash?.text.utf8.count ?? 0) + notes.count * 64 + person.identities.count * 768
     }
 }
 
@@ -51,11 +51,11 @@ package struct ImportedPerson: Sendable {
     package let isDisabled: Bool
     /// At most one of each provider and realm.
     package let identities: [Identity]
-    package let passwordHash: String?
+    package let passwordHash: PasswordHash?
 
     package init(
         externalID: ExternalID, email: EmailAddress?, emailProof: EmailProof, displayName: DisplayName?,
-        createdAt: Timestamp, isDisabled: Bool, identities: [Identity], passwordHash: String?
+        createdAt: Timestamp, isDisabled: Bool, identities: [Identity], passwordHash: PasswordHash?
     ) {
         self.externalID = externalID
         self.email = email

@@ -92,7 +92,7 @@ package struct EmailCodeSignIn: Sendable {
     @discardableResult
     package func resetPassword(
         email: String, code typed: String, newPassword: String, by call: Call
-    ) async throws(SignInFailure) -> (accountID: AccountID, passwordHash: String) {
+    ) async throws(SignInFailure) -> (accountID: AccountID, passwordHash: PasswordHash) {
         let address = EmailAddress(email)
         // First: a password that the policy refuses doesn't cost a try.
         try PasswordPolicy.require(newPassword, for: address)

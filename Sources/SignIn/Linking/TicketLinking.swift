@@ -61,7 +61,7 @@ package struct TicketLinking: Sendable {
     private func createAccount(
         for ticket: MailboxTicket, _ hash: SecretHash, name: NewAccountName, password: String?, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
-        var passwordHash: String?
+        var passwordHash: PasswordHash?
         if let password {
             try PasswordPolicy.require(password, for: ticket.email)
             passwordHash = try await passwords.hasher.hash(password, by: call)

@@ -30,7 +30,7 @@ package final class PasswordHasher: Sendable {
     /// of ours, and would show who was imported. Measured from the start on, beside it.
     package var floor: Duration { get async { await measuring.value } }
     /// The hash that stands in for an account without a password, so that its check takes as long as any other.
-    private let decoy: String
+    private let decoy: PasswordHash
     private let refusals = Counter(label: "countersign_password_hashes_refused_total")
 
     /// - Parameter memoryLimit: of the hashes under way together, in bytes.
@@ -74,7 +74,7 @@ package final class PasswordHasher: Sendable {
     /// - Parameter account: whose session asks for it, if one does.
     package func hash(
         _ password: String, in account: AccountID? = nil, by call: Call
-    ) async throws(SignInFailure) -> String {
+    ) async throws(SignInFailure) -> PasswordHash {
         let cost = self.cost
         return try await run(cost.memoryBytes, in: account, by: call) { () throws(OpenSSLError) in
             let salt = try SecureRandom.bytes(16)
@@ -88,11 +88,11 @@ package final class PasswordHasher: Sendable {
     ///
     /// - Parameter account: whose session asks for it, if one does.
     package func verify(
-        _ password: String, against stored: String?, in account: AccountID? = nil, by call: Call
+        _ password: String, against stored: PasswordHash?, in account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) -> Bool {
         let floor = await floor
         let (matches, end) =
-            if let stored, !Self.isOwn(stored), let hash = ForeignPasswordHash(stored) {
+            if let stored, !stored.isOwn, let hash = ForeignPasswordHash(stored.text) {
                 try await run(hash.memoryBytes, in: account, by: call) { [foreign] () throws(OpenSSLError) in
                     let end = ContinuousClock.now + floor
                     return (try foreign.matches(password, hash), end)
@@ -106,7 +106,7 @@ package final class PasswordHasher: Sendable {
 
     /// - Returns: besides, when a refusal may be answered.
     private func matches(
-        _ password: String, own stored: String?, in account: AccountID?, by call: Call
+        _ password: String, own stored: PasswordHash?, in account: AccountID?, by call: Call
     ) async throws(SignInFailure) -> (Bool, ContinuousClock.Instant) {
         let parsed = stored.flatMap(PasswordHasher.parse)
         guard let (cost, salt, expected) = parsed ?? PasswordHasher.parse(decoy) else {
@@ -120,9 +120,6 @@ package final class PasswordHasher: Sendable {
             return (hash.matches(expected) && parsed != nil, end)
         }
     }
-
-    /// Whether a hash is in our own form. One that is not came with an import, and its owner has not signed in yet.
-    static func isOwn(_ stored: String) -> Bool { stored.hasPrefix("$scrypt$ln=") }
 
     private func run<Result: Sendable>(
         _ memoryBytes: Int, in account: AccountID?, by call: Call,
@@ -157,14 +154,14 @@ package final class PasswordHasher: Sendable {
     /// The number of hashes under way, and of callers that wait for a slot.
     package var occupancy: (running: Int, waiting: Int) { places.occupancy }
 
-    private static func format(_ cost: Scrypt.Cost, salt: [UInt8], hash: SecretBytes) -> String {
+    private static func format(_ cost: Scrypt.Cost, salt: [UInt8], hash: SecretBytes) -> PasswordHash {
         let exponent = cost.n.trailingZeroBitCount
-        return
-            "$scrypt$ln=\(exponent),r=\(cost.r),p=\(cost.p)$\(Base64URL.encode(salt))$\(Base64URL.encode(hash.bytes))"
+        let parameters = "ln=\(exponent),r=\(cost.r),p=\(cost.p)"
+        return PasswordHash("$scrypt$\(parameters)$\(Base64URL.encode(salt))$\(Base64URL.encode(hash.bytes))")
     }
 
-    private static func parse(_ stored: String) -> (cost: Scrypt.Cost, salt: [UInt8], hash: SecretBytes)? {
-        let fields = stored.split(separator: "$", omittingEmptySubsequences: false)
+    private static func parse(_ stored: PasswordHash) -> (cost: Scrypt.Cost, salt: [UInt8], hash: SecretBytes)? {
+        let fields = stored.text.split(separator: "$", omittingEmptySubsequences: false)
         guard fields.count == 5, fields[0].isEmpty, fields[1] == "scrypt" else { return nil }
         var parameters: [Substring: UInt32] = [:]
         for parameter in fields[2].split(separator: ",") {

@@ -40,7 +40,7 @@ package struct PasswordSignIn: Sendable {
 
     /// Signs in to an account whose password was proven before.
     func signIn(
-        _ accountID: AccountID, passwordHash: String, provenAt: Timestamp, by call: Call
+        _ accountID: AccountID, passwordHash: PasswordHash, provenAt: Timestamp, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         try await metrics.signIns.counting(.password, as: .signedIn) { () throws(SignInFailure) in
             try await openSession(of: accountID, passwordHash: passwordHash, provenAt: provenAt, by: call)
@@ -48,7 +48,7 @@ package struct PasswordSignIn: Sendable {
     }
 
     private func openSession(
-        of accountID: AccountID, passwordHash: String, provenAt: Timestamp, by call: Call
+        of accountID: AccountID, passwordHash: PasswordHash, provenAt: Timestamp, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         let newSession = try issuer.newSession(authenticatedAt: provenAt, methods: [.password], by: call)
         let account = try await stored {
@@ -97,7 +97,7 @@ package struct PasswordSignIn: Sendable {
         guard isRight, let credential, let passwordHash = credential.passwordHash else { throw .invalidCredentials }
         let isActive = credential.status == .active
         let current =
-            isActive && !PasswordHasher.isOwn(passwordHash)
+            isActive && !passwordHash.isOwn
             ? await replaceImported(passwordHash, of: credential.accountID, at: address, password, by: call)
             : passwordHash
         return ProvenPassword(accountID: credential.accountID, passwordHash: current, isActive: isActive)
@@ -111,9 +111,9 @@ package struct PasswordSignIn: Sendable {
     ///
     /// - Returns: the hash that is the account's now, of this password.
     private func replaceImported(
-        _ old: String, of id: AccountID, at address: EmailAddress?, _ password: String, by call: Call
-    ) async -> String {
-        guard !(old.hasPrefix("$2") && password.utf8.count > Self.bcryptBytes),
+        _ old: PasswordHash, of id: AccountID, at address: EmailAddress?, _ password: String, by call: Call
+    ) async -> PasswordHash {
+        guard !(old.text.hasPrefix("$2") && password.utf8.count > Self.bcryptBytes),
             let new = try? await hasher.hash(password, by: call),
             let isReplaced = try? await accounts.replaceImportedPassword(old, of: id, by: new)
         else {
@@ -134,7 +134,7 @@ package struct PasswordSignIn: Sendable {
 /// An account, and the hash that a presented password matched.
 struct ProvenPassword: Sendable {
     let accountID: AccountID
-    let passwordHash: String
+    let passwordHash: PasswordHash
     /// Whether the account is active: a disabled one is refused, but only to those who may try its password.
     let isActive: Bool
 }

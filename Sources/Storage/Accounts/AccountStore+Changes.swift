@@ -42,9 +42,9 @@ extension AccountStore {
     }
 
     /// The stored hash of the account's password.
-    package func passwordHash(of id: AccountID) async throws(PostgresError) -> String? {
+    package func passwordHash(of id: AccountID) async throws(PostgresError) -> PasswordHash? {
         let rows = try await database.query("SELECT password_hash FROM accounts WHERE account_id = \(id)") {
-            row throws(PostgresError) in try row.decode(String?.self)
+            row throws(PostgresError) in try row.decode(PasswordHash?.self)
         }
         return rows.first ?? nil
     }
@@ -54,7 +54,7 @@ extension AccountStore {
     ///
     /// - Parameter old: the hash that the current password was compared with; `nil` if there was none.
     package func changePassword(
-        to passwordHash: String, from old: String?, in session: Session, by call: Call
+        to passwordHash: PasswordHash, from old: PasswordHash?, in session: Session, by call: Call
     ) async throws {
         let id = session.accountID
         try await database.change(by: call) { change in

@@ -34,7 +34,7 @@ extension AccountStore {
     ///
     /// - Returns: the account.
     package func resetPassword(
-        to passwordHash: String, proven code: EmailCode, by call: Call
+        to passwordHash: PasswordHash, proven code: EmailCode, by call: Call
     ) async throws -> AccountID {
         try await database.change(by: call) { change in
             guard case .entered(let account) = try await change.accounts.enter(by: code, for: .reset) else {

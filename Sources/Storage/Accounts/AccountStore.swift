@@ -4,7 +4,7 @@ package import Postgres
 /// The account that an address names, as far as password sign-in needs it.
 package struct PasswordCredential: Sendable {
     package let accountID: AccountID
-    package let passwordHash: String?
+    package let passwordHash: PasswordHash?
     package let status: Account.Status
 }
 
@@ -48,7 +48,7 @@ package struct AccountStore: Sendable {
             WHERE email = \(email.text)
             """
         ) { row throws(PostgresError) in
-            let (id, hash, status) = try row.decode(AccountID.self, String?.self, Account.Status.self)
+            let (id, hash, status) = try row.decode(AccountID.self, PasswordHash?.self, Account.Status.self)
             return PasswordCredential(accountID: id, passwordHash: hash, status: status)
         }
         return rows.first
@@ -59,7 +59,7 @@ package struct AccountStore: Sendable {
     ///
     /// - Returns: whether it was.
     package func replaceImportedPassword(
-        _ old: String, of id: AccountID, by new: String
+        _ old: PasswordHash, of id: AccountID, by new: PasswordHash
     ) async throws(PostgresError) -> Bool {
         let rows = try await database.query(
             """
@@ -80,7 +80,7 @@ package struct AccountStore: Sendable {
     }
 
     /// Marks a password that came with an import as used, where its hash stays.
-    package func markImportedPasswordUsed(_ hash: String, of id: AccountID) async throws(PostgresError) {
+    package func markImportedPasswordUsed(_ hash: PasswordHash, of id: AccountID) async throws(PostgresError) {
         try await database.execute(
             """
             UPDATE accounts
@@ -119,7 +119,8 @@ package struct AccountStore: Sendable {
     /// Creates an account with a password and signs it in.
     ///
     package func register(
-        _ id: AccountID, email: EmailAddress, passwordHash: String, displayName: DisplayName?, newSession: NewSession,
+        _ id: AccountID, email: EmailAddress, passwordHash: PasswordHash, displayName: DisplayName?,
+        newSession: NewSession,
         by call: Call
     ) async throws -> Account {
         try await database.change(by: call) { change in

@@ -7,7 +7,7 @@ package enum BindProof: Sendable {
     /// A session of the account.
     case session(SessionID, of: AccountID)
     /// The account's password, as the hash that it was compared with.
-    case password(hash: String, of: AccountID)
+    case password(hash: PasswordHash, of: AccountID)
     /// A code that was mailed to the account's address, and that binding consumes.
     case emailCode(EmailCode)
     /// The ticket itself: it proves the mailbox of the account that its person has been shown.

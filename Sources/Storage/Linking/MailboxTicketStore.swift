@@ -24,7 +24,7 @@ package struct MailboxTicketStore: Sendable {
 
     /// Makes an account of the ticket's person, who takes the address from the account that has not proven it.
     package func create(
-        _ hash: SecretHash, accountID: AccountID, passwordHash: String?, displayName: DisplayName?,
+        _ hash: SecretHash, accountID: AccountID, passwordHash: PasswordHash?, displayName: DisplayName?,
         newSession: NewSession,
         by call: Call
     ) async throws -> Account {

@@ -44,7 +44,7 @@ package struct SessionStore: Sendable {
     ///   password to change meanwhile; the lock makes this wait for a transaction that changes it.
     /// - Returns: `nil` when the account is no longer active or has another password by now.
     package func open(
-        _ newSession: NewSession, for accountID: AccountID, passwordHash: String
+        _ newSession: NewSession, for accountID: AccountID, passwordHash: PasswordHash
     ) async throws(PostgresError) -> Account? {
         let opened = try await database.execute(
             newSession.insertion(

@@ -5,7 +5,7 @@ package enum ProvenPerson: Sendable {
     /// - Parameter displayName: what the provider gave at first consent; unsigned user input.
     case identity(VerifiedIdentity, grant: NewGrant?, displayName: DisplayName?)
     /// The account that a password proved, and the hash that it matched.
-    case password(AccountID, passwordHash: String, at: Timestamp)
+    case password(AccountID, passwordHash: PasswordHash, at: Timestamp)
     /// A code that was right, and is spent with the exchange.
     case emailCode(EmailCode, at: Timestamp)
 }

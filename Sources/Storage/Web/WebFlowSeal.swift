@@ -58,7 +58,7 @@ extension ProvenPerson: Codable {
                 self = .identity(IdentityForm(identity, grant, displayName))
             case .password(let accountID, let passwordHash, let time):
                 self = .password(
-                    accountID: accountID.uuid, passwordHash: passwordHash, provenAt: time.microseconds)
+                    accountID: accountID.uuid, passwordHash: passwordHash.text, provenAt: time.microseconds)
             case .emailCode(let code, let time):
                 self = .emailCode(CodeForm(code), provenAt: time.microseconds)
             }
@@ -74,7 +74,8 @@ extension ProvenPerson: Codable {
                     )
                 case .password(let accountID, let passwordHash, let time):
                     .password(
-                        AccountID(uuid: accountID), passwordHash: passwordHash, at: Timestamp(microseconds: time))
+                        AccountID(uuid: accountID), passwordHash: PasswordHash(passwordHash),
+                        at: Timestamp(microseconds: time))
                 case .emailCode(let form, let time): .emailCode(try form.code, at: Timestamp(microseconds: time))
                 }
             }

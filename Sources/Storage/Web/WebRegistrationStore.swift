@@ -24,7 +24,7 @@ package struct WebRegistrationStore: Sendable {
         _ registration: WebRegistration, in flow: WebFlowID, of browser: SecretHash, until expiresAt: Timestamp,
         by call: Call
     ) async throws -> Bool {
-        let form = Form(passwordHash: registration.passwordHash, displayName: registration.displayName?.text)
+        let form = Form(passwordHash: registration.passwordHash.text, displayName: registration.displayName?.text)
         let sealed = try seal.seal(form, .registration, of: flow)
         return try await database.execute(
             """
@@ -55,7 +55,8 @@ package struct WebRegistrationStore: Sendable {
         return try rows.first.map { email, sealed in
             let form: Form = try seal.open(sealed, .registration, of: flow)
             return WebRegistration(
-                email: email, passwordHash: form.passwordHash, displayName: form.displayName.flatMap(DisplayName.init))
+                email: email, passwordHash: PasswordHash(form.passwordHash),
+                displayName: form.displayName.flatMap(DisplayName.init))
         }
     }
 

@@ -114,8 +114,8 @@ import Testing
             _ = try await register(fixture, "kim@example.com", PasswordTests.password)
             let hash = try await fixture.storage.accounts.passwordCredential(
                 for: try #require(EmailAddress("kim@example.com")))?.passwordHash
-            #expect(hash?.hasPrefix("$scrypt$ln=4,r=1,p=1$") == true)
-            #expect(hash?.contains(PasswordTests.password) == false)
+            #expect(hash?.text.hasPrefix("$scrypt$ln=4,r=1,p=1$") == true)
+            #expect(hash?.text.contains(PasswordTests.password) == false)
         }
     }
 }
@@ -133,7 +133,7 @@ import Testing
     @Test func `what is hashed is verified at the service's cost`() async throws {
         let hasher = try PasswordHasher()
         let hash = try await hasher.hash("correct horse battery", by: Self.anybody)
-        #expect(hash.hasPrefix("$scrypt$ln=17,r=8,p=1$"))
+        #expect(hash.text.hasPrefix("$scrypt$ln=17,r=8,p=1$"))
         #expect(try await hasher.verify("correct horse battery", against: hash, by: Self.anybody))
         #expect(try await !hasher.verify("correct horse batterz", against: hash, by: Self.anybody))
     }
@@ -148,7 +148,7 @@ import Testing
     @Test func `nothing verifies against no hash or a broken one`() async throws {
         let hasher = try PasswordHasher(cost: SignInFixture.cheap)
         for stored in [nil, "", "$scrypt$", "$scrypt$ln=40,r=8,p=1$AAAA$AAAA", "$argon2id$v=19$x$y"] as [String?] {
-            #expect(try await !hasher.verify("", against: stored, by: Self.anybody))
+            #expect(try await !hasher.verify("", against: stored.map(PasswordHash.init), by: Self.anybody))
         }
     }
 
@@ -184,7 +184,7 @@ import Testing
                         if number.isMultiple(of: 2) {
                             return try await slow.verify(Self.password, against: right, by: busy)
                         }
-                        return try await !slow.hash(Self.password, by: busy).isEmpty
+                        return try await !slow.hash(Self.password, by: busy).text.isEmpty
                     } catch {
                         #expect(error == .overloaded(retryAfter: 1))
                         return false

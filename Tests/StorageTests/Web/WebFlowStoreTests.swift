@@ -64,7 +64,8 @@ private struct WebFlowWorld: Sendable {
     func coded(_ octet: UInt8, at seconds: Int64 = 0) async throws -> WebFlowID {
         let id = try await open(at: seconds)
         _ = try await store.take(id, of: Self.browser, by: .at(Self.time(seconds)))
-        let person = ProvenPerson.password(AccountID(now: Self.start), passwordHash: "h", at: Self.time(seconds))
+        let person = ProvenPerson.password(
+            AccountID(now: Self.start), passwordHash: PasswordHash("h"), at: Self.time(seconds))
         #expect(
             try await store.keep(
                 person, of: id, codeHash: Self.hash(octet), until: Self.time(seconds + 60), by: .at(Self.time(seconds)))
@@ -202,7 +203,7 @@ private struct WebFlowWorld: Sendable {
             let outcome = try await world.store.spend(
                 WebFlowWorld.hash(2), by: .at(WebFlowWorld.time(1), from: WebFlowWorld.origin)
             ) { _, _ in true }
-            guard case .spent(id, .password(_, "h", _)) = outcome else { return #expect(Bool(false)) }
+            guard case .spent(id, .password(_, PasswordHash("h"), _)) = outcome else { return #expect(Bool(false)) }
             _ = try await world.store.sweep(
                 by: .at(WebFlowWorld.time(659)), endedBefore: WebFlowWorld.time(-2_941), limit: 200)
             #expect(try await world.count("sealed_person IS NOT NULL") == 1)

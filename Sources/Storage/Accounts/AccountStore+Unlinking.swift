@@ -141,7 +141,7 @@ extension Change.Accounts {
         return ids
     }
 
-    /// The account that has the address, locked. Who takes an address that nobody has finds at its write when another
+    /// The account that has the address, locked. Who takes a free address learns at its write when another
     /// was faster (``Postgres/Database/changeTakingAddress(by:file:line:_:)``).
     ///
     /// - Throws: ``HolderChanged`` when the address passed to another account before it was locked.

@@ -47,12 +47,13 @@ def create(bench, path):
     bench.database.query(
         "DELETE FROM accounts WHERE account_id IN (SELECT account_id FROM identities WHERE subject > '2')")
     bench.database.reset()
-    start = bench.cpu_seconds()
+    start, begin = bench.cpu_seconds(), time.monotonic()
     result = bench.run_wrk("create.lua", 60, CONNECTIONS, path)
+    rate = NEW_PERSONS / (time.monotonic() - begin)
     end = bench.cpu_seconds()
     if result["created"] != NEW_PERSONS:
         raise SystemExit(f"not every person has an account: {result}")
-    return {"rate": NEW_PERSONS / result["seconds"]} | {
+    return {"rate": rate} | {
         name: (end[index] - start[index]) * 1e6 / NEW_PERSONS for index, name in enumerate(("service", "PostgreSQL"))}
 
 

@@ -44,40 +44,36 @@ extension LinkStore {
     package func bind(_ hash: SecretHash, _ request: BindRequest, by call: Call) async throws -> (
         account: Account, identityID: IdentityID
     ) {
-        do {
-            return try await database.change(by: call) { change in
-                let ticket = try await change.links.consume(hash)
-                let key = ticket.identity.key
-                let locked = try await change.accounts.lock(accountsToLock(for: ticket.identity, request))
-                let account = try await change.links.account(for: ticket, request)
-                // The address may have passed to this account after the locks were taken.
-                guard locked.contains(account.id) else { throw Refusal.proofNoLongerValid }
-                let owner = try await change.links.owner(of: ticket.identity)
-                switch Linking.decideBind(
-                    key, to: account, owner: owner, isReplacing: request.isReplacing, policy: request.strayAccountPolicy
-                )
-                {
-                case .refusedAccountDisabled: throw Refusal.accountDisabled
-                case .refusedIdentityLinked: throw Refusal.identityAlreadyLinked
-                case .refusedProviderLinked(let existing): throw Refusal.providerAlreadyLinked(existing)
-                case .link(let existing, let merged):
-                    if let existing {
-                        try await change.links.replace(existing, by: ticket.identity, of: account, request)
-                    } else {
-                        try await change.mail.notify([account.mailbox], of: .identityLinked, provider: key.provider)
-                    }
-                    let identityID = owner?.identities.first { $0.key == key }?.id ?? request.identityID
-                    if let merged {
-                        try await change.links.move(
-                            identityID, of: ticket.identity, hash, from: merged, to: account.id, request)
-                    } else {
-                        try await change.links.link(ticket, hash, as: identityID, to: account.id)
-                    }
-                    return try await change.links.finish(ticket, identityID, account, request)
+        try await database.change(by: call) { change in
+            let ticket = try await change.links.consume(hash)
+            let key = ticket.identity.key
+            let locked = try await change.accounts.lock(accountsToLock(for: ticket.identity, request))
+            let account = try await change.links.account(for: ticket, request)
+            // The address may have passed to this account after the locks were taken.
+            guard locked.contains(account.id) else { throw Refusal.proofNoLongerValid }
+            let owner = try await change.links.owner(of: ticket.identity)
+            switch Linking.decideBind(
+                key, to: account, owner: owner, isReplacing: request.isReplacing, policy: request.strayAccountPolicy
+            )
+            {
+            case .refusedAccountDisabled: throw Refusal.accountDisabled
+            case .refusedIdentityLinked: throw Refusal.identityAlreadyLinked
+            case .refusedProviderLinked(let existing): throw Refusal.providerAlreadyLinked(existing)
+            case .link(let existing, let merged):
+                if let existing {
+                    try await change.links.replace(existing, by: ticket.identity, of: account, request)
+                } else {
+                    try await change.mail.notify([account.mailbox], of: .identityLinked, provider: key.provider)
                 }
+                let identityID = owner?.identities.first { $0.key == key }?.id ?? request.identityID
+                if let merged {
+                    try await change.links.move(
+                        identityID, of: ticket.identity, hash, from: merged, to: account.id, request)
+                } else {
+                    try await change.links.link(ticket, hash, as: identityID, to: account.id)
+                }
+                return try await change.links.finish(ticket, identityID, account, request)
             }
-        } catch let error as PostgresError where error.isUniqueViolation(of: "identities_subject_key") {
-            throw Refusal.identityAlreadyLinked
         }
     }
 

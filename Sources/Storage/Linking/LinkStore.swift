@@ -64,9 +64,7 @@ package struct LinkStore: Sendable {
                 try await change.mail.notify(
                     [evidence == .mailedCode ? nil : email?.address], of: .accountCreated,
                     provider: identity.key.provider)
-                guard let account = try await change.links.link(ticket, hash, as: identityID, to: accountID) else {
-                    throw Refusal.identityAlreadyLinked
-                }
+                let account = try await change.links.link(ticket, hash, as: identityID, to: accountID)
                 if case .session(let newSession) = access {
                     try await change.links.open(newSession, by: identityID)
                 }
@@ -81,8 +79,6 @@ package struct LinkStore: Sendable {
             // By the same person on another device, or by another account.
             guard let ticket = try await open(hash, by: call) else { throw Refusal.ticketExpired }
             throw try await isLinked(ticket.identity.key) ? Refusal.identityAlreadyLinked : .emailTaken
-        } catch let error as PostgresError where error.isUniqueViolation(of: "identities_subject_key") {
-            throw Refusal.identityAlreadyLinked
         }
     }
 
@@ -115,10 +111,11 @@ extension Change.Links {
     /// Inserts the identity, and moves the person's grants to it.
     ///
     /// - Returns: the account, with this identity alone.
+    /// - Throws: `Refusal.identityAlreadyLinked`.
     @discardableResult
     func link(
         _ ticket: LinkTicket, _ hash: SecretHash, as identityID: IdentityID, to accountID: AccountID
-    ) async throws -> Account? {
+    ) async throws -> Account {
         let identity = ticket.identity
         let email = identity.email
         // Also the grants of the person's other tickets: Google issues a refresh token for the first code alone, and
@@ -133,6 +130,7 @@ extension Change.Links {
                     \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
                     \(email?.isPrivateRelay ?? false), \(now), \(identity.authenticatedAt), \(now),
                     CASE WHEN EXISTS (SELECT FROM \(grants)) THEN 'active' ELSE 'none' END)
+                ON CONFLICT (provider, realm, subject) DO NOTHING
                 RETURNING *
             )
             SELECT \(AccountRow.columns)
@@ -140,8 +138,9 @@ extension Change.Links {
             WHERE a.account_id = \(accountID)
             """
         ) { row throws(PostgresError) in try AccountRow(row) }
+        guard let account = AccountRow.account(rows) else { throw Refusal.identityAlreadyLinked }
         change.announce(.identityLinked(identityID, identity.key.provider, by: cause), of: accountID)
-        if rows.first?.identity?.authorization == .active {
+        if account.identities.first?.authorization == .active {
             _ = try await change.execute(
                 """
                 UPDATE provider_grants
@@ -152,7 +151,7 @@ extension Change.Links {
                     ORDER BY client_id, (ticket_hash = \(hash)) DESC, created_at DESC)
                 """)
         }
-        return AccountRow.account(rows)
+        return account
     }
 
     /// Opens a session of the account that the identity is linked to.

@@ -88,6 +88,7 @@ extension WebAPI {
     func accountPage(
         _ visit: AccountVisit, notice: AccountPage.Notice? = nil, error: FormError? = nil
     ) async throws -> AccountPage {
+        // A child task would copy all of `self` for one of its values.
         let (sessions, oauth) = (signIn.sessions, oauth)
         async let sessionsRead = sessions.list(of: visit.session, by: visit.call)
         async let clientsRead = oauth?.linkedClients(of: visit.session) ?? []

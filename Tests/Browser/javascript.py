@@ -20,6 +20,7 @@ def serve(page, stack):
     for path, body, kind in (
         ("/lamp/", PAGE, "text/html"), ("/signed-in*", PAGE, "text/html"),
         ("/lamp/app.js", block("clients/javascript/README.md", "javascript", "location.origin").text, "text/javascript"),
+        ("/lamp/store.js", block("clients/javascript/README.md", "javascript", "tabStore").text, "text/javascript"),
         ("/lamp/countersign.js", (CLIENT / "countersign.js").read_text(), "text/javascript"),
     ):
         page.route(stack.service + path, functools.partial(fulfil, body, kind))
@@ -94,17 +95,14 @@ def tabs_with_one_store_refresh_once(browser, stack):
         serve(page, stack)
         page.goto(f"{stack.service}/lamp/")
         loaded(page)
-    tabs[0].evaluate("(document) => localStorage.setItem('session', JSON.stringify(document))", document)
     for page in tabs:
         page.evaluate("""async () => {
-            const { CountersignClient } = await import("/lamp/countersign.js");
-            const store = {
-                load: () => JSON.parse(localStorage.getItem("session") ?? "null"),
-                save: (document) => localStorage.setItem("session", JSON.stringify(document)),
-                remove: () => localStorage.removeItem("session"),
-            };
-            window.client = new CountersignClient({ baseURL: location.origin, store });
+            const [{ CountersignClient }, { tabStore }] = await Promise.all(
+                ["countersign", "store"].map((name) => import(`/lamp/${name}.js`)));
+            window.store = tabStore;
+            window.client = new CountersignClient({ baseURL: location.origin, store: tabStore });
         }""")
+    tabs[0].evaluate("(document) => store.save(document)", document)
     for page in tabs:
         page.evaluate("() => { window.answer = client.account().then((account) => account.email); }")
     assert [page.evaluate("window.answer") for page in tabs] == [email, email]

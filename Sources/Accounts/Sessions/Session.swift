@@ -63,6 +63,17 @@ package struct Session: Hashable, Sendable {
     }
 }
 
+/// A live session and its account, as they were at one moment.
+package struct LiveAccount: Sendable {
+    package let session: Session
+    package let account: Account
+
+    package init(session: Session, account: Account) {
+        self.session = session
+        self.account = account
+    }
+}
+
 /// The sessions of an account that a revocation means, seen from one of them.
 package enum RevocationScope: String, CaseIterable, Sendable {
     case current

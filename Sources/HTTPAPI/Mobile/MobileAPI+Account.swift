@@ -22,9 +22,9 @@ extension MobileAPI {
                 return .json(.created) { $0.members(of: signedIn) }
             },
             Route(.get, "/v1/account", priority: .reading) { request in
-                let call = call(of: request)
-                let session = try await session(of: request, by: call)
-                return try await response(try await service.accounts.account(of: session), of: session)
+                let live = try await service.sessions.account(
+                    of: accessToken(of: request), by: call(of: request))
+                return try await response(live.account, of: live.session)
             },
             Route(.get, "/v1/account/export", priority: .reading) { request in
                 let call = call(of: request)

@@ -31,8 +31,12 @@ package struct MobileAPI: Sendable {
 
     /// The session of the access token that the request bears.
     func session(of request: Request, by call: Call) async throws -> Session {
+        try await service.sessions.session(of: accessToken(of: request), by: call)
+    }
+
+    func accessToken(of request: Request) throws -> [UInt8] {
         guard case .token(let token) = request.bearer else { throw Problem(.invalidSession) }
-        return try await service.sessions.session(of: token, by: call)
+        return token
     }
 }
 

@@ -19,6 +19,14 @@ package struct Sessions: Sendable {
         return live.session
     }
 
+    /// The same, with the account.
+    package func account(of accessToken: [UInt8], by call: Call) async throws(SignInFailure) -> LiveAccount {
+        let id = try await issuer.accessTokens.session(of: accessToken)
+        let live = try await stored { try await store.liveAccount(of: id, by: call) }
+        guard let live, live.account.status == .active else { throw .invalidSession }
+        return live
+    }
+
     /// Exchanges a refresh token for the next one.
     package func refresh(_ refreshToken: String, by call: Call) async throws(SignInFailure) -> IssuedSession {
         try await metrics.refreshes.counting(.session, as: .refreshed) { () throws(SignInFailure) in

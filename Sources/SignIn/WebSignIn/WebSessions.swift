@@ -15,16 +15,19 @@ package struct WebSessions: Sendable {
         return secret
     }
 
-    /// The live session of a cookie, of an active account. Asking uses it.
+    /// The live session of a cookie, with its active account. Asking uses it.
     ///
     /// - Returns: `nil` when there is none: the person signs in again.
-    package func session(of secret: WebSessionSecret?, by call: Call) async throws(SignInFailure) -> Session? {
+    package func account(of secret: WebSessionSecret?, by call: Call) async throws(SignInFailure) -> LiveAccount? {
         guard let secret else { return nil }
         let live = try await stored {
             try await store.use(secret.hash, by: call, lifetimes: sessions.issuer.lifetimes)
         }
-        guard let live, live.accountStatus == .active else { return nil }
-        return live.session
+        return live?.account.status == .active ? live : nil
+    }
+
+    package func session(of secret: WebSessionSecret?, by call: Call) async throws(SignInFailure) -> Session? {
+        try await account(of: secret, by: call)?.session
     }
 
     /// The account that a cookie was last signed in to, though its session be over.

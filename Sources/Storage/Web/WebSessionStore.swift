@@ -41,12 +41,13 @@ package struct WebSessionStore: Sendable {
         ) { row throws(PostgresError) in try row.decode(AccountID.self) }.first
     }
 
-    /// The live session of a cookie, which is used by this. A second use within ``useSeconds`` writes nothing.
+    /// The live session of a cookie with its account, which is used by this. A second use within ``useSeconds`` writes
+    /// nothing.
     ///
     /// The commit isn't waited for: a crash that takes the note back ends an unused session so much earlier.
     package func use(
         _ hash: SecretHash, by call: Call, lifetimes: SessionLifetimes
-    ) async throws(PostgresError) -> LiveSession? {
+    ) async throws(PostgresError) -> LiveAccount? {
         let idleEnd = call.now.advanced(bySeconds: Lifetimes.webSessionIdleSeconds)
         let end: SQL =
             if let absolute = lifetimes.absolute {
@@ -55,7 +56,7 @@ package struct WebSessionStore: Sendable {
                 "\(idleEnd)"
             }
         let session = { (use: SQL) async throws(PostgresError) in
-            try await database.query(
+            let rows = try await database.query(
                 """
                 WITH s AS (
                     SELECT \(WebSessionStore.usedColumns)
@@ -63,11 +64,13 @@ package struct WebSessionStore: Sendable {
                     JOIN sessions t ON t.session_id = w.session_id
                     WHERE w.session_hash = \(hash) AND t.ended_at IS NULL AND t.expires_at > \(call.now)
                 )\(use)
-                SELECT s.session_id, \(SessionStore.liveColumns)
+                SELECT \(LiveAccount.columns)
                 FROM s
                 JOIN accounts a ON a.account_id = s.account_id
-                """
-            ) { row throws(PostgresError) in try LiveSession(try SessionID(from: row[0]), row, from: 1) }.first
+                LEFT JOIN identities i ON i.account_id = a.account_id
+                ORDER BY i.created_at, i.identity_id
+                """, as: LiveAccount.row)
+            return LiveAccount(rows)
         }
         let touch = { () async throws(PostgresError) in
             try await session(

@@ -7,6 +7,7 @@ import SignIn
 struct AccountVisit: Sendable {
     let secret: WebSessionSecret
     let session: Session
+    private(set) var account: Account
     let call: Call
     /// What the person comes back to by another sign-in.
     let errand: AccountErrand?
@@ -15,6 +16,13 @@ struct AccountVisit: Sendable {
 
     /// Whether that sign-in was to another account than the one that they were about to change.
     var isOfOtherAccount: Bool { errand?.account.map { $0 != session.accountID } ?? false }
+
+    /// The same, of the account as an act has left it.
+    func with(_ account: Account) -> AccountVisit {
+        var visit = self
+        visit.account = account
+        return visit
+    }
 
     /// Where a form of the page goes: its token is good for this session and this act.
     func target(_ action: String) throws -> FormTarget {
@@ -71,10 +79,11 @@ extension WebAPI {
     ) async throws -> Response {
         let call = call(of: request)
         let secret = cookies.session(of: request)
-        guard let secret, let session = try await signIn.sessions.session(of: secret, by: call) else {
+        guard let secret, let live = try await signIn.sessions.account(of: secret, by: call) else {
             let account = try await signIn.sessions.lastAccount(of: secret)
             return try await signIn(request, for: act.map { AccountErrand($0, of: account) }, by: call)
         }
+        let session = live.session
         let errand = try await errand(of: request, by: call)
         if isFresh, !session.isFresh(at: call.now) {
             // Who has signed in just now has done so by what a provider vouched for long ago. It would again.
@@ -87,7 +96,8 @@ extension WebAPI {
         do {
             return try await body(
                 AccountVisit(
-                    secret: secret, session: session, call: call, errand: errand, languages: uiLocales(of: request)))
+                    secret: secret, session: session, account: live.account, call: call, errand: errand,
+                    languages: uiLocales(of: request)))
         } catch SignInFailure.invalidSession {
             // It ended meanwhile, as by the same button pressed twice.
             return try await signIn(request, for: act.map { AccountErrand($0, of: session.accountID) }, by: call)

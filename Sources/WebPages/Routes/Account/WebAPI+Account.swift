@@ -89,11 +89,10 @@ extension WebAPI {
         _ visit: AccountVisit, notice: AccountPage.Notice? = nil, error: FormError? = nil
     ) async throws -> AccountPage {
         // A child task would copy all of `self` for one of its values.
-        let (sessions, oauth) = (signIn.sessions, oauth)
+        let sessions = signIn.sessions
         async let sessionsRead = sessions.list(of: visit.session, by: visit.call)
-        async let clientsRead = oauth?.linkedClients(of: visit.session) ?? []
-        let account = try await accounts.account(of: visit.session)
-        let (devices, clients) = try await (sessionsRead, clientsRead)
+        let clients = try await linkedClients(of: visit.session)
+        let (account, devices) = (visit.account, try await sessionsRead)
         let linked = Set(account.identities.map(\.key.provider))
         var shown = notice
         if case .linkedProvider(let provider) = notice, !linked.contains(provider) { shown = nil }

@@ -10,7 +10,7 @@ extension WebAPI {
         [
             Route(.get, AccountPath.export, priority: .reading) { request in
                 try await show(request, for: .export, isFresh: true) { visit in
-                    .accountQuestion(try await exportPage(visit))
+                    .accountQuestion(try exportPage(visit))
                 }
             },
             Route(.post, AccountPath.export, priority: .reading) { request in try await takeExport(request) },
@@ -33,17 +33,16 @@ extension WebAPI {
                 return response
             } catch {
                 return try await response(to: request, after: error, wrong: .tooManyTries) { fault in
-                    .accountQuestion(try await exportPage(visit, error: fault))
+                    .accountQuestion(try exportPage(visit, error: fault))
                 }
             }
         }
     }
 
-    private func exportPage(_ visit: AccountVisit, error: FormError? = nil) async throws -> AccountQuestionPage {
+    private func exportPage(_ visit: AccountVisit, error: FormError? = nil) throws -> AccountQuestionPage {
         AccountQuestionPage(
-            subject: .export, account: AccountTitle(masked: try await accounts.account(of: visit.session)),
-            form: try visit.target(AccountPath.export), cancelLink: visit.accountLink,
-            isOfOtherAccount: visit.isOfOtherAccount, error: error)
+            subject: .export, account: AccountTitle(masked: visit.account), form: try visit.target(AccountPath.export),
+            cancelLink: visit.accountLink, isOfOtherAccount: visit.isOfOtherAccount, error: error)
     }
 
     // MARK: Deletion
@@ -59,10 +58,9 @@ extension WebAPI {
     }
 
     private func deletePage(_ visit: AccountVisit) async throws -> DeletePage {
-        let account = try await accounts.account(of: visit.session)
-        let linked = Set(account.identities.map(\.key.provider))
+        let linked = Set(visit.account.identities.map(\.key.provider))
         return DeletePage(
-            account: AccountTitle(masked: account), providers: Provider.allCases.filter(linked.contains),
+            account: AccountTitle(masked: visit.account), providers: Provider.allCases.filter(linked.contains),
             clients: try await linkedClients(of: visit.session).map(\.name), form: try visit.target(AccountPath.delete),
             cancelLink: visit.accountLink, isOfOtherAccount: visit.isOfOtherAccount)
     }

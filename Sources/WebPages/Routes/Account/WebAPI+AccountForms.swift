@@ -13,7 +13,7 @@ extension WebAPI {
                     if case .rename(let text?) = visit.errand?.act {
                         typed = text
                     } else {
-                        typed = try await accounts.account(of: visit.session).displayName?.text
+                        typed = visit.account.displayName?.text
                     }
                     return .name(try namePage(visit, typed: typed))
                 }
@@ -25,7 +25,8 @@ extension WebAPI {
                     if case .changeEmail(let text?) = visit.errand?.act {
                         typed = text
                     } else {
-                        typed = try await unconfirmedAddress(of: visit.session)
+                        let account = visit.account
+                        typed = account.emailProof == .proven ? nil : account.email?.text
                     }
                     return .emailCode(try addressPage(visit, .address, typed: typed))
                 }
@@ -55,14 +56,16 @@ extension WebAPI {
                 let page = try namePage(visit, typed: typed, error: .invalidDisplayName)
                 return response(account: .name(page), .badRequest, to: request)
             }
+            let renamed: Account
             do throws(SignInFailure) {
-                _ = try await accounts.rename(accountOf: visit.session, to: name, by: visit.call)
+                renamed = try await accounts.rename(accountOf: visit.session, to: name, by: visit.call)
             } catch {
                 return try await response(to: request, after: error, wrong: .invalidDisplayName) { fault in
                     .name(try namePage(visit, typed: typed, error: fault))
                 }
             }
-            return response(account: .account(try await accountPage(visit, notice: .renamed)), to: request)
+            return response(
+                account: .account(try await accountPage(visit.with(renamed), notice: .renamed)), to: request)
         }
     }
 
@@ -97,13 +100,8 @@ extension WebAPI {
                     .emailCode(try addressPage(visit, .code(email: typed), error: fault))
                 }
             }
-            return response(account: .account(try await accountPage(visit, notice: .emailChanged)), to: request)
+            return response(account: try await pageAfter(visit, .emailChanged), to: request)
         }
-    }
-
-    private func unconfirmedAddress(of session: Session) async throws -> String? {
-        let account = try await accounts.account(of: session)
-        return account.emailProof == .proven ? nil : account.email?.text
     }
 
     private func addressPage(
@@ -114,18 +112,21 @@ extension WebAPI {
             back: .link(visit.accountLink), email: typed, isOfOtherAccount: visit.isOfOtherAccount, error: error)
     }
 
+    private func pageAfter(_ visit: AccountVisit, _ change: AccountPage.Notice) async throws -> WebPage {
+        .account(try await accountPage(visit.with(accounts.account(of: visit.session)), notice: change))
+    }
+
     // MARK: Password
 
     private func showPassword(_ request: Request) async throws -> Response {
         guard !request.isSpeculative else { return untouched }
         return try await visit(request, for: .changePassword, isFresh: false) { visit in
-            let account = try await accounts.account(of: visit.session)
             // What there is proves the person; a first password needs a fresh sign-in.
-            guard !account.hasPassword else {
-                return response(account: .newPassword(try passwordPage(visit, account)), to: request)
+            guard !visit.account.hasPassword else {
+                return response(account: .newPassword(try passwordPage(visit)), to: request)
             }
             return try await show(request, for: .changePassword, isFresh: true) { visit in
-                .newPassword(try passwordPage(visit, account))
+                .newPassword(try passwordPage(visit))
             }
         }
     }
@@ -139,24 +140,21 @@ extension WebAPI {
             )
         }
         return try await visit(request, for: .changePassword, isFresh: current == nil) { visit in
-            let account = try await accounts.account(of: visit.session)
             do throws(SignInFailure) {
                 try await accounts.changePassword(of: visit.session, current: current, to: new, by: visit.call)
             } catch {
                 return try await response(to: request, after: error, wrong: .wrongCurrentPassword) { fault in
-                    .newPassword(try passwordPage(visit, account, error: fault))
+                    .newPassword(try passwordPage(visit, error: fault))
                 }
             }
-            return response(account: .account(try await accountPage(visit, notice: .passwordChanged)), to: request)
+            return response(account: try await pageAfter(visit, .passwordChanged), to: request)
         }
     }
 
-    private func passwordPage(
-        _ visit: AccountVisit, _ account: Account, error: FormError? = nil
-    ) throws -> NewPasswordPage {
+    private func passwordPage(_ visit: AccountVisit, error: FormError? = nil) throws -> NewPasswordPage {
         NewPasswordPage(
             form: try visit.target(AccountPath.password), cancelLink: visit.accountLink,
-            hasPassword: account.hasPassword, email: account.email?.text, isOfOtherAccount: visit.isOfOtherAccount,
-            error: error)
+            hasPassword: visit.account.hasPassword, email: visit.account.email?.text,
+            isOfOtherAccount: visit.isOfOtherAccount, error: error)
     }
 }

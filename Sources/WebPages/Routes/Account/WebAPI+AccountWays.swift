@@ -12,7 +12,7 @@ extension WebAPI {
             Route(.get, "/web/account/link/{provider}", priority: .reading) { request in
                 let provider = try request.parameter("provider", as: linkable)
                 return try await show(request, for: .link(provider), isFresh: true) { visit in
-                    .accountQuestion(try await linkPage(provider, visit))
+                    .accountQuestion(try linkPage(provider, visit))
                 }
             },
             Route(.post, "/web/account/link/{provider}") { request in try await startLinking(request) },
@@ -43,9 +43,9 @@ extension WebAPI {
         }
     }
 
-    private func linkPage(_ provider: Provider, _ visit: AccountVisit) async throws -> AccountQuestionPage {
+    private func linkPage(_ provider: Provider, _ visit: AccountVisit) throws -> AccountQuestionPage {
         AccountQuestionPage(
-            subject: .link(provider), account: AccountTitle(masked: try await accounts.account(of: visit.session)),
+            subject: .link(provider), account: AccountTitle(masked: visit.account),
             form: try visit.target(AccountPath.link(provider)), cancelLink: visit.accountLink,
             isOfOtherAccount: visit.isOfOtherAccount)
     }
@@ -121,7 +121,7 @@ extension WebAPI {
             let asked: UnlinkPage.Subject
             switch subject {
             case .identity(let id):
-                let account = try await accounts.account(of: visit.session)
+                let account = visit.account
                 guard let identity = account.identities.first(where: { $0.id == id }) else {
                     return try await missing(SignInFailure.identityNotFound, visit, request)
                 }
@@ -149,11 +149,11 @@ extension WebAPI {
     }
 
     private func unlink(_ subject: Unlinking, _ visit: AccountVisit, _ request: Request) async throws -> Response {
+        var visit = visit
         let notice: AccountPage.Notice?
         switch subject {
         case .identity(let id):
-            let identities = try await accounts.account(of: visit.session).identities
-            let provider = identities.first { $0.id == id }?.key.provider
+            let provider = visit.account.identities.first { $0.id == id }?.key.provider
             do throws(SignInFailure) {
                 try await accounts.unlink(id, of: visit.session, by: visit.call)
             } catch {
@@ -161,9 +161,10 @@ extension WebAPI {
                 return try await refusedLastMethod(visit, request)
             }
             // It may have ended with the identity that opened it.
-            guard try await signIn.sessions.session(of: visit.secret, by: visit.call) != nil else {
+            guard let live = try await signIn.sessions.account(of: visit.secret, by: visit.call) else {
                 return signedOut(request, unlinked: provider)
             }
+            visit = visit.with(live.account)
             notice = provider.map { .unlinkedProvider($0) }
         case .client(let id):
             let name = try await linkedClient(id, of: visit.session)?.name

@@ -71,9 +71,31 @@ package final class RefusalAggregator: Sendable {
         }
     }
 
+    private struct Sums {
+        private(set) var bySubject: [Subject: Sum] = [:]
+        /// How many of them are of an address.
+        private var addressed = 0
+
+        mutating func add(_ sum: Sum, of subject: Subject) {
+            var subject = subject
+            if subject.address != nil, bySubject[subject] == nil, bySubject.count >= addressLimit {
+                subject.address = nil
+            }
+            if subject.address == nil, bySubject[subject] == nil, bySubject.count - addressed >= limit {
+                subject.network = nil
+            }
+            if bySubject[subject] == nil {
+                bySubject[subject] = sum
+                if subject.address != nil { addressed += 1 }
+            } else {
+                bySubject[subject]?.add(sum)
+            }
+        }
+    }
+
     private let trail: AuditTrail
     private let clock: any WallClock
-    private let sums = Mutex<[Subject: Sum]>([:])
+    private let sums = Mutex(Sums())
 
     package init(trail: AuditTrail, clock: any WallClock) {
         self.trail = trail
@@ -96,7 +118,7 @@ package final class RefusalAggregator: Sendable {
     /// - Parameter address: of the account that it is about, if there is one.
     package func note(_ event: AuditEvent, of address: EmailAddress? = nil, at now: Timestamp) {
         let sum = Sum(of: event, at: now)
-        sums.withLock { RefusalAggregator.add(sum, of: Subject(event, at: address), to: &$0) }
+        sums.withLock { $0.add(sum, of: Subject(event, at: address)) }
     }
 
     /// Writes the sums and resets them. If they can't be written, they are kept. So they are where it is unknown whether
@@ -107,19 +129,19 @@ package final class RefusalAggregator: Sendable {
     package func flush() async throws -> Int {
         let taken = sums.withLock { sums in
             let taken = sums
-            sums = [:]
+            sums = Sums()
             return taken
         }
         let earliest = clock.now().advanced(bySeconds: -RefusalAggregator.longestDelay)
         let owned: [Subject: Sum]
         do {
-            owned = try await self.owned(taken)
+            owned = try await self.owned(taken.bySubject)
             try await trail.record(owned.map { (RefusalAggregator.event($0, $1), max($1.time, earliest)) })
         } catch {
             sums.withLock { sums in
                 let newer = sums
                 sums = taken
-                for (subject, sum) in newer { RefusalAggregator.add(sum, of: subject, to: &sums) }
+                for (subject, sum) in newer.bySubject { sums.add(sum, of: subject) }
             }
             throw error
         }
@@ -139,21 +161,6 @@ package final class RefusalAggregator: Sendable {
             if owned[subject] == nil { owned[subject] = sum } else { owned[subject]?.add(sum) }
         }
         return owned
-    }
-
-    private static func add(_ sum: Sum, of subject: Subject, to sums: inout [Subject: Sum]) {
-        var subject = subject
-        if subject.address != nil, sums[subject] == nil, sums.count >= addressLimit { subject.address = nil }
-        if subject.address == nil, sums[subject] == nil, sums.count >= limit,
-            sums.keys.count(where: { $0.address == nil }) >= limit
-        {
-            subject.network = nil
-        }
-        if sums[subject] == nil {
-            sums[subject] = sum
-        } else {
-            sums[subject]?.add(sum)
-        }
     }
 
     private static func event(_ subject: Subject, _ sum: Sum) -> AuditEvent {

@@ -43,7 +43,7 @@ import Testing
         return id
     }
 
-    @Test func `signing in, looking a session up and refreshing it are planned once`() async throws {
+    @Test func `signing in, looking a session and its account up and refreshing it are planned once`() async throws {
         try await ScratchDatabase.withMigratedPool {
             $0.poolSize = 1
         } _: { database in
@@ -54,6 +54,7 @@ import Testing
                 let now = crowd.time(0).advanced(bySeconds: Int64(round) * 60)
                 let id = try await Self.signIn(crowd, identities, at: now)
                 let live = try #require(try await sessions.live(id, by: .at(now)))
+                #expect(try await sessions.liveAccount(of: id, by: .at(now))?.account.id == live.session.accountID)
                 let refreshed = try await sessions.refresh(
                     id, generation: live.session.generation, by: .at(now.advanced(bySeconds: 30), from: origin),
                     lifetimes: SessionLifetimes(unused: 86_400), address: "192.0.2.7")
@@ -65,8 +66,8 @@ import Testing
             let lone = try await Self.plans(in: database)
             // The first execution of each is not prepared.
             let hot = lone.filter { $0.once == 7 }
-            #expect(hot.count >= 3)
-            for part in ["INSERT INTO sessions", "UPDATE sessions", "WHERE s.session_id ="] {
+            #expect(hot.count >= 4)
+            for part in ["INSERT INTO sessions", "UPDATE sessions", "WHERE s.session_id =", "LEFT JOIN identities"] {
                 #expect(hot.contains { $0.statement.contains(part) }, "\(part)")
             }
             for plans in lone { #expect(plans.eachTime == 0, "\(plans.statement)") }

@@ -55,17 +55,7 @@ struct CodeExchange: Sendable {
     /// Exchanges a code beside a verified token, which signs in whatever becomes of the code, unless the code is
     /// another person's.
     func exchange(
-        _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential, by call: Call
-    ) async throws(SignInFailure) -> CodeOutcome {
-        guard let code = try postedCode(credential, of: provider, besideTokenOf: posted.identity.clientID) else {
-            return .unused
-        }
-        return try await exchange(code, nonce: .proven, beside: posted, by: call)
-    }
-
-    /// The same of a code whose client is known.
-    func exchange(
-        _ code: PostedCode, nonce: NonceExpectation, beside posted: VerifiedCredential, by call: Call
+        _ code: PostedCode, beside posted: VerifiedCredential, by call: Call
     ) async throws(SignInFailure) -> CodeOutcome {
         let deadline = ContinuousClock.now + timeout.besideToken
         do {
@@ -74,7 +64,7 @@ struct CodeExchange: Sendable {
             throw .credentialRejected(error.reason, retryAfter: nil)
         }
         try await settleRevocations(of: posted.identity.key)
-        let answer = try await sendBeside(posted.identity.key, code, nonce: nonce, until: deadline, by: call)
+        let answer = try await sendBeside(posted.identity.key, code, until: deadline, by: call)
         switch answer {
         case .success(let evidence):
             guard evidence.identity.key == posted.identity.key else {
@@ -94,20 +84,17 @@ struct CodeExchange: Sendable {
 
     /// Exchanges a code that no verified token vouches for.
     ///
-    /// Any client can post one, and the provider throttles by our client: so rejected ones are limited by the sender's
+    /// Any client can post an app's, and the provider throttles by our client: so rejected ones are limited by the sender's
     /// network, and few are under way at a time. A code is counted before it is sent, so that concurrent ones are counted
-    /// too; only one that the provider may have refused for itself stays counted.
-    func exchangeAlone(
-        _ credential: ProviderCredential, of provider: Provider, by call: Call
-    ) async throws(SignInFailure) -> CodeEvidence {
-        guard let code = try postedCode(credential, of: provider, besideTokenOf: nil) else {
-            throw .missingCredential(ProviderCredential.tokenMember(of: provider))
-        }
+    /// too; only one that the provider may have refused for itself stays counted. Those of web flows are not: the flows are
+    /// limited as they are opened.
+    func exchangeAlone(_ code: PostedCode, by call: Call) async throws(SignInFailure) -> CodeEvidence {
         let deadline = ContinuousClock.now + timeout.alone
-        let answer = try await underWay.admit(at: provider, beside: nil, by: call) { () throws(SignInFailure) in
-            try await limits.drawNetworks(.junkCodesPerNetwork, by: call)
-            let answer = await send(code, nonce: .posted(credential.nonce), until: deadline, by: call)
-            if !answer.mayBeJunk(withRedirectURI: code.redirectURI) {
+        let answer = try await underWay.admit(at: code.provider, beside: nil, by: call) { () throws(SignInFailure) in
+            let isCounted = code.source == .app
+            if isCounted { try await limits.drawNetworks(.junkCodesPerNetwork, by: call) }
+            let answer = await send(code, until: deadline, by: call)
+            if isCounted, !answer.mayBeJunk(withRedirectURI: code.redirectURI) {
                 await limits.putBackNetworks(.junkCodesPerNetwork, by: call)
             }
             return answer
@@ -124,9 +111,9 @@ struct CodeExchange: Sendable {
         case .failure(.unavailable(let detail)):
             throw .providerUnavailable(retryAfter: 5, reason: detail)
         case .failure(.notConfigured):
-            throw .missingCredential(ProviderCredential.tokenMember(of: provider))
+            throw code.source.unusableCode(of: code.provider)
         case nil:
-            outcomes.count(provider, .notSent)
+            outcomes.count(code.provider, .notSent)
             // Nothing was sent, so the same code may come again.
             throw .overloaded(retryAfter: 1)
         }
@@ -173,10 +160,28 @@ struct CodeExchange: Sendable {
 
 // MARK: - What is sent
 
+/// Who asked the provider for a code.
+enum CodeSource {
+    /// An app, by the provider's SDK.
+    case app
+    case webFlow
+
+    /// The failure where a code on its own is of no use, because no client of ours can exchange it.
+    func unusableCode(of provider: Provider) -> SignInFailure {
+        switch self {
+        case .app: .missingCredential(ProviderCredential.tokenMember(of: provider))
+        case .webFlow: .providerUnavailable(retryAfter: 60, reason: "not_configured")
+        }
+    }
+}
+
 /// A posted code, and where it is exchanged.
 struct PostedCode {
     let provider: Provider
+    let source: CodeSource
     let code: AuthorizationCode
+    /// Of the identity token that it is exchanged for.
+    let nonce: NonceExpectation
     let endpoint: any TokenEndpoint
 
     var text: String { code.text }
@@ -184,21 +189,35 @@ struct PostedCode {
 }
 
 extension CodeExchange {
-    /// The code with the client that it belongs to; `nil` when there is none, or no configured client can use codes.
+    /// The code of a web flow, whose client, redirect URI and nonce are the flow's; `nil` when no configured client can use
+    /// codes.
+    func code(_ code: AuthorizationCode, of provider: Provider, nonce: String) -> PostedCode? {
+        endpoints[provider].map { endpoint in
+            PostedCode(provider: provider, source: .webFlow, code: code, nonce: .posted(nonce), endpoint: endpoint)
+        }
+    }
+
+    /// The code that an app posted, with the client that it belongs to; `nil` when there is none, or no configured client can
+    /// use codes.
     ///
-    /// - Parameter tokenClient: the client of the verified token beside it. One that did not verify says no more than a
-    ///   posted `clientId` does, and where there is none: the exchange proves whose the code is.
-    private func postedCode(
-        _ credential: ProviderCredential, of provider: Provider, besideTokenOf tokenClient: ProviderClientID?
+    /// - Parameter tokenClient: the client of the verified token beside it, which has proven the nonce. One that did not verify
+    ///   says no more than a posted `clientId` does, and where there is none: the exchange proves whose the code is.
+    func code(
+        of credential: ProviderCredential, from provider: Provider, besideTokenOf tokenClient: ProviderClientID?
     ) throws(SignInFailure) -> PostedCode? {
         guard let text = credential.code else { return nil }
+        func posted(_ clientID: ProviderClientID, at endpoint: any TokenEndpoint) -> PostedCode {
+            PostedCode(
+                provider: provider, source: .app,
+                code: AuthorizationCode(text: text, clientID: clientID, redirectURI: credential.redirectURI),
+                nonce: tokenClient == nil ? .posted(credential.nonce) : .proven, endpoint: endpoint)
+        }
         switch provider {
         case .google:
             guard let endpoint = endpoints.google,
                 let clientID = try serverClient(of: credential, besideTokenOf: tokenClient, at: endpoint)
             else { return nil }
-            let code = AuthorizationCode(text: text, clientID: clientID)
-            return PostedCode(provider: provider, code: code, endpoint: endpoint)
+            return posted(clientID, at: endpoint)
         case .apple:
             if let redirectURI = credential.redirectURI,
                 !redirectURIs.contains(where: { $0.utf8.elementsEqual(redirectURI.utf8) })
@@ -215,8 +234,7 @@ extension CodeExchange {
                 throw .credentialRejected(.clientRejected, retryAfter: nil)
             }
             guard let endpoint = endpoints.apple else { return nil }
-            let code = AuthorizationCode(text: text, clientID: clientID, redirectURI: credential.redirectURI)
-            return PostedCode(provider: provider, code: code, endpoint: endpoint)
+            return posted(clientID, at: endpoint)
         }
     }
 
@@ -245,7 +263,7 @@ extension CodeExchange {
 
     /// Attempts the person's pending revocations first: sent later, they would end the new authorization. If the exchange
     /// does precede one, its grant is checked after the revocation.
-    func settleRevocations(of key: IdentityKey) async throws(SignInFailure) {
+    private func settleRevocations(of key: IdentityKey) async throws(SignInFailure) {
         guard try await stored({ try await revocations.isPending(of: key) }) else { return }
         _ = await withTimeout(timeout.forRevocations) { await revocationWorker.settle(key) }
     }
@@ -257,8 +275,7 @@ extension CodeExchange {
     ///
     /// - Returns: `nil` when the code was not sent: the person's last ones were refused, or there is no place.
     private func sendBeside(
-        _ key: IdentityKey, _ posted: PostedCode, nonce: NonceExpectation, until deadline: ContinuousClock.Instant,
-        by call: Call
+        _ key: IdentityKey, _ posted: PostedCode, until deadline: ContinuousClock.Instant, by call: Call
     ) async throws(SignInFailure) -> Result<CodeEvidence, EndpointRefusal>? {
         let person = RateLimiter.Subject.everybody("\(key.provider.rawValue) \(key.realm) \(key.subject.text)")
         let answer = try await underWay.admit(at: posted.provider, beside: key, by: call) {
@@ -267,7 +284,7 @@ extension CodeExchange {
                 limits.noteUsedUp(.refusedCodesPerIdentity)
                 return nil
             }
-            let answer = await send(posted, nonce: nonce, until: deadline, by: call)
+            let answer = await send(posted, until: deadline, by: call)
             if !answer.mayBeJunk(withRedirectURI: posted.redirectURI) {
                 await limits.putBack(.refusedCodesPerIdentity, of: person)
             }
@@ -278,8 +295,8 @@ extension CodeExchange {
     }
 
     /// Sends the code and waits for the answer. What a refused answer leaves at the provider is ended.
-    func send(
-        _ posted: PostedCode, nonce: NonceExpectation, until deadline: ContinuousClock.Instant, by call: Call
+    private func send(
+        _ posted: PostedCode, until deadline: ContinuousClock.Instant, by call: Call
     ) async -> Result<CodeEvidence, EndpointRefusal> {
         let (code, endpoint) = (posted.code, posted.endpoint)
         // Before it is sent: an event that ends the person's authorization after this moment may end the new grant too.
@@ -290,7 +307,7 @@ extension CodeExchange {
         let answer: Result<ExchangedCode, EndpointRefusal> =
             await withTimeout(remaining) {
                 do throws(EndpointRefusal) {
-                    return .success(try await endpoint.exchange(code, nonce: nonce, timeout: remaining, at: call.now))
+                    return .success(try await endpoint.exchange(code, nonce: posted.nonce, timeout: remaining, at: call.now))
                 } catch {
                     return .failure(error)
                 }

@@ -65,8 +65,9 @@ struct CredentialVerifier: Sendable {
                 if let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, by: call) {
                     try await nonces.spend(nonce, by: call)
                 }
-                let code = try await codes.exchange(credential, of: provider, beside: posted, by: call)
-                return SignInEvidence(posted, code)
+                guard let code = try codes.code(of: credential, from: provider, besideTokenOf: posted.identity.clientID)
+                else { return SignInEvidence(posted, .unused) }
+                return SignInEvidence(posted, try await codes.exchange(code, beside: posted, by: call))
             case .success(nil):
                 return SignInEvidence(try await codeEvidence(of: credential, from: provider, by: call))
             case .failure(let refusal):
@@ -110,7 +111,10 @@ struct CredentialVerifier: Sendable {
         let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, by: call)
         // A code can be exchanged only once: not beside a nonce that is already spent.
         if let nonce { try await nonces.requireUnspent(nonce) }
-        let evidence = try await codes.exchangeAlone(credential, of: provider, by: call)
+        guard let code = try codes.code(of: credential, from: provider, besideTokenOf: nil) else {
+            throw CodeSource.app.unusableCode(of: provider)
+        }
+        let evidence = try await codes.exchangeAlone(code, by: call)
         guard let nonce else { return evidence }
         do throws(SignInFailure) {
             try await nonces.spend(nonce, by: call)

@@ -45,12 +45,12 @@ struct WebCredentials: Sendable {
             }
             guard let posted else {
                 guard let code else { throw .credentialRejected(.malformed, retryAfter: nil) }
-                let evidence = try await codes.exchange(code, of: .apple, nonce: secrets.nonce, by: call)
+                let evidence = try await exchangeAlone(code, of: .apple, secrets, by: call)
                 return .identity(evidence.identity, grant: evidence.grant, displayName: displayName)
             }
             var outcome = CodeOutcome.unused
-            if let code {
-                outcome = try await codes.exchange(code, of: .apple, nonce: secrets.nonce, beside: posted, by: call)
+            if let code = code.flatMap({ codes.code($0, of: .apple, nonce: secrets.nonce) }) {
+                outcome = try await codes.exchange(code, beside: posted, by: call)
             }
             let evidence = SignInEvidence(posted, outcome)
             if let refusal = evidence.codeRefusal {
@@ -69,11 +69,20 @@ struct WebCredentials: Sendable {
     ) async throws(SignInFailure) -> ProvenPerson {
         try await refusals.notingRejection(of: .google, by: call) { () throws(SignInFailure) in
             guard let code else { throw .credentialRejected(.malformed, retryAfter: nil) }
-            let evidence = try await codes.exchange(
+            let evidence = try await exchangeAlone(
                 AuthorizationCode(text: code, clientID: clientID, redirectURI: redirectURI, verifier: secrets.verifier),
-                of: .google, nonce: secrets.nonce, by: call)
+                of: .google, secrets, by: call)
             return .identity(evidence.identity, grant: evidence.grant, displayName: nil)
         }
+    }
+
+    private func exchangeAlone(
+        _ code: AuthorizationCode, of provider: Provider, _ secrets: WebFlowSecrets, by call: Call
+    ) async throws(SignInFailure) -> CodeEvidence {
+        guard let code = codes.code(code, of: provider, nonce: secrets.nonce) else {
+            throw CodeSource.webFlow.unusableCode(of: provider)
+        }
+        return try await codes.exchangeAlone(code, by: call)
     }
 
     /// Ends what the code of a person brought whose flow is over, or who could not be kept.
@@ -104,50 +113,5 @@ struct WebCredentials: Sendable {
         }
         return DisplayName(
             givenName: value["name"]?["firstName"]?.string, familyName: value["name"]?["lastName"]?.string)
-    }
-}
-
-/// The codes of browsers: each is exchanged for its flow's client, with its flow's redirect URI, and its ID token must have
-/// the flow's nonce.
-extension CodeExchange {
-    /// Exchanges a code on its own.
-    func exchange(
-        _ code: AuthorizationCode, of provider: Provider, nonce: String, by call: Call
-    ) async throws(SignInFailure) -> CodeEvidence {
-        guard let endpoint = endpoints[provider] else {
-            throw .providerUnavailable(retryAfter: 60, reason: "not_configured")
-        }
-        let sent = PostedCode(provider: provider, code: code, endpoint: endpoint)
-        let deadline = ContinuousClock.now + timeout.alone
-        let answer = try await underWay.admit(at: provider, beside: nil, by: call) { () throws(SignInFailure) in
-            await send(sent, nonce: .posted(nonce), until: deadline, by: call)
-        }
-        switch answer {
-        case .success(let evidence):
-            return evidence
-        case .failure(.grantRejected), .failure(.requestRejected):
-            throw .credentialRejected(.codeRejected, retryAfter: nil)
-        case .failure(.credentialRejected(let refusal, _)):
-            throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
-        case .failure(.clientRejected):
-            throw .providerUnavailable(retryAfter: 60, reason: "client_credentials_rejected")
-        case .failure(.unavailable(let detail)):
-            throw .providerUnavailable(retryAfter: 5, reason: detail)
-        case .failure(.notConfigured):
-            throw .providerUnavailable(retryAfter: 60, reason: "not_configured")
-        case nil:
-            throw .overloaded(retryAfter: 1)
-        }
-    }
-
-    /// Exchanges a code beside a verified token, which suffices unless the code is somebody else's, or what it brings is
-    /// not believed.
-    func exchange(
-        _ code: AuthorizationCode, of provider: Provider, nonce: String, beside posted: VerifiedCredential,
-        by call: Call
-    ) async throws(SignInFailure) -> CodeOutcome {
-        guard let endpoint = endpoints[provider] else { return .unused }
-        let sent = PostedCode(provider: provider, code: code, endpoint: endpoint)
-        return try await exchange(sent, nonce: .posted(nonce), beside: posted, by: call)
     }
 }

@@ -1,5 +1,5 @@
 -- The work of one refresh in the database, as one statement for pgbench: looks the token up, notes the use of the grant
--- when that is due, inserts an access token. Sources/Storage/OAuth/OAuthGrantStore+Tokens.swift does the same.
+-- when that is due, inserts an access token. Sources/Storage/OAuth/OAuthRefreshes.swift does the same for many.
 \set subject random(1, 2000)
 \set count :count + 1
 \set token 100000000000 + 1000000000 * :client_id + :count

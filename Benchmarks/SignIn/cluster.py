@@ -92,9 +92,10 @@ class Database:
                 ticks += int(fields[11]) + int(fields[12])
         return ticks / os.sysconf("SC_CLK_TCK")
 
-    def pgbench(self, script, clients, seconds):
-        """Statements per second."""
+    def pgbench(self, script, clients, seconds, **variables):
+        """Statements per second. Beside the script's variables there is `count`, from 0."""
+        definitions = [word for name, value in ({"count": 0} | variables).items() for word in ("-D", f"{name}={value}")]
         output = subprocess.run(
-            ["pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", "2", "-T", str(seconds), "-D", "count=0",
+            ["pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", "2", "-T", str(seconds), *definitions,
              "-f", script, self.url], check=True, stdout=subprocess.PIPE, text=True).stdout
         return float(re.search(r"^tps = ([0-9.]+)", output, re.MULTILINE).group(1))

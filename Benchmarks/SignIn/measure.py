@@ -8,6 +8,7 @@ import socket
 import statistics
 import subprocess
 import tempfile
+import time
 
 from cluster import Database
 from service import Sandbox, Service, register_persons
@@ -95,9 +96,13 @@ class Bench:
             connection.close()
         return memory
 
-    def start_seconds(self):
+    def start(self):
+        """The time until it is ready, and its memory soon after: it hashes a password as it starts, which takes its memory
+        for a moment."""
         self.service.stop()
-        return self.service.start()
+        seconds = self.service.start()
+        time.sleep(2)
+        return {"seconds": seconds, "memory": self.service.memory("VmRSS")}
 
 
 def run(bench, options):
@@ -108,12 +113,12 @@ def run(bench, options):
         ceilings.append({"8": bench.ceiling(8), "32": bench.ceiling(32)})
         peaks.append(bench.peak())
         peaks[-1]["ratio"] = peaks[-1]["rate"] / max(ceilings[-1].values())
-        peaks[-1]["memory"] = bench.service.memory("VmHWM")
+        peaks[-1]["memory"] = bench.service.memory("VmRSS")
         paced.append(bench.paced(peaks[-1]["rate"]))
         print(
             f"round {number}: pgbench {ceilings[-1]['8']:.0f} and {ceilings[-1]['32']:.0f}, "
             f"sign-ins {peaks[-1]['rate']:.0f}, ratio {peaks[-1]['ratio']:.3f}", flush=True)
-    starts = [{"seconds": bench.start_seconds()} for _ in range(5)]
+    starts = [bench.start() for _ in range(5)]
     idle = bench.idle_memory()
 
     def median(results, name):
@@ -131,11 +136,12 @@ def run(bench, options):
     row("  p99", median(peaks, "p99") / 1000, "ms", 2)
     for process in ("service", "PostgreSQL", "wrk"):
         row(f"  CPU of {process}", median(peaks, process), "µs a sign-in")
-    row("  memory of the service, most", median(peaks, "memory"), "MB", 1)
+    row("  memory of the service then", median(peaks, "memory"), "MB", 1)
     print(f"at {median(paced, 'load'):.0%} of that rate")
     row("  p50", median(paced, "p50") / 1000, "ms", 2)
     row("  p99", median(paced, "p99") / 1000, "ms", 2)
     row("  p99 ÷ p50", median(paced, "spread"), "", 1)
+    row("memory, started", median(starts, "memory"), "MB", 1)
     row(f"memory, {IDLE_CONNECTIONS} idle connections", idle, "MB", 1)
     row("start to ready", 1000 * median(starts, "seconds"), "ms")
 

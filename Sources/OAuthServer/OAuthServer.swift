@@ -44,6 +44,7 @@ package struct OAuthServer: Sendable {
     let signIn: SignInService
     let clients: OAuthClients
     let grants: OAuthGrantStore
+    let refreshes: OAuthRefreshes
     let successors: RefreshSuccessors
     let accounts: AccountStore
     let sessions: SessionStore
@@ -63,6 +64,7 @@ package struct OAuthServer: Sendable {
         self.signIn = signIn
         self.clients = clients
         grants = database.oauthGrants
+        refreshes = database.oauthRefreshes
         successors = RefreshSuccessors(keyRing: database.keyRing)
         accounts = database.accounts
         sessions = database.sessions

@@ -72,10 +72,6 @@ extension PostgresError {
         code == .server(sqlState: "23505") && self.constraint == constraint
     }
 
-    package func isForeignKeyViolation(of constraint: String) -> Bool {
-        code == .server(sqlState: "23503") && self.constraint == constraint
-    }
-
     /// Whether the transaction failed because of a concurrent one and may succeed when it is run again: serialization
     /// failure or deadlock.
     package var isSerializationFailure: Bool {

@@ -115,7 +115,7 @@ package struct SignInService: Sendable {
         secretGuesses = SecretGuesses(limits: limits)
         calls = Calls(clock: clock, mailLanguages: configuration.mailLanguages)
         sessions = Sessions(
-            store: database.sessions, issuer: issuer, repetitions: repetitions,
+            store: database.sessions, refreshes: database.sessionRefreshes, issuer: issuer, repetitions: repetitions,
             metrics: metrics, logger: logger)
         accounts = AccountSettings(
             store: database.accounts, replacements: database.emailReplacements,

@@ -7,13 +7,17 @@ package import Postgres
 package struct ServiceDatabase: Sendable {
     package let pool: Database
     package let keyRing: KeyRing
-    /// Sign-ins that come at once share statements, so there is one of these.
+    // Calls that come at once share statements, so there is one of each of these.
     package let identities: IdentityStore
+    package let sessionRefreshes: SessionRefreshes
+    package let oauthRefreshes: OAuthRefreshes
 
     package init(_ pool: Database, keyRing: KeyRing) {
         self.pool = pool
         self.keyRing = keyRing
         identities = IdentityStore(database: pool)
+        sessionRefreshes = SessionRefreshes(database: pool)
+        oauthRefreshes = OAuthRefreshes(database: pool)
     }
 
     package var accounts: AccountStore { AccountStore(database: pool) }

@@ -2,6 +2,32 @@ import Postgres
 import Primitives
 import Synchronization
 
+/// Whether a batch's statement waits for a row that another transaction has locked, or is refused.
+enum LockWait: Sendable {
+    case refused
+    case waited
+
+    /// Of a `FOR UPDATE` or one of its kin.
+    var clause: SQL { self == .refused ? "NOWAIT" : "" }
+}
+
+extension Database {
+    /// Runs a batch's statement. One that may wait for a lock has a connection of its own: what is sent behind it on a shared
+    /// one would wait too.
+    func run<Value: Sendable>(
+        _ lockWait: LockWait,
+        _ statement: @Sendable (any PostgresSession) async throws(PostgresError) -> Value
+    ) async throws(PostgresError) -> Value {
+        guard lockWait == .waited else { return try await statement(self) }
+        do {
+            return try await transaction { transaction in try await statement(transaction) }
+        } catch {
+            throw error as? PostgresError
+                ?? PostgresError(.cancelled, operation: .query, location: "\(#fileID):\(#line)")
+        }
+    }
+}
+
 /// A queue that runs concurrent calls as one: one statement and one commit then serve many of them.
 ///
 /// A call that finds a free slot runs at once and alone. Calls that arrive while every slot is taken wait, and the
@@ -14,12 +40,16 @@ import Synchronization
 ///                            └── timeout reached, or task cancelled
 /// ```
 ///
-/// A call that has begun to run is not cancelled with its task: it shares its statement with others. The timeout is for
-/// the wait here and the wait for a connection together: a batch that gets none by the end of its oldest call's time is
-/// dissolved, and its younger calls wait on.
+/// Nothing waits for a lock in a slot: there it would hold up the calls behind it, and with the locks of its other calls
+/// those of other transactions. A batch that meets a locked row is refused as a whole, and each of its calls runs alone,
+/// outside of the slots and on a connection of its own, where it may wait.
+///
+/// A call that has begun to run is not cancelled with its task, as it shares its statement with others; one that runs at
+/// once and alone may be. The timeout is for the wait here and the wait for a connection together: a batch that gets none
+/// by the end of its oldest call's time is dissolved, and its younger calls wait on.
 final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
     /// The work of a batch: answers each call, in their order. Throws when none of it took effect.
-    typealias Work = @Sendable ([Call]) async throws(PostgresError) -> [Answer]
+    typealias Work = @Sendable ([Call], LockWait) async throws(PostgresError) -> [Answer]
     typealias Outcome = Result<Answer, PostgresError>
 
     /// The identity of a call, by which it is found when its task is cancelled.
@@ -39,6 +69,7 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
 
     private let limit: Int
     private let timeout: Duration
+    private let endsWithTask: Bool
     private let work: Work
     private let state: Mutex<State>
     /// Fails the calls that have waited too long.
@@ -48,9 +79,14 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
     ///   - concurrency: how many batches run at a time.
     ///   - limit: how many calls run as one.
     ///   - timeout: how long a call may wait for a slot and a connection.
-    init(concurrency: Int = 2, limit: Int = 32, timeout: Duration, work: @escaping Work) {
+    ///   - endsWithTask: whether a call that runs at once may be cancelled with its task. It runs in the task itself then,
+    ///     which spares the way to another one and back.
+    init(
+        concurrency: Int = 2, limit: Int = 32, timeout: Duration, endsWithTask: Bool = false, work: @escaping Work
+    ) {
         self.limit = limit
         self.timeout = timeout
+        self.endsWithTask = endsWithTask
         self.work = work
         state = Mutex(State(freeSlots: concurrency))
     }
@@ -59,6 +95,15 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
     var waitingCount: Int { state.withLock(\.waiting.count) }
 
     func answer(_ call: Call) async throws(PostgresError) -> Answer {
+        if endsWithTask, takeSlot() {
+            do throws(PostgresError) {
+                defer { leaveSlot() }
+                return try await work([call], .refused)[0]
+            } catch {
+                guard error.isOfLockedRow else { throw error }
+            }
+            return try await work([call], .waited)[0]
+        }
         let token = Token()
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -68,6 +113,19 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
             cancel(token)
         }
         return try outcome.get()
+    }
+
+    private func takeSlot() -> Bool {
+        state.withLock { state in
+            guard state.freeSlots > 0 else { return false }
+            state.freeSlots -= 1
+            return true
+        }
+    }
+
+    private func leaveSlot() {
+        let batch = nextBatch()
+        if !batch.isEmpty { Task.detached { [self] in await runBatches(batch) } }
     }
 
     private func enqueue(_ entry: Waiting) {
@@ -93,10 +151,15 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
         var batch = first
         while !batch.isEmpty {
             await run(batch)
-            batch = state.withLock { state in
-                if state.waiting.isEmpty { state.freeSlots += 1 }
-                return takeBatch(&state)
-            }
+            batch = nextBatch()
+        }
+    }
+
+    /// What a slot runs next; none, and it is free, when no call waits.
+    private func nextBatch() -> [Waiting] {
+        state.withLock { state in
+            if state.waiting.isEmpty { state.freeSlots += 1 }
+            return takeBatch(&state)
         }
     }
 
@@ -107,17 +170,17 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
     }
 
     /// When the server refused the statement, which then changed nothing, each of its calls runs alone: only the call
-    /// that caused the refusal fails.
-    private func run(_ batch: [Waiting]) async {
+    /// that caused the refusal fails, and only the one whose row is locked waits.
+    private func run(_ batch: [Waiting], _ lockWait: LockWait = .refused) async {
         let oldest = batch.map(\.since).min() ?? .now
         do throws(PostgresError) {
             let answers = try await Database.acquiring(by: oldest + timeout) { () async throws(PostgresError) in
-                try await work(batch.map(\.call))
+                try await work(batch.map(\.call), lockWait)
             }
             for (waiting, answer) in zip(batch, answers) { waiting.continuation.resume(returning: .success(answer)) }
         } catch {
-            if batch.count > 1, error.isRefusal {
-                for waiting in batch { Task.detached { [self] in await run([waiting]) } }
+            if lockWait == .refused, batch.count > 1 ? error.isRefusal : error.isOfLockedRow {
+                for waiting in batch { Task.detached { [self] in await run([waiting], .waited) } }
             } else {
                 let refused = batch.count > 1 && error.isLackOfConnection ? withdrawing(from: batch) : batch
                 for waiting in refused { waiting.continuation.resume(returning: .failure(error)) }
@@ -170,6 +233,9 @@ extension PostgresError {
         default: false
         }
     }
+
+    /// Whether `NOWAIT` met a row that another transaction has locked.
+    fileprivate var isOfLockedRow: Bool { code == .server(sqlState: "55P03") }
 
     /// Whether the statement was not sent, because it got no connection in its time.
     fileprivate var isLackOfConnection: Bool { code == .acquireTimedOut || code == .connectFailed }

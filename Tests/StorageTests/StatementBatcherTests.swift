@@ -69,7 +69,8 @@ import Testing
         let mayEnd = Atomic(false)
         let batches = Mutex<[[Call]]>([])
         let endOfOld = Mutex(ContinuousClock.now)
-        let batcher = StatementBatcher<Call, Int>(concurrency: 1, timeout: limit) { calls throws(PostgresError) in
+        let batcher = StatementBatcher<Call, Int>(concurrency: 1, timeout: limit) {
+            (calls, _) throws(PostgresError) in
             batches.withLock { $0.append(calls) }
             if calls == [.first] {
                 while !mayEnd.load(ordering: .relaxed) { try? await pollingPause() }
@@ -100,5 +101,36 @@ import Testing
         #expect(try await young == 7)
         #expect(try await first == 7)
         #expect(batches.withLock(\.self) == [[.first], [.old, .young], [.young]])
+    }
+
+    /// Others share the statement of a call that has waited; one that runs at once has it to itself.
+    @Test(arguments: [true, false]) func `a call that runs at once ends with its task, where it may`(
+        endsWithTask: Bool
+    ) async throws {
+        let isRunning = Atomic(false)
+        let mayEnd = Atomic(false)
+        let batcher = StatementBatcher<Call, Int>(concurrency: 1, timeout: .seconds(60), endsWithTask: endsWithTask) {
+            (calls, _) throws(PostgresError) in
+            isRunning.store(true, ordering: .relaxed)
+            while !mayEnd.load(ordering: .relaxed) {
+                if Task.isCancelled { throw PostgresError(.cancelled, operation: .query, location: "") }
+                try? await pollingPause()
+            }
+            return calls.map { _ in 7 }
+        }
+        let first = Task { try await batcher.answer(.first) }
+        while !isRunning.load(ordering: .relaxed) { try await pollingPause() }
+        first.cancel()
+        if endsWithTask {
+            await #expect(throws: PostgresError.self) { try await first.value }
+        }
+        // Its slot is free again, or becomes so.
+        let next = Task { try await batcher.answer(.young) }
+        mayEnd.store(true, ordering: .relaxed)
+        #expect(try await next.value == 7)
+        if !endsWithTask {
+            let answer = try await first.value
+            #expect(answer == 7)
+        }
     }
 }

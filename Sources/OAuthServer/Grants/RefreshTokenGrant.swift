@@ -24,9 +24,10 @@ extension OAuthServer {
                         OAuthSuccessor(text: $0.text, stored: $0.storedRefresh)
                     }
                 }
-                : try await grants.refresh(
-                    hash, of: client.id, scopes: scopes, within: allowed, accessHash: access.hash,
-                    accessExpiresAt: expiresAt, by: call)
+                : try await refreshes.refresh(
+                    OAuthRefreshRequest(
+                        hash: hash, clientID: client.id, scopes: scopes, within: allowed, accessHash: access.hash,
+                        accessExpiresAt: expiresAt, by: call))
         }
         switch outcome {
         case .issued(let granted, let successor):

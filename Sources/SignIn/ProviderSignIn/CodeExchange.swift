@@ -307,7 +307,8 @@ extension CodeExchange {
         let answer: Result<ExchangedCode, EndpointRefusal> =
             await withTimeout(remaining) {
                 do throws(EndpointRefusal) {
-                    return .success(try await endpoint.exchange(code, nonce: posted.nonce, timeout: remaining, at: call.now))
+                    return .success(
+                        try await endpoint.exchange(code, nonce: posted.nonce, timeout: remaining, at: call.now))
                 } catch {
                     return .failure(error)
                 }

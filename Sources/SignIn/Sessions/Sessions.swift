@@ -5,6 +5,7 @@ import Storage
 /// The sessions of an account: the one that an access token names, refresh, sign-out, the list.
 package struct Sessions: Sendable {
     let store: SessionStore
+    let refreshes: SessionRefreshes
     let issuer: SessionIssuer
     let repetitions: RepeatedEvents
     let metrics: SignInMetrics
@@ -37,7 +38,7 @@ package struct Sessions: Sendable {
     private func next(after refreshToken: String, by call: Call) async throws(SignInFailure) -> IssuedSession {
         guard let (id, generation) = issuer.refreshTokens.read(refreshToken) else { throw .invalidRefreshToken }
         let outcome = try await stored {
-            try await store.refresh(
+            try await refreshes.refresh(
                 id, generation: generation, by: call, lifetimes: issuer.lifetimes, address: call.caller.address)
         }
         switch outcome {

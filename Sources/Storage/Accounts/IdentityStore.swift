@@ -46,15 +46,21 @@ package struct IdentityStore: Sendable {
     private let signIns: StatementBatcher<SignInAttempt, Result<IdentitySignIn, PostgresError>>
 
     package init(database: Database) {
-        signIns = StatementBatcher(timeout: database.configuration.acquireTimeout) { attempts throws(PostgresError) in
+        signIns = StatementBatcher(timeout: database.configuration.acquireTimeout) {
+            (attempts, lockWait) throws(PostgresError) in
+            @Sendable func signIn() async throws(PostgresError) -> [Result<IdentitySignIn, PostgresError>] {
+                try await database.run(lockWait) { session throws(PostgresError) in
+                    try await IdentityStore.signIn(attempts, lockWait, in: session)
+                }
+            }
             do throws(PostgresError) {
-                return try await IdentityStore.signIn(attempts, in: database)
+                return try await signIn()
             } catch {
                 // An identity was unlinked between the look-up and the reference to it: the next look-up misses it. Or
                 // two statements waited for each other, because locking a row also locks its newer versions, one after
                 // the other.
                 guard error.isForeignKeyViolation || error.isSerializationFailure else { throw error }
-                return try await IdentityStore.signIn(attempts, in: database)
+                return try await signIn()
             }
         }
     }
@@ -88,15 +94,12 @@ package struct IdentityStore: Sendable {
     ///
     /// What becomes of each attempt is ``KnownIdentityDecision``, decided by the statement because it opens the sessions.
     private static func signIn(
-        _ attempts: [SignInAttempt], in database: Database
+        _ attempts: [SignInAttempt], _ lockWait: LockWait, in session: any PostgresSession
     ) async throws(PostgresError) -> [Result<IdentitySignIn, PostgresError>] {
         let keys = attempts.map(\.identity.key)
         let emails = attempts.map(\.identity.email)
         let newSessions = attempts.map(\.newSession)
-        // A batch would wait while it holds locks that other transactions want. It is refused as a whole instead, and
-        // each attempt runs alone, where it may wait.
-        let lockWait: SQL = attempts.count > 1 ? "NOWAIT" : ""
-        let rows = try await database.query(
+        let rows = try await session.query(
             """
             WITH posted AS MATERIALIZED (
                 SELECT \(keys.map(\.provider.rawValue)) AS providers, \(keys.map(\.realm.text)) AS realms,
@@ -137,7 +140,7 @@ package struct IdentityStore: Sendable {
                     LIMIT 1
                     -- Waits for a transaction that ends the identity's sessions, and sees what it wrote. The session's
                     -- foreign keys would take the same locks later. The account is locked first, as everywhere.
-                    FOR KEY SHARE OF a, i \(lockWait)
+                    FOR KEY SHARE OF a, i \(lockWait.clause)
                 ) a
             ), touched AS (
                 UPDATE identities i
@@ -210,7 +213,7 @@ package struct IdentityStore: Sendable {
                 for (_, row) in found[index + 1] ?? [] { own.append(try row.get()) }
                 answers.append(.success(answer(to: attempt, rows: own)))
             } catch {
-                answers.append(.failure(await database.namingTable(of: error)))
+                answers.append(.failure(await session.namingTable(of: error)))
             }
         }
         return answers

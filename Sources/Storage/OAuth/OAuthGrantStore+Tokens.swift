@@ -12,19 +12,6 @@ package struct LiveOAuthToken: Sendable {
     package let expiresAt: Timestamp?
 }
 
-/// The outcome of a refresh.
-package enum OAuthRefresh: Sendable {
-    /// `successor` is nil where the client keeps the token that it has.
-    case issued(OAuthScopes, successor: OAuthSuccessor? = nil)
-    /// More was asked for than was granted and may still be, or nothing is left of that. Nothing is issued.
-    case scopeExceeded
-    /// The token is unknown, ended, or another client's.
-    case rejected
-    /// The token's successor has been used before, or another token was issued in its place: all that belongs to it is
-    /// ended.
-    case reused
-}
-
 /// A refresh token that takes the place of another.
 package struct OAuthSuccessor: Sendable {
     package let text: String
@@ -37,60 +24,6 @@ package struct OAuthSuccessor: Sendable {
 }
 
 extension OAuthGrantStore {
-    /// The interval, in seconds, at which the use of a grant is noted.
-    private static let noteInterval: Int64 = 60
-
-    /// Issues an access token for a refresh token, which stays as it is: one statement.
-    ///
-    /// - Parameters:
-    ///   - scopes: fewer than were granted; nil for all.
-    ///   - allowed: what may be granted to the client now.
-    package func refresh(
-        _ hash: SecretHash, of clientID: OAuthClientID, scopes: OAuthScopes?, within allowed: OAuthScopes,
-        accessHash: SecretHash, accessExpiresAt: Timestamp, by call: Call
-    ) async throws(PostgresError) -> OAuthRefresh {
-        let noted = call.now.advanced(bySeconds: -OAuthGrantStore.noteInterval)
-        let rows: [(granted: [String], isAllowed: Bool)]
-        do {
-            rows = try await database.query(
-                """
-                WITH found AS (
-                    SELECT h.chain_id, k.scopes, g.grant_id, g.last_used_at,
-                        COALESCE(\(scopes?.texts), k.scopes) AS requested
-                    FROM oauth_refresh_tokens r
-                    JOIN oauth_chains h ON h.chain_id = r.chain_id
-                    JOIN oauth_grants g ON g.grant_id = h.grant_id
-                    JOIN accounts a ON a.account_id = g.account_id
-                    CROSS JOIN LATERAL (
-                        SELECT ARRAY(
-                            SELECT s FROM unnest(h.scopes) WITH ORDINALITY AS u (s, n)
-                            WHERE s = ANY (\(allowed.texts)) ORDER BY n) AS scopes
-                    ) k
-                    WHERE r.token_hash = \(hash) AND r.superseded_at IS NULL AND g.client_id = \(clientID.text)
-                        AND a.status = 'active'
-                ), issued AS (
-                    INSERT INTO oauth_access_tokens (token_hash, chain_id, scopes, created_at, expires_at)
-                    SELECT \(accessHash), f.chain_id, f.requested, \(call.now), \(accessExpiresAt)
-                    FROM found f
-                    WHERE f.requested <@ f.scopes AND cardinality(f.requested) > 0
-                ), noted AS (
-                    UPDATE oauth_grants g
-                    SET last_used_at = \(call.now)
-                    FROM found f
-                    WHERE g.grant_id = f.grant_id AND (f.last_used_at IS NULL OR f.last_used_at <= \(noted))
-                )
-                SELECT f.requested, f.requested <@ f.scopes AND cardinality(f.requested) > 0
-                FROM found f
-                """
-            ) { row throws(PostgresError) in try row.decode([String].self, Bool.self) }
-        } catch  where error.isForeignKeyViolation(of: "oauth_access_tokens_chain_id_fkey") {
-            // The grant ended meanwhile.
-            return .rejected
-        }
-        guard let (granted, isAllowed) = rows.first else { return .rejected }
-        return isAllowed ? .issued(try OAuthScopes(stored: granted)) : .scopeExceeded
-    }
-
     /// Issues an access token and the refresh token's successor, as `OAuthTokenLineage` decides. The one that came stays
     /// good until its successor is used.
     ///

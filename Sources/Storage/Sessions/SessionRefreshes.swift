@@ -1,0 +1,225 @@
+package import Accounts
+package import Postgres
+
+/// The outcome of a refresh with an authentic refresh token.
+package enum RefreshOutcome: Sendable {
+    /// Answer with the token of `session.generation`.
+    case renewed(Session)
+    /// A dead token was used, or the previous one too often; the session has been ended.
+    case reused(AccountID)
+    case unknown
+}
+
+/// The refreshes of sessions: those that come at once share their statements and a commit.
+package struct SessionRefreshes: Sendable {
+    private let database: Database
+    private let lookups: StatementBatcher<Lookup, Result<RefreshableSession?, PostgresError>>
+    private let swaps: StatementBatcher<Swap, Bool>
+
+    package init(database: Database) {
+        self.database = database
+        let timeout = database.configuration.acquireTimeout
+        lookups = StatementBatcher(timeout: timeout, endsWithTask: true) { (lookups, _) throws(PostgresError) in
+            try await SessionRefreshes.look(up: lookups, in: database)
+        }
+        swaps = StatementBatcher(timeout: timeout, endsWithTask: true) { (swaps, lockWait) throws(PostgresError) in
+            try await database.run(lockWait) { session throws(PostgresError) in
+                try await SessionRefreshes.swap(swaps, lockWait, in: session)
+            }
+        }
+    }
+
+    /// Rotates, repeats, or ends on reuse, as ``RefreshLineage`` decides.
+    ///
+    /// The lineage is compared and swapped, so that a refresh holds no lock and no connection between its two
+    /// statements; the loser of a race decides again on what the winner wrote.
+    ///
+    /// - Parameter address: the client's network address as text.
+    package func refresh(
+        _ id: SessionID, generation presented: Int32, by call: Call, lifetimes: SessionLifetimes, address: String?
+    ) async throws -> RefreshOutcome {
+        // Each lost race ages the presented token by one generation, so this ends after a few rounds.
+        while let row = try await lookups.answer(Lookup(id: id, now: call.now)).get(),
+            row.live.accountStatus == .active
+        {
+            let session = row.live.session
+            let expiresAt = lifetimes.end(ofSessionOpenedAt: session.createdAt, refreshedAt: call.now)
+            // It was last refreshed when sessions lived longer.
+            guard expiresAt > call.now else { return .unknown }
+            switch row.lineage.presented(
+                presented, from: call.origin.network, isRestored: try await isRestored(row, presented), at: call.now)
+            {
+            case .unknown:
+                return .unknown
+            case .reused:
+                let event = AuditEvent(.refreshReused, from: call.origin, accountID: session.accountID, sessionID: id)
+                try await database.change(by: call) { change in
+                    try await change.sessions.end(.session(id), because: .refreshReused, recording: event)
+                }
+                return .reused(session.accountID)
+            case .renewed(row.lineage):
+                // A client's retries come in numbers and from one place, which is noted with the first.
+                if row.isNoted, address != row.lastUsedAddress { try await note(address, of: row, by: call) }
+                return .renewed(
+                    session.renewed(generation: session.generation, expiresAt: min(session.expiresAt, expiresAt)))
+            case .renewed(let renewed):
+                let swap = Swap(
+                    id: id, former: row.lineage, renewed: renewed, address: address, now: call.now,
+                    expiresAt: expiresAt)
+                if try await swaps.answer(swap) {
+                    return .renewed(session.renewed(generation: renewed.generation, expiresAt: expiresAt))
+                }
+            }
+        }
+        return .unknown
+    }
+
+    private func note(_ address: String?, of row: RefreshableSession, by call: Call) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE sessions
+            SET last_used_at = GREATEST(last_used_at, \(call.now)), last_used_ip = \(address)
+            WHERE session_id = \(row.live.session.id) AND generation = \(row.lineage.generation)
+                AND parent_generation = \(row.lineage.parent) AND ended_at IS NULL
+            """)
+    }
+
+    /// Whether a session is older than a restore of the database; looked up where that decides: for a token of which this
+    /// database does not know yet.
+    private func isRestored(_ row: RefreshableSession, _ presented: Int32) async throws(PostgresError) -> Bool {
+        guard presented > row.lineage.generation else { return false }
+        let restores = try await database.query(
+            "SELECT EXISTS (SELECT FROM restores WHERE noted_at > \(row.live.session.createdAt))"
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        return restores == [true]
+    }
+}
+
+// MARK: - The statements of a batch
+
+/// Each is planned once, for the reasons that ``IdentityStore``'s is; `position` assigns its rows to their call.
+extension SessionRefreshes {
+    private struct Lookup: Sendable {
+        let id: SessionID
+        let now: Timestamp
+    }
+
+    private static func look(
+        up lookups: [Lookup], in database: Database
+    ) async throws(PostgresError) -> [Result<RefreshableSession?, PostgresError>] {
+        let rows = try await database.query(
+            """
+            WITH posted AS MATERIALIZED (
+                SELECT \(lookups.map(\.id)) AS session_ids, \(lookups.map(\.now)) AS nows
+            )
+            SELECT p.position, f.*
+            FROM posted
+            CROSS JOIN LATERAL unnest(session_ids, nows) WITH ORDINALITY AS p (session_id, now, position)
+            CROSS JOIN LATERAL (
+                SELECT s.parent_generation, s.rotated_at, s.rotation_parent, s.rotation_network,
+                    s.same_network_replacements, s.other_network_replacements, s.last_used_ip,
+                    \(SessionStore.liveColumns)
+                FROM sessions s
+                JOIN accounts a ON a.account_id = s.account_id
+                WHERE s.session_id = p.session_id AND s.ended_at IS NULL AND s.expires_at > p.now
+                LIMIT 1
+            ) f
+            """
+        ) { row throws(PostgresError) in
+            // PostgreSQL counts from 1.
+            let index = try Int(from: row[0]) - 1
+            // A row that can't be read fails its own refresh.
+            return (
+                index,
+                Result { () throws(PostgresError) in
+                    try RefreshableSession(lookups[index].id, row, from: 1) as RefreshableSession?
+                }
+            )
+        }
+        var answers = [Result<RefreshableSession?, PostgresError>](repeating: .success(nil), count: lookups.count)
+        for (index, answer) in rows { answers[index] = answer }
+        return answers
+    }
+
+    /// A lineage in place of the one that was looked up.
+    private struct Swap: Sendable {
+        let id: SessionID
+        let former: RefreshLineage
+        let renewed: RefreshLineage
+        let address: String?
+        let now: Timestamp
+        let expiresAt: Timestamp
+    }
+
+    /// - Returns: whether each session was live and still of the former lineage.
+    private static func swap(
+        _ swaps: [Swap], _ lockWait: LockWait, in session: any PostgresSession
+    ) async throws(PostgresError) -> [Bool] {
+        let renewed = swaps.map(\.renewed)
+        let swapped = try await session.query(
+            """
+            WITH posted AS MATERIALIZED (
+                SELECT \(swaps.map(\.id)) AS session_ids, \(swaps.map(\.former.generation)) AS former_generations,
+                    \(swaps.map(\.former.parent)) AS former_parents, \(renewed.map(\.generation)) AS generations,
+                    \(renewed.map(\.parent)) AS parents, \(renewed.map(\.rotatedAt)) AS rotation_times,
+                    \(renewed.map(\.network)) AS networks,
+                    \(renewed.map(\.replacements.sameNetwork)) AS same_network_counts,
+                    \(renewed.map(\.replacements.otherNetwork)) AS other_network_counts,
+                    \(swaps.map(\.now)) AS nows, \(swaps.map(\.address)) AS addresses,
+                    \(swaps.map(\.expiresAt)) AS expiry_times
+            ), locked AS (
+                SELECT p.*
+                FROM posted
+                CROSS JOIN LATERAL unnest(session_ids, former_generations, former_parents, generations, parents,
+                    rotation_times, networks, same_network_counts, other_network_counts, nows, addresses, expiry_times
+                ) WITH ORDINALITY AS p (session_id, former_generation, former_parent, generation, parent, rotated_at,
+                    network, same_network, other_network, now, address, expires_at, position)
+                CROSS JOIN LATERAL (
+                    SELECT FROM sessions s
+                    WHERE s.session_id = p.session_id AND s.generation = p.former_generation
+                        AND s.parent_generation = p.former_parent AND s.ended_at IS NULL
+                    LIMIT 1
+                    FOR NO KEY UPDATE \(lockWait.clause)
+                ) s
+            )
+            UPDATE sessions s
+            SET generation = f.generation, parent_generation = f.parent, rotated_at = f.rotated_at,
+                rotation_parent = f.parent, rotation_network = f.network, same_network_replacements = f.same_network,
+                other_network_replacements = f.other_network, last_used_at = f.now, last_used_ip = f.address,
+                expires_at = f.expires_at
+            -- Of two for one session the first; and sorted, so that all are locked before the first is updated.
+            FROM (SELECT DISTINCT ON (session_id) * FROM locked ORDER BY session_id, position) f
+            WHERE s.session_id = f.session_id
+            RETURNING f.position
+            """
+        ) { row throws(PostgresError) in try row.decode(Int.self) }
+        var answers = [Bool](repeating: false, count: swaps.count)
+        for position in swapped { answers[position - 1] = true }
+        return answers
+    }
+}
+
+/// A live session with what a refresh is judged by.
+private struct RefreshableSession: Sendable {
+    let live: LiveSession
+    let lineage: RefreshLineage
+    /// Whether the network, the replacements and the address are those of this lineage: a process of the release before
+    /// rotates without a note of them.
+    let isNoted: Bool
+    /// Where it was last refreshed from.
+    let lastUsedAddress: String?
+
+    init(_ id: SessionID, _ row: PostgresRow, from first: Int) throws(PostgresError) {
+        live = try LiveSession(id, row, from: first + 7)
+        let parent = try Int32(from: row[first])
+        isNoted = try Int32(from: row[first + 2]) == parent
+        lineage = RefreshLineage(
+            generation: live.session.generation, parent: parent, rotatedAt: try Timestamp(from: row[first + 1]),
+            network: isNoted ? try Network?(from: row[first + 3]) : nil,
+            replacements: isNoted
+                ? RefreshLineage.Replacements(
+                    sameNetwork: try Int32(from: row[first + 4]), otherNetwork: try Int32(from: row[first + 5]))
+                : RefreshLineage.Replacements())
+        lastUsedAddress = try String?(from: row[first + 6])
+    }
+}

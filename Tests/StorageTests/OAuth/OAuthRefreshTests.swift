@@ -55,7 +55,7 @@ import Testing
             SecretHash([UInt8](repeating: 0, count: 24) + (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) })
         }
 
-        /// - Parameter access: tells the access tokens of one refresh token apart.
+        /// - Parameter access: the number of the access token, among those of the refresh token.
         func refresh(
             _ number: Int, access: Int, scopes: [OAuthScope]? = nil, within allowed: [OAuthScope] = [.email, .profile],
             of client: OAuthClientID? = OAuthRefreshTests.client, seconds: Int64 = 0

@@ -40,9 +40,10 @@ extension Database {
 ///                            └── timeout reached, or task cancelled
 /// ```
 ///
-/// Nothing waits for a lock in a slot: there it would hold up the calls behind it, and with the locks of its other calls
-/// those of other transactions. A batch that meets a locked row is refused as a whole, and each of its calls runs alone,
-/// outside of the slots and on a connection of its own, where it may wait.
+/// Nothing waits for a row's lock in a slot: there it would hold up the calls behind it, and with the locks of its other
+/// calls those of other transactions. A batch that meets a locked row is refused as a whole, and each of its calls runs
+/// alone, outside of the slots. One that meets a locked row alone waits for it on a connection of its own; few do so at a
+/// time, so that they don't take them all.
 ///
 /// A call that has begun to run is not cancelled with its task, as it shares its statement with others; one that runs at
 /// once and alone may be. The timeout is for the wait here and the wait for a connection together: a batch that gets none
@@ -65,6 +66,9 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
     private struct State {
         var waiting: [Waiting] = []
         var freeSlots: Int
+        /// The calls that have met a locked row, and wait for their turn to wait for it.
+        var locked: [Waiting] = []
+        var freeLockWaits = 2
     }
 
     private let limit: Int
@@ -102,17 +106,20 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
             } catch {
                 guard error.isOfLockedRow else { throw error }
             }
-            return try await work([call], .waited)[0]
+            return try await outcome(of: call, waitForLock).get()
         }
+        return try await outcome(of: call, enqueue).get()
+    }
+
+    private func outcome(of call: Call, _ enqueue: (Waiting) -> Void) async -> Outcome {
         let token = Token()
-        let outcome = await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 enqueue(Waiting(call: call, token: token, since: .now, continuation: continuation))
             }
         } onCancel: {
             cancel(token)
         }
-        return try outcome.get()
     }
 
     private func takeSlot() -> Bool {
@@ -171,16 +178,18 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
 
     /// When the server refused the statement, which then changed nothing, each of its calls runs alone: only the call
     /// that caused the refusal fails, and only the one whose row is locked waits.
-    private func run(_ batch: [Waiting], _ lockWait: LockWait = .refused) async {
+    private func run(_ batch: [Waiting]) async {
         let oldest = batch.map(\.since).min() ?? .now
         do throws(PostgresError) {
             let answers = try await Database.acquiring(by: oldest + timeout) { () async throws(PostgresError) in
-                try await work(batch.map(\.call), lockWait)
+                try await work(batch.map(\.call), .refused)
             }
             for (waiting, answer) in zip(batch, answers) { waiting.continuation.resume(returning: .success(answer)) }
         } catch {
-            if lockWait == .refused, batch.count > 1 ? error.isRefusal : error.isOfLockedRow {
-                for waiting in batch { Task.detached { [self] in await run([waiting], .waited) } }
+            if batch.count > 1, error.isRefusal {
+                for waiting in batch { Task.detached { [self] in await run([waiting]) } }
+            } else if error.isOfLockedRow {
+                for waiting in batch { waitForLock(waiting) }
             } else {
                 let refused = batch.count > 1 && error.isLackOfConnection ? withdrawing(from: batch) : batch
                 for waiting in refused { waiting.continuation.resume(returning: .failure(error)) }
@@ -198,12 +207,57 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
         return batch.filter { $0.since <= latest }
     }
 
+    // MARK: - Calls that have met a locked row
+
+    private func waitForLock(_ entry: Waiting) {
+        let (isFirst, isRefused) = state.withLock { state -> (Bool, Bool) in
+            if Task.isCancelled { return (false, true) }
+            state.locked.append(entry)
+            guard state.freeLockWaits > 0 else { return (false, false) }
+            state.freeLockWaits -= 1
+            return (true, false)
+        }
+        if isRefused {
+            entry.continuation.resume(returning: .failure(Self.error(.cancelled)))
+        } else if isFirst {
+            Task.detached { [self] in await runLocked() }
+        } else {
+            timer.start { [self] in expire() }
+        }
+    }
+
+    /// Runs one after the other, each with the time that a transaction has for its connection and its statements.
+    private func runLocked() async {
+        while let next = nextLocked() {
+            let outcome: Outcome
+            do throws(PostgresError) {
+                outcome = .success(try await work([next.call], .waited)[0])
+            } catch {
+                outcome = .failure(error)
+            }
+            next.continuation.resume(returning: outcome)
+        }
+    }
+
+    private func nextLocked() -> Waiting? {
+        state.withLock { state in
+            guard !state.locked.isEmpty else {
+                state.freeLockWaits += 1
+                return nil
+            }
+            return state.locked.removeFirst()
+        }
+    }
+
     // MARK: - Calls that end without having run
 
     private func cancel(_ token: Token) {
         let cancelled = state.withLock { state -> Waiting? in
-            guard let index = state.waiting.firstIndex(where: { $0.token === token }) else { return nil }
-            return state.waiting.remove(at: index)
+            for queue in [\State.waiting, \.locked] {
+                guard let index = state[keyPath: queue].firstIndex(where: { $0.token === token }) else { continue }
+                return state[keyPath: queue].remove(at: index)
+            }
+            return nil
         }
         cancelled?.continuation.resume(returning: .failure(Self.error(.cancelled)))
     }
@@ -212,9 +266,13 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
     private func expire() -> ContinuousClock.Instant? {
         let (expired, next) = state.withLock { state -> ([Waiting], ContinuousClock.Instant?) in
             let latest = ContinuousClock.now - timeout
-            let expired = Array(state.waiting.prefix { $0.since <= latest })
-            state.waiting.removeFirst(expired.count)
-            return (expired, state.waiting.first.map { $0.since + timeout })
+            var expired: [Waiting] = []
+            for queue in [\State.waiting, \.locked] {
+                expired += state[keyPath: queue].filter { $0.since <= latest }
+                state[keyPath: queue].removeAll { $0.since <= latest }
+            }
+            let oldest = (state.waiting + state.locked).map(\.since).min()
+            return (expired, oldest.map { $0 + timeout })
         }
         for waiting in expired { waiting.continuation.resume(returning: .failure(Self.error(.acquireTimedOut))) }
         return next
@@ -234,9 +292,23 @@ extension PostgresError {
         }
     }
 
-    /// Whether `NOWAIT` met a row that another transaction has locked.
+    /// Whether `NOWAIT` met a row that another transaction has locked; a table that was locked for too long has the same
+    /// code.
     fileprivate var isOfLockedRow: Bool { code == .server(sqlState: "55P03") }
 
     /// Whether the statement was not sent, because it got no connection in its time.
     fileprivate var isLackOfConnection: Bool { code == .acquireTimedOut || code == .connectFailed }
+}
+
+extension PostgresSession {
+    /// The answers of a batch, whose errors name the table of the value that could not be read.
+    func namingTables<Answer>(
+        of answers: [Result<Answer, PostgresError>]
+    ) async -> [Result<Answer, PostgresError>] {
+        var named = answers
+        for (index, answer) in answers.enumerated() {
+            if case .failure(let error) = answer { named[index] = .failure(await namingTable(of: error)) }
+        }
+        return named
+    }
 }

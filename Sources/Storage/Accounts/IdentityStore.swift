@@ -138,8 +138,9 @@ package struct IdentityStore: Sendable {
                     JOIN accounts a ON a.account_id = i.account_id
                     WHERE i.provider = p.provider AND i.realm = p.realm AND i.subject = p.subject
                     LIMIT 1
-                    -- Waits for a transaction that ends the identity's sessions, and sees what it wrote. The session's
-                    -- foreign keys would take the same locks later. The account is locked first, as everywhere.
+                    -- A transaction that ends the identity's sessions comes before this one, which sees what it wrote then,
+                    -- or after. The session's foreign keys would take the same locks later. The account is locked first, as
+                    -- everywhere.
                     FOR KEY SHARE OF a, i \(lockWait.clause)
                 ) a
             ), touched AS (

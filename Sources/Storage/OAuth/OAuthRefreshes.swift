@@ -59,8 +59,8 @@ package struct OAuthRefreshes: Sendable {
         try await refreshes.answer(request).get()
     }
 
-    /// One statement for all requests; `position` assigns its rows to their request. It is planned once, for the reasons
-    /// that ``IdentityStore``'s is, and waits for no other: a grant whose use another one is noting is noted by it.
+    /// One statement for all requests; `position` assigns its rows to their request. It is planned once, as
+    /// ``IdentityStore``'s is. A grant that another transaction has locked is noted by the next refresh.
     private static func refresh(
         _ requests: [OAuthRefreshRequest], _ lockWait: LockWait, in session: any PostgresSession
     ) async throws(PostgresError) -> [Result<OAuthRefresh, PostgresError>] {
@@ -85,17 +85,17 @@ package struct OAuthRefreshes: Sendable {
                     FROM oauth_refresh_tokens r
                     JOIN oauth_chains h ON h.chain_id = r.chain_id
                     JOIN oauth_grants g ON g.grant_id = h.grant_id
-                    JOIN accounts a ON a.account_id = g.account_id
                     CROSS JOIN LATERAL (
                         SELECT ARRAY(
                             SELECT s FROM unnest(h.scopes) WITH ORDINALITY AS u (s, n)
                             WHERE s = ANY (string_to_array(p.allowed, ' ')) ORDER BY n) AS scopes
                     ) k
                     WHERE r.token_hash = p.token_hash AND r.superseded_at IS NULL AND g.client_id = p.client_id
-                        AND a.status = 'active'
+                        -- Looked up by its key; of a join, the planner begins with the accounts where they are few.
+                        AND (SELECT a.status FROM accounts a WHERE a.account_id = g.account_id) = 'active'
                     LIMIT 1
-                    -- What the access token's foreign key would lock later. Waits for a transaction that ends the chain,
-                    -- and finds none then.
+                    -- What the access token's foreign key would lock later: a transaction that ends the chain comes before
+                    -- or after this one.
                     FOR KEY SHARE OF h \(lockWait.clause)
                 ) f
             ), issued AS (
@@ -109,7 +109,8 @@ package struct OAuthRefreshes: Sendable {
                 FROM (
                     SELECT DISTINCT ON (grant_id) grant_id, now
                     FROM found
-                    WHERE last_used_at IS NULL OR last_used_at <= now - interval '1 minute'
+                    WHERE position BETWEEN 1 AND 1000
+                        AND (last_used_at IS NULL OR last_used_at <= now - interval '1 minute')
                     ORDER BY grant_id, position
                 ) f
                 CROSS JOIN LATERAL (
@@ -136,6 +137,6 @@ package struct OAuthRefreshes: Sendable {
         var answers = [Result<OAuthRefresh, PostgresError>](repeating: .success(.rejected), count: requests.count)
         // PostgreSQL counts from 1.
         for (position, answer) in rows { answers[position - 1] = answer }
-        return answers
+        return await session.namingTables(of: answers)
     }
 }

@@ -97,7 +97,7 @@ package struct SessionRefreshes: Sendable {
 
 // MARK: - The statements of a batch
 
-/// Each is planned once, for the reasons that ``IdentityStore``'s is; `position` assigns its rows to their call.
+/// Each is planned once, as ``IdentityStore``'s is; `position` assigns its rows to their call.
 extension SessionRefreshes {
     private struct Lookup: Sendable {
         let id: SessionID
@@ -138,7 +138,7 @@ extension SessionRefreshes {
         }
         var answers = [Result<RefreshableSession?, PostgresError>](repeating: .success(nil), count: lookups.count)
         for (index, answer) in rows { answers[index] = answer }
-        return answers
+        return await database.namingTables(of: answers)
     }
 
     /// A lineage in place of the one that was looked up.
@@ -187,8 +187,14 @@ extension SessionRefreshes {
                 rotation_parent = f.parent, rotation_network = f.network, same_network_replacements = f.same_network,
                 other_network_replacements = f.other_network, last_used_at = f.now, last_used_ip = f.address,
                 expires_at = f.expires_at
-            -- Of two for one session the first; and sorted, so that all are locked before the first is updated.
-            FROM (SELECT DISTINCT ON (session_id) * FROM locked ORDER BY session_id, position) f
+            -- Of two for one session the first; and sorted, so that all are locked before the first is updated. The range,
+            -- in which all are, has the planner expect few: for many it would read the whole of a small table, and go on so.
+            FROM (
+                SELECT DISTINCT ON (session_id) *
+                FROM locked
+                WHERE position BETWEEN 1 AND 1000
+                ORDER BY session_id, position
+            ) f
             WHERE s.session_id = f.session_id
             RETURNING f.position
             """

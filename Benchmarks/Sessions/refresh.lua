@@ -24,10 +24,4 @@ function response(status, headers, body)
     tokens[last] = body:match('"refreshToken":"([^"]+)"')
 end
 
-function done(summary, latency)
-    local errors = summary.errors
-    io.write(string.format(
-        '{"requests":%d,"seconds":%.3f,"p50":%d,"p99":%d,"refused":%d,"failed":%d}\n',
-        summary.requests, summary.duration / 1e6, latency:percentile(50), latency:percentile(99),
-        errors.status, errors.connect + errors.read + errors.write + errors.timeout))
-end
+dofile("Benchmarks/report.lua")

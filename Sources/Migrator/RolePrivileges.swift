@@ -26,8 +26,7 @@ extension Migrator {
                     THEN quote_ident(current_schema())
                 END
             FROM pg_roles WHERE rolname = current_user
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self, Bool.self, String?.self) }
+            """, as: Bool.self, Bool.self, String?.self)
         let relations = try await database.query(
             """
             SELECT relname::text, \(ServiceRole.owningTable), relkind::text, relispartition, \(Relation.columnNames), ARRAY(
@@ -58,8 +57,7 @@ extension Migrator {
             FROM pg_proc
             WHERE pronamespace = current_schema()::regnamespace AND NOT has_function_privilege(oid, 'EXECUTE')
             ORDER BY proname
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self, String.self) }
+            """, as: String.self, String.self)
         let created = created
         let ours = relations.compactMap { relation, granted in
             ServiceRole.privileges(of: relation, created: created.relations).map { privileges in

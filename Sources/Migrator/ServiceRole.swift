@@ -156,11 +156,9 @@ extension MigrationSession {
             FROM pg_proc
             WHERE pronamespace = current_schema()::regnamespace
             ORDER BY oid
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self, String.self) }
+            """, as: String.self, String.self)
         let names = try await connection.query(
-            "SELECT format('%I', \(role.name)), format('%I', current_schema())"
-        ) { row throws(PostgresError) in try row.decode(String.self, String.self) }
+            "SELECT format('%I', \(role.name)), format('%I', current_schema())", as: String.self, String.self)
         guard let (grantee, schema) = names.first else { return }
         // One message of several statements is one transaction to the server.
         var script = """

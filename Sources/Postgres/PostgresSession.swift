@@ -22,6 +22,27 @@ extension PostgresSession {
         }
     }
 
+    /// Runs a statement whose rows have one column.
+    ///
+    ///     let emails = try await session.query("SELECT email FROM accounts WHERE …", as: String?.self)
+    package func query<Column: PostgresDecodable & Sendable>(
+        _ sql: SQL, as column: Column.Type, file: StaticString = #fileID, line: UInt = #line
+    ) async throws(PostgresError) -> [Column] {
+        try await query(sql, file: file, line: line) { row throws(PostgresError) in try row.decode(column) }
+    }
+
+    /// Runs a statement whose rows have as many columns as there are types.
+    ///
+    ///     let sums = try await session.query("SELECT email, count(*) …", as: String.self, Int.self)
+    package func query<First: PostgresDecodable & Sendable, each Other: PostgresDecodable & Sendable>(
+        _ sql: SQL, as first: First.Type, _ others: repeat (each Other).Type, file: StaticString = #fileID,
+        line: UInt = #line
+    ) async throws(PostgresError) -> [(First, repeat each Other)] {
+        try await query(sql, file: file, line: line) { row throws(PostgresError) in
+            try row.decode(First.self, repeat (each Other).self)
+        }
+    }
+
     /// A decoding error with the name of the table that the value was read from. The result has its object identifier
     /// alone, so the name is asked for; without an answer the error stays as it is.
     package func namingTable(of error: PostgresError) async -> PostgresError {

@@ -42,8 +42,7 @@ package struct DatabaseInspection: Sendable {
             SELECT pid || ' ' || query_start
             FROM pg_stat_activity
             WHERE datname = current_database() AND usename = current_user AND wait_event = 'SyncRep'
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            """, as: String.self)
     }
 
     package func durability() async throws -> Durability {
@@ -82,9 +81,7 @@ package struct DatabaseInspection: Sendable {
         let durability = try await durability()
         // The pool is connected by now, so connecting doesn't count.
         let before = now()
-        let databaseTime = try await database.query("SELECT clock_timestamp()") { row throws(PostgresError) in
-            try row.decode(Timestamp.self)
-        }[0]
+        let databaseTime = try await database.query("SELECT clock_timestamp()", as: Timestamp.self)[0]
         let middle = (before.microseconds + now().microseconds) / 2
         return DatabaseServer(
             version: settings.0, versionNumber: settings.1, encoding: settings.2, isReadOnly: settings.3,

@@ -59,9 +59,7 @@ package struct ServiceDatabase: Sendable {
     /// The clock of the database's machine, to compare this machine's with. Only the console's tables expire by it
     /// (docs/decisions/0003-one-clock.md).
     package func databaseTime() async throws(PostgresError) -> Timestamp {
-        let times = try await pool.query("SELECT clock_timestamp()") { row throws(PostgresError) in
-            try row.decode(Timestamp.self)
-        }
+        let times = try await pool.query("SELECT clock_timestamp()", as: Timestamp.self)
         guard let time = times.first else { throw PostgresValue.mismatch("no time") }
         return time
     }

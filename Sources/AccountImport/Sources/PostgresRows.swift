@@ -83,8 +83,7 @@ extension PostgresSession {
     /// Whether there are such tables, and columns of them (`table.column`), where a name without a schema is looked for.
     func has(_ tables: [String]) async throws(PostgresError) -> Bool {
         let found = try await query(
-            "SELECT count(to_regclass(t)) = count(*) FROM unnest(\(tables)) AS t"
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            "SELECT count(to_regclass(t)) = count(*) FROM unnest(\(tables)) AS t", as: Bool.self)
         return found == [true]
     }
 
@@ -94,8 +93,7 @@ extension PostgresSession {
             SELECT EXISTS (
                 SELECT FROM pg_attribute
                 WHERE attrelid = to_regclass(\(table)) AND attname = \(column) AND NOT attisdropped)
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            """, as: Bool.self)
         return found == [true]
     }
 }

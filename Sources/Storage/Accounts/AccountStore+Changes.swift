@@ -118,8 +118,7 @@ extension AccountStore {
                 CASE WHEN (\(AccountRow.proof)) <> \(EmailProof.proven.rawValue) THEN email END)
             FROM accounts a
             WHERE account_id = \(id)
-            """
-        ) { row throws(PostgresError) in try row.decode(EmailAddress?.self) }
+            """, as: EmailAddress?.self)
         return rows.first ?? nil
     }
 
@@ -156,8 +155,7 @@ extension Change.Accounts {
                 \(AccountStore.grading(.proven, .mailedCode))
             WHERE account_id = \(account.id)
             RETURNING password_hash IS NOT NULL
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            """, as: Bool.self)
         change.announce(.emailChanged(.proven, by: .person), of: account.id)
         if account.hasPassword, kept == [false] { change.announce(.passwordChanged(by: .policy), of: account.id) }
         try await change.emailReplacements.end(of: account.id, because: .emailProven)
@@ -168,8 +166,7 @@ extension Change.Accounts {
     /// Takes the address, whose mailbox has just been proven, from an account that has it without a proof.
     fileprivate func free(_ email: EmailAddress) async throws {
         let holders = try await change.query(
-            "SELECT account_id FROM accounts WHERE email = \(email.text) FOR UPDATE"
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            "SELECT account_id FROM accounts WHERE email = \(email.text) FOR UPDATE", as: AccountID.self)
         guard let holder = holders.first, let account = try await lock(holder) else { return }
         guard AddressRule.outcome(of: .changeEmail, .mailedCode, holder: AddressHolder(account)) == .proveTaking else {
             throw Refusal.emailTaken

@@ -78,8 +78,7 @@ extension Change.Accounts {
                 AND (\(AccountRow.proof)) = ANY (\(EmailProof.allCases.filter { $0 < email.proof }.map(\.rawValue)))
             RETURNING a.password_hash IS NOT NULL,
                 (SELECT b.password_hash IS NOT NULL FROM accounts b WHERE b.account_id = a.account_id)
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self, Bool.self) }
+            """, as: Bool.self, Bool.self)
         guard let (hasPassword, hadPassword) = raised.first else { return false }
         change.announce(.emailChanged(email.proof, by: .provider), of: id)
         if hadPassword, !hasPassword { change.announce(.passwordChanged(by: .policy), of: id) }

@@ -74,8 +74,7 @@ extension Change.Accounts {
         by code: EmailCode, for operation: AddressOperation, shown: ShownAccount? = nil
     ) async throws -> AccountStore.MailboxEntry {
         let holders = try await change.query(
-            "SELECT account_id FROM accounts WHERE email = \(code.email.text) FOR UPDATE"
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            "SELECT account_id FROM accounts WHERE email = \(code.email.text) FOR UPDATE", as: AccountID.self)
         guard let id = holders.first, let account = try await lock(id) else { throw Refusal.codeGone }
         guard account.status == .active else { throw Refusal.accountDisabled }
         guard try await change.emailCodes.consume(code) else { throw Refusal.codeGone }

@@ -26,8 +26,7 @@ extension AccountStore {
     ) async throws -> (revocation: Revocation, isUnlinked: Bool) {
         try await database.change(by: call) { change in
             let owners = try await change.query(
-                "SELECT account_id FROM identities WHERE identity_id = \(identityID)"
-            ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+                "SELECT account_id FROM identities WHERE identity_id = \(identityID)", as: AccountID.self)
             guard let owner = owners.first, let account = try await change.accounts.lock(owner),
                 let identity = account.identities.first(where: { $0.id == identityID })
             else { throw Refusal.identityNotFound }
@@ -133,8 +132,8 @@ extension Change.Accounts {
     @discardableResult
     func lock(_ condition: SQL) async throws(PostgresError) -> [AccountID] {
         let ids = try await change.query(
-            "SELECT a.account_id FROM accounts a WHERE \(condition) ORDER BY a.account_id FOR UPDATE"
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            "SELECT a.account_id FROM accounts a WHERE \(condition) ORDER BY a.account_id FOR UPDATE",
+            as: AccountID.self)
         guard !ids.isEmpty else { return [] }
         _ = try await change.execute(
             "SELECT FROM identities WHERE account_id = ANY (\(ids)) ORDER BY identity_id FOR UPDATE")
@@ -179,8 +178,7 @@ extension Change.Accounts {
     ) async throws -> Revocation {
         let revocation = try await endAuthorization(of: identity, reason: reason, event: event)
         let owners = try await change.query(
-            "DELETE FROM identities WHERE identity_id = \(identity.id) RETURNING account_id"
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            "DELETE FROM identities WHERE identity_id = \(identity.id) RETURNING account_id", as: AccountID.self)
         if let owner = owners.first {
             change.announce(.identityUnlinked(identity.id, identity.key.provider, by: unlinker ?? cause), of: owner)
         }
@@ -206,8 +204,7 @@ extension Change.Accounts {
     ) async throws -> Revocation {
         // Before the link is deleted, which clears the sessions' reference to the identity.
         let owners = try await change.query(
-            "SELECT account_id FROM identities WHERE identity_id = \(identity.id)"
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            "SELECT account_id FROM identities WHERE identity_id = \(identity.id)", as: AccountID.self)
         try await change.sessions.end(.openedBy(identity.id), because: reason)
         let revocation = try await change.revocations.begin(
             identity.key, identityID: identity.id, of: owners.first)

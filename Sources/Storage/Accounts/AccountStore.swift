@@ -74,8 +74,7 @@ package struct AccountStore: Sendable {
                 WHERE account_id IN (SELECT account_id FROM replaced) AND NOT is_touched
             )
             SELECT account_id FROM replaced
-            """
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            """, as: AccountID.self)
         return rows.count == 1
     }
 

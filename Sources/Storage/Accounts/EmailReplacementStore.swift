@@ -111,8 +111,7 @@ extension EmailReplacementStore {
             WHERE due_at <= \(call.now)
             ORDER BY due_at
             LIMIT \(limit)
-            """
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            """, as: AccountID.self)
         var count = 0
         var failure: (any Error)?
         for id in due {
@@ -169,10 +168,7 @@ extension Change.EmailReplacements {
             DELETE FROM email_replacements
             WHERE account_id = \(id) AND due_at <= \(now)
             RETURNING email, requested_by, request_id, language
-            """
-        ) { row throws(PostgresError) in
-            try row.decode(EmailAddress.self, String?.self, String?.self, String?.self)
-        }
+            """, as: EmailAddress.self, String?.self, String?.self, String?.self)
         guard let (email, requestedBy, requestID, language) = due.first else { return false }
         let change = change.onBehalf(
             of: ChangeOrigin(actor: .service, actorName: requestedBy, requestID: requestID, mailLanguage: language))

@@ -39,8 +39,7 @@ package struct KnownNetworks: Sendable {
             SELECT EXISTS (
                 SELECT FROM (\(account)) a (account_id)
                 WHERE \(KnownNetworks.condition(account: "a.account_id", network: "\(network)", by: call)))
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            """, as: Bool.self)
         return rows.first ?? false
     }
 

@@ -113,8 +113,7 @@ package struct TransferStore: Sendable {
                     WHERE t.transfer_subject = \(transferSubject.text) AND i.identity_id = t.identity_id
                         AND i.provider = \(key.provider.rawValue)
                     RETURNING i.identity_id, i.account_id
-                    """
-                ) { row throws(PostgresError) in try row.decode(IdentityID.self, AccountID.self) }
+                    """, as: IdentityID.self, AccountID.self)
                 guard let (identityID, accountID) = rows.first else { return false }
                 // Of several concurrent callers the first has deleted it, and moved the identity.
                 let isUsed = try await change.execute(

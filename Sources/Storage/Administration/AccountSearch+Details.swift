@@ -10,8 +10,7 @@ extension AccountSearch {
             SELECT account_id, COALESCE(email, display_name)
             FROM accounts
             WHERE account_id = ANY (\(ids))
-            """
-        ) { row throws(PostgresError) in try row.decode(AccountID.self, String?.self) }
+            """, as: AccountID.self, String?.self)
         return Dictionary(rows.compactMap { id, name in name.map { (id, $0) } }) { first, _ in first }
     }
 
@@ -44,8 +43,6 @@ extension AccountSearch {
 
     /// The account that a session is of, also of one that has ended and is kept.
     package func account(of id: SessionID) async throws(PostgresError) -> AccountID? {
-        try await database.query("SELECT account_id FROM sessions WHERE session_id = \(id)") {
-            row throws(PostgresError) in try row.decode(AccountID.self)
-        }.first
+        try await database.query("SELECT account_id FROM sessions WHERE session_id = \(id)", as: AccountID.self).first
     }
 }

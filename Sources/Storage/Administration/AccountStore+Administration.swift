@@ -63,8 +63,7 @@ extension AccountStore {
     package func detach(_ id: IdentityID, reason: String?, by call: Call) async throws {
         try await database.change(by: call) { change in
             let owners = try await change.query(
-                "SELECT account_id FROM identities WHERE identity_id = \(id)"
-            ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+                "SELECT account_id FROM identities WHERE identity_id = \(id)", as: AccountID.self)
             guard let owner = owners.first, let account = try await change.accounts.lock(owner),
                 let identity = account.identities.first(where: { $0.id == id })
             else { throw Refusal.identityNotFound }
@@ -90,8 +89,7 @@ extension AccountStore {
                 SET blocked_at = NULL, block_reason = NULL
                 WHERE identity_id = \(id) AND blocked_at IS NOT NULL
                 RETURNING account_id, provider
-                """
-            ) { row throws(PostgresError) in try row.decode(AccountID.self, Provider.self) }
+                """, as: AccountID.self, Provider.self)
             guard let (accountID, provider) = unblocked.first else {
                 guard try await change.execute("SELECT FROM identities WHERE identity_id = \(id)") == 1 else {
                     throw Refusal.identityNotFound

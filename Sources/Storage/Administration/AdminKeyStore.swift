@@ -55,8 +55,8 @@ package struct AdminKeyStore: Sendable {
     /// The name of the key with this hash, if it has been revoked.
     package func nameOfRevoked(hash: SecretHash) async throws(PostgresError) -> String? {
         try await database.query(
-            "SELECT name FROM admin_keys WHERE key_hash = \(hash) AND revoked_at IS NOT NULL"
-        ) { row throws(PostgresError) in try row.decode(String.self) }.first
+            "SELECT name FROM admin_keys WHERE key_hash = \(hash) AND revoked_at IS NOT NULL", as: String.self
+        ).first
     }
 
     /// All keys, revoked ones too, the oldest first.
@@ -75,8 +75,7 @@ package struct AdminKeyStore: Sendable {
                 SET revoked_at = \(call.now)
                 WHERE key_id = \(id) AND revoked_at IS NULL
                 RETURNING name
-                """
-            ) { row throws(PostgresError) in try row.decode(String.self) }
+                """, as: String.self)
             guard let name = revoked.first else {
                 return try await change.execute("SELECT FROM admin_keys WHERE key_id = \(id)") == 1
             }

@@ -79,8 +79,7 @@ package struct ConsoleStaffStore: Sendable {
                 FROM console_staff s
                 WHERE s.name = \(name)
                 FOR SHARE OF s
-                """
-            ) { row throws(PostgresError) in try row.decode(String.self, Bool.self) }
+                """, as: String.self, Bool.self)
             guard let (known, isTaken) = subjects.first, !isTaken else { return .nameTaken }
             guard known.utf8.elementsEqual(subject.text.utf8) else { return .otherSubject }
             _ = try await change.execute(
@@ -98,7 +97,7 @@ package struct ConsoleStaffStore: Sendable {
             session_hash = \(hash) AND staff_name IS NOT NULL AND \(ConsoleSessionStore.isLive)
             """
         let name = { (statement: SQL) async throws(PostgresError) in
-            try await database.query(statement) { row throws(PostgresError) in try row.decode(String.self) }.first
+            try await database.query(statement, as: String.self).first
         }
         let read = { () async throws(PostgresError) in
             try await name("SELECT staff_name FROM console_sessions WHERE \(isLive)")

@@ -59,8 +59,7 @@ extension AuditSeals {
             WHERE type = 'audit_dropped' AND reason IS NOT NULL
             ORDER BY created_at DESC
             LIMIT \(maximumAnchors)
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            """, as: String.self)
         let anchors = reasons.compactMap(AuditAnchor.init(reason:))
         let seals = try await session.query(
             """

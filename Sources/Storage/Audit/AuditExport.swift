@@ -108,9 +108,7 @@ package struct AuditExport: Sendable {
 
     /// The number of the seal that covers a position; `nil` when none does yet.
     private func number(covering position: AuditPosition) async throws(PostgresError) -> Int64? {
-        try await database.query(AuditSeals.number(covering: position)) { row throws(PostgresError) in
-            try row.decode(Int64.self)
-        }.first
+        try await database.query(AuditSeals.number(covering: position), as: Int64.self).first
     }
 
     private func seal(before number: Int64) async throws(PostgresError) -> StoredAuditSeal? {

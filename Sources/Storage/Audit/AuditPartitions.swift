@@ -42,8 +42,7 @@ package struct AuditPartitions: Sendable {
             SELECT relname::text
             FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
             WHERE inhparent = 'audit_events'::regclass
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            """, as: String.self)
         let today = CivilTime(secondsSince1970: call.now.seconds)
         var (year, month, count) = (today.year, today.month, 0)
         while true {

@@ -159,8 +159,7 @@ package struct AuditRetention: Sendable {
     /// - Throws: ``Fault/notOwner``
     package func requireOwner() async throws {
         let isOwner = try await database.query(
-            "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'audit_events'::regclass"
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'audit_events'::regclass", as: Bool.self)
         guard isOwner == [true] else { throw Fault.notOwner }
     }
 
@@ -225,8 +224,6 @@ package struct AuditRetention: Sendable {
     }
 
     private static func names(in change: Change) async throws(PostgresError) -> [String] {
-        try await change.query("SELECT p::text FROM (\(oldPartitions)) AS old (p) ORDER BY 1") {
-            row throws(PostgresError) in try row.decode(String.self)
-        }
+        try await change.query("SELECT p::text FROM (\(oldPartitions)) AS old (p) ORDER BY 1", as: String.self)
     }
 }

@@ -94,8 +94,7 @@ package struct AuditSeals: Sendable {
                 ORDER BY e.chain, e.transaction_id, e.event_id
                 LIMIT 1
             ) pending
-            """
-        ) { row throws(PostgresError) in try row.decode(Timestamp.self) }
+            """, as: Timestamp.self)
         return times.first
     }
 
@@ -104,8 +103,7 @@ package struct AuditSeals: Sendable {
         try await database.change(by: call) { change in
             // Held until the commit, so the next sealer sees this seal.
             let locks = try await change.query(
-                "SELECT pg_try_advisory_xact_lock(hashtextextended('countersign audit seals', 0))"
-            ) { row throws(PostgresError) in try row.decode(Bool.self) }
+                "SELECT pg_try_advisory_xact_lock(hashtextextended('countersign audit seals', 0))", as: Bool.self)
             guard locks == [true] else { return .busy }
             let last = try await AuditSeals.last(in: change)
             let head = try await AuditSeals.head(in: change)
@@ -192,9 +190,7 @@ package struct AuditSeals: Sendable {
     /// Since when there can be a trail: nothing was recorded before the schema's first migration. Only the owner can
     /// change when that was, and not what a seal says of it.
     private static func beginning(in change: Change) async throws(PostgresError) -> Timestamp? {
-        let times = try await change.query("SELECT min(started_at) FROM schema_migrations") {
-            row throws(PostgresError) in try row.decode(Timestamp?.self)
-        }
+        let times = try await change.query("SELECT min(started_at) FROM schema_migrations", as: Timestamp?.self)
         return (times.first ?? nil).map { min($0, change.call.now) }
     }
 
@@ -207,8 +203,7 @@ package struct AuditSeals: Sendable {
             FROM pg_attribute a
             JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
             WHERE a.attrelid = 'audit_events'::regclass AND a.attname = 'chain'
-            """
-        ) { row throws(PostgresError) in try row.decode(Int32.self, Int64.self) }
+            """, as: Int32.self, Int64.self)
         guard let row = rows.first else { throw PostgresValue.mismatch("audit_events.chain without a default") }
         return row
     }
@@ -221,8 +216,7 @@ package struct AuditSeals: Sendable {
             FROM pg_attribute
             WHERE attrelid = 'audit_events'::regclass AND attnum > 0 AND NOT attisdropped
             ORDER BY attnum
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            """, as: String.self)
         let unknown = names.filter { !AuditRow.columnNames.contains($0) }
         return unknown.isEmpty ? nil : .columnsUnknown(unknown)
     }

@@ -22,8 +22,8 @@ package struct AuditTrail: Sendable {
     /// Whose addresses they are.
     package func accounts(with addresses: [EmailAddress]) async throws(PostgresError) -> [EmailAddress: AccountID] {
         let rows = try await database.query(
-            "SELECT account_id, email FROM accounts WHERE email = ANY (\(addresses.map(\.text)))"
-        ) { row throws(PostgresError) in try row.decode(AccountID.self, String.self) }
+            "SELECT account_id, email FROM accounts WHERE email = ANY (\(addresses.map(\.text)))",
+            as: AccountID.self, String.self)
         return Dictionary(
             rows.compactMap { id, email in EmailAddress(email).map { ($0, id) } },
             uniquingKeysWith: { first, _ in first })

@@ -252,8 +252,7 @@ package struct AuditVerification: Sendable {
 
     private func isRewritable() async throws(PostgresError) -> Bool {
         let answers = try await database.query(
-            "SELECT has_table_privilege('audit_events', 'UPDATE, DELETE, TRUNCATE')"
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            "SELECT has_table_privilege('audit_events', 'UPDATE, DELETE, TRUNCATE')", as: Bool.self)
         return answers.first ?? false
     }
 
@@ -264,8 +263,8 @@ package struct AuditVerification: Sendable {
             FROM audit_events
             WHERE (chain, transaction_id, event_id) <=
                 (\(position.chain), \(position.transactionID), \(position.eventID))
-            """
-        ) { row throws(PostgresError) in try row.decode(Int64.self) }.first ?? 0
+            """, as: Int64.self
+        ).first ?? 0
     }
 
     private func count(
@@ -279,8 +278,8 @@ package struct AuditVerification: Sendable {
             WHERE (chain, transaction_id, event_id) >
                     (\(position.chain), \(position.transactionID), \(position.eventID))
                 AND \(condition)
-            """
-        ) { row throws(PostgresError) in try row.decode(Int64.self) }.first ?? 0
+            """, as: Int64.self
+        ).first ?? 0
     }
 }
 

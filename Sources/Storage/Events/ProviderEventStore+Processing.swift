@@ -32,8 +32,7 @@ extension ProviderEventStore {
                     'provider_events ' || COALESCE(provider || ' ' || realm || ' ' || subject, event_id::text), 0))::text
                 FROM provider_events
                 WHERE event_id = \(id)
-                """
-            ) { row throws(PostgresError) in try row.decode(String?.self) }
+                """, as: String?.self)
             let rows = try await change.query(
                 """
                 SELECT e.event_id, e.provider, e.jti, e.kind, e.realm, e.subject, e.detail, e.token_fingerprints,
@@ -143,8 +142,7 @@ extension Change.ProviderEvents {
         // identity is linked.
         if effect.endsSessions { try await endTickets(of: key, upTo: event) }
         let owners = try await change.query(
-            "SELECT account_id FROM identities WHERE \(key.condition)"
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            "SELECT account_id FROM identities WHERE \(key.condition)", as: AccountID.self)
         guard let owner = owners.first, let account = try await change.accounts.lock(owner),
             let identity = account.identities.first(where: { $0.key == key })
         else {
@@ -253,8 +251,7 @@ extension Change.ProviderEvents {
             FROM provider_events
             WHERE \(key.condition) AND kind = ANY (\(kind.supersedingKinds.map(\.rawValue))) AND status = 'done'
                 AND occurred_at > \(event.occurredAt)
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self, String?.self) }
+            """, as: String.self, String?.self)
         return later.contains { kind, detail in
             ProviderEvent.Kind(rawValue: kind).map { ProviderEventEffect($0, detail: detail, policy: policy).setsState }
                 ?? false
@@ -276,8 +273,7 @@ extension Change.ProviderEvents {
                 OR EXISTS (
                     SELECT FROM provider_grants
                     WHERE identity_id = \(identity.id) AND created_at > \(event.occurredAt))
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            """, as: Bool.self)
         return rows == [true]
     }
 
@@ -317,8 +313,8 @@ extension Change.ProviderEvents {
             FOR NO KEY UPDATE
             """)
         let grants = try await change.query(
-            "SELECT grant_id, identity_id FROM provider_grants WHERE \(named) FOR UPDATE"
-        ) { row throws(PostgresError) in try row.decode(GrantID.self, IdentityID?.self) }
+            "SELECT grant_id, identity_id FROM provider_grants WHERE \(named) FOR UPDATE",
+            as: GrantID.self, IdentityID?.self)
         guard let (grantID, identityID) = grants.first else { return .unknownSubject }
         guard grants.count == 1 else {
             _ = try await change.execute("UPDATE provider_grants SET check_at = \(now) WHERE \(named)")
@@ -333,8 +329,7 @@ extension Change.ProviderEvents {
                 ) THEN authorization_status ELSE 'revoked' END
             WHERE identity_id = \(identityID)
             RETURNING account_id
-            """
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            """, as: AccountID.self)
         try await record(.grantRevoked, of: event, accountID: accounts.first, identityID: identityID)
         return .done
     }

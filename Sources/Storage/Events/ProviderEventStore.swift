@@ -72,8 +72,7 @@ package struct ProviderEventStore: Sendable {
             WHERE status = 'pending' AND event_id <> ALL (\(postponed))
             ORDER BY received_at, event_id
             LIMIT \(limit)
-            """
-        ) { row throws(PostgresError) in try row.decode(ProviderEventID.self) }
+            """, as: ProviderEventID.self)
     }
 
     /// The events as operators see them.

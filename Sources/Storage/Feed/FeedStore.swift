@@ -21,9 +21,7 @@ package struct FeedStore: Sendable {
     ///
     /// - Returns: how many.
     package func stamp(limit: Int = 10_000) async throws -> Int {
-        let waiting = try await database.query("SELECT EXISTS (SELECT FROM unstamped_events)") {
-            row throws(PostgresError) in try row.decode(Bool.self)
-        }
+        let waiting = try await database.query("SELECT EXISTS (SELECT FROM unstamped_events)", as: Bool.self)
         guard waiting == [true] else { return 0 }
         return try await database.transaction { transaction in
             // The statement after this one sees what the one before has stamped.
@@ -55,8 +53,7 @@ package struct FeedStore: Sendable {
                     )
                     SELECT count, CASE WHEN count > 0 THEN pg_notify(\("\(FeedStore.channel)")::text, '')::text END
                     FROM ends
-                    """
-                ) { row throws(PostgresError) in try row.decode(Int.self, String?.self) }
+                    """, as: Int.self, String?.self)
             }
             return stamped.first?.0 ?? 0
         }
@@ -67,9 +64,7 @@ package struct FeedStore: Sendable {
 
     /// Since when the oldest event waits for its position.
     package func oldestUnstamped() async throws(PostgresError) -> Timestamp? {
-        try await database.query("SELECT min(happened_at) FROM unstamped_events") { row throws(PostgresError) in
-            try row.decode(Timestamp?.self)
-        }.first ?? nil
+        try await database.query("SELECT min(happened_at) FROM unstamped_events", as: Timestamp?.self).first ?? nil
     }
 
     // MARK: Reading
@@ -125,8 +120,7 @@ package struct FeedStore: Sendable {
                 ORDER BY position
                 LIMIT \(FeedStore.window)
             ) w
-            """
-        ) { row throws(PostgresError) in try row.decode(Int64?.self, Int.self) }
+            """, as: Int64?.self, Int.self)
         guard let (end, count) = looked.first, let last = end else {
             return Page(events: [], next: start, hasMore: false)
         }
@@ -182,18 +176,14 @@ package struct FeedStore: Sendable {
 
     /// Makes the partitions of the coming days.
     package func makeDays() async throws(PostgresError) {
-        _ = try await database.query("SELECT make_feed_days()::text") { row throws(PostgresError) in
-            try row.decode(String?.self)
-        }
+        _ = try await database.query("SELECT make_feed_days()::text", as: String?.self)
     }
 
     /// Drops the days that are older than those to keep.
     ///
     /// - Returns: the names of their tables.
     package func dropDays(keeping days: Int) async throws(PostgresError) -> [String] {
-        try await database.query("SELECT drop_feed_days(\(Int32(clamping: days)))") { row throws(PostgresError) in
-            try row.decode(String.self)
-        }
+        try await database.query("SELECT drop_feed_days(\(Int32(clamping: days)))", as: String.self)
     }
 
     /// Forgets the numbers of accounts that are gone, and of which no event can come any more.

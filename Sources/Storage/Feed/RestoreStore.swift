@@ -33,8 +33,7 @@ package struct RestoreStore: Sendable {
                 ) b
                 WHERE g.grant_id = b.grant_id
                 RETURNING g.grant_id
-                """
-            ) { row throws(PostgresError) in try row.decode(GrantID.self) }
+                """, as: GrantID.self)
             guard batch.count == Self.batch else { return }
             last = batch.max { $0.description < $1.description }
         }
@@ -57,8 +56,7 @@ package struct RestoreStore: Sendable {
                 OR EXISTS (SELECT FROM oauth_grants g WHERE g.account_id = a.account_id))
             ORDER BY a.account_id
             LIMIT \(limit)
-            """
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            """, as: AccountID.self)
     }
 
     package func endSessions(of id: AccountID, by call: Call) async throws -> ReconciledParts {
@@ -139,9 +137,7 @@ extension Change {
     }
 
     fileprivate func linkedClients(of id: AccountID) async throws(PostgresError) -> Int {
-        try await query("SELECT count(*) FROM oauth_grants WHERE account_id = \(id)") { row throws(PostgresError) in
-            try row.decode(Int.self)
-        }.first ?? 0
+        try await query("SELECT count(*) FROM oauth_grants WHERE account_id = \(id)", as: Int.self).first ?? 0
     }
 
     /// - Parameter account: locked.

@@ -127,8 +127,7 @@ extension ImportStore {
             LEFT JOIN LATERAL (
                 SELECT a.account_id FROM \(tables.allAccounts) a WHERE a.account_id = r.account_id LIMIT 1
             ) a ON true
-            """
-        ) { row throws(PostgresError) in try row.decode([UInt8].self, AccountID?.self) }
+            """, as: [UInt8].self, AccountID?.self)
         let holders = try await session.query(
             """
             SELECT k.position, i.account_id
@@ -140,8 +139,7 @@ extension ImportStore {
                 WHERE i.provider = k.provider AND i.realm = k.realm AND i.subject = k.subject
                 LIMIT 1
             ) i
-            """
-        ) { row throws(PostgresError) in try row.decode(Int.self, AccountID.self) }
+            """, as: Int.self, AccountID.self)
         let addresses = try await session.query(
             """
             SELECT e.position, a.account_id
@@ -149,8 +147,7 @@ extension ImportStore {
             CROSS JOIN LATERAL (
                 SELECT a.account_id FROM \(tables.allAccounts) a WHERE a.email = e.email LIMIT 1
             ) a
-            """
-        ) { row throws(PostgresError) in try row.decode(Int.self, AccountID.self) }
+            """, as: Int.self, AccountID.self)
         var known: [ExternalID: AccountID?] = [:]
         for (digest, account) in rows {
             if let externalID = digests[digest] { known[externalID] = .some(account) }

@@ -30,8 +30,7 @@ extension ImportStore {
                 WHERE r.import_id = \(run.id) AND r.external_id_digest > \(digest ?? [])
                 ORDER BY r.external_id_digest
                 LIMIT \(limit)
-                """
-            ) { row throws(PostgresError) in try row.decode([UInt8].self, AccountID.self) }
+                """, as: [UInt8].self, AccountID.self)
             let ids = rows.map(\.1)
             // A sign-in waits for the lock, and finds nobody afterwards; one that was first has made its mark by then.
             if !isRehearsal { try await change.accounts.lock("a.account_id = ANY (\(ids))") }
@@ -42,13 +41,12 @@ extension ImportStore {
                 LEFT JOIN accounts a ON a.account_id = r.account_id
                 WHERE r.import_id = \(run.id) AND r.external_id_digest = ANY (\(rows.map(\.0)))
                 ORDER BY r.external_id_digest
-                """
-            ) { row throws(PostgresError) in try row.decode(AccountID.self, Bool.self, Bool.self, String?.self) }
+                """, as: AccountID.self, Bool.self, Bool.self, String?.self)
             let removed = marks.filter { !$0.1 && $0.2 }.map(\.0)
             if !isRehearsal, !removed.isEmpty {
                 let deleted = try await change.query(
-                    "DELETE FROM accounts WHERE account_id = ANY (\(removed)) RETURNING account_id, external_id"
-                ) { row throws(PostgresError) in try row.decode(AccountID.self, ExternalID?.self) }
+                    "DELETE FROM accounts WHERE account_id = ANY (\(removed)) RETURNING account_id, external_id",
+                    as: AccountID.self, ExternalID?.self)
                 for (id, externalID) in deleted {
                     change.announce(.accountDeleted(by: .admin, .importUndone), of: id, externalID: externalID)
                 }

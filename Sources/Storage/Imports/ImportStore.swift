@@ -83,8 +83,7 @@ package struct ImportStore: Sendable {
     ) async throws -> Result? {
         try await database.withConnection { connection in
             let locked = try await connection.query(
-                "SELECT pg_try_advisory_lock(\(ImportStore.lockKey("\(name.text)::text")))"
-            ) { row throws(PostgresError) in try row.decode(Bool.self) }
+                "SELECT pg_try_advisory_lock(\(ImportStore.lockKey("\(name.text)::text")))", as: Bool.self)
             // It is let go with the connection.
             return locked == [true] ? try await body(ImportLock(connection: connection)) : nil
         }
@@ -108,8 +107,7 @@ package struct ImportStore: Sendable {
                 SET last_run_at = GREATEST(EXCLUDED.last_run_at, imports.last_run_at + interval '1 microsecond'),
                     finished_at = NULL
                 RETURNING import_id, sealed_key, last_run_at
-                """
-            ) { row throws(PostgresError) in try row.decode(ImportID.self, [UInt8].self, Timestamp.self) }
+                """, as: ImportID.self, [UInt8].self, Timestamp.self)
             return rows.first
         }
         guard let (id, sealed, begunAt) = begun else { throw Refusal.accountNotFound }
@@ -132,8 +130,7 @@ package struct ImportStore: Sendable {
             SET finished_at = \(change.call.now)
             WHERE name = \(name.text) AND finished_at IS NULL
             RETURNING (SELECT count(*) FROM imported_rows r WHERE r.import_id = imports.import_id)
-            """
-        ) { row throws(PostgresError) in try row.decode(Int.self) }
+            """, as: Int.self)
         guard let accounts = accounts.first else { return }
         try await change.record(.accountsImported, reason: "\(name): cut off, with \(accounts) rows in")
     }
@@ -232,8 +229,7 @@ extension ImportStore {
     /// The transactions that the database has committed so far, as far as its statistics know: they are about a second late.
     package func transactions() async throws(PostgresError) -> Int64 {
         let counts = try await database.query(
-            "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
-        ) { row throws(PostgresError) in try row.decode(Int64.self) }
+            "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()", as: Int64.self)
         return counts.first ?? 0
     }
 }

@@ -94,8 +94,7 @@ package struct KeyRingRewrap: Sendable {
             WHERE grant_id > \(start)
             ORDER BY grant_id
             LIMIT \(KeyRingRewrap.page)
-            """
-        ) { row throws(PostgresError) in try row.decode(GrantID.self, [UInt8]?.self) }
+            """, as: GrantID.self, [UInt8]?.self)
         var page = Page(rows: rows.count, last: rows.last?.0 ?? start)
         for case (let id, let sealed?) in rows {
             let token: [UInt8]
@@ -175,8 +174,7 @@ package struct KeyRingRewrap: Sendable {
         var progress = Progress(kind: .imports, done: 0, total: total, left: total)
         guard total > 0 else { return progress }
         let stale = try await database.query(
-            "SELECT import_id, sealed_key FROM imports WHERE \(isStale("sealed_key"))"
-        ) { row throws(PostgresError) in try row.decode(ImportID.self, [UInt8].self) }
+            "SELECT import_id, sealed_key FROM imports WHERE \(isStale("sealed_key"))", as: ImportID.self, [UInt8].self)
         for (id, sealed) in stale {
             let location = ImportStore.location(id)
             do {
@@ -205,8 +203,7 @@ package struct KeyRingRewrap: Sendable {
 
     private func count(_ table: SQL, _ column: SQL) async throws(PostgresError) -> Int64 {
         let counts = try await database.query(
-            "SELECT count(*) FROM \(table) WHERE \(isStale(column))"
-        ) { row throws(PostgresError) in try row.decode(Int64.self) }
+            "SELECT count(*) FROM \(table) WHERE \(isStale(column))", as: Int64.self)
         return counts.first ?? 0
     }
 }

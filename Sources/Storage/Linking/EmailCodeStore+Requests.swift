@@ -165,7 +165,7 @@ extension Change.EmailCodes {
     /// because a statement that waits for a lock still sees the state from before the wait.
     func lock(_ email: EmailAddress) async throws(PostgresError) {
         _ = try await change.query(
-            "SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'codes', \(email.text)::text), 0))::text"
-        ) { row throws(PostgresError) in try row.decode(String?.self) }
+            "SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'codes', \(email.text)::text), 0))::text",
+            as: String?.self)
     }
 }

@@ -87,8 +87,7 @@ package struct EmailCodeStore: Sendable {
             FROM guessed_addresses
             WHERE attacked_at IS NOT NULL
                 AND latest_wrong[cardinality(latest_wrong)] > \(call.now.advanced(bySeconds: -EmailCodeGuesses.attackPeriod))
-            """
-        ) { row throws(PostgresError) in try row.decode(Int.self) }
+            """, as: Int.self)
         return rows.first ?? 0
     }
 
@@ -162,8 +161,7 @@ extension Change.EmailCodes {
             SELECT EXISTS (SELECT FROM used)
                 OR (EXISTS (SELECT FROM predecessor)
                     AND NOT EXISTS (SELECT FROM mailed_codes c WHERE c.code_id = \(code.id)))
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            """, as: Bool.self)
         return rows.first ?? false
     }
 }

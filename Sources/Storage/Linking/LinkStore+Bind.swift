@@ -165,8 +165,7 @@ extension Change.Links {
             SELECT account_id, not_before, auth_not_before
             FROM identities
             WHERE \(identity.key.condition)
-            """
-        ) { row throws(PostgresError) in try row.decode(AccountID.self, Timestamp?.self, Timestamp?.self) }
+            """, as: AccountID.self, Timestamp?.self, Timestamp?.self)
         guard let (owner, notBefore, authNotBefore) = owners.first else { return nil }
         let cutoff = ProofCutoff(tokens: notBefore, authentications: authNotBefore)
         // What the ticket's token proved counts no more, since a sign-out or an event of the provider: it moves nothing.
@@ -211,8 +210,7 @@ extension Change.Links {
             WHERE account_id = \(accountID) AND external_id IS NULL
             """)
         let externalIDs = try await change.query(
-            "DELETE FROM accounts WHERE account_id = \(merged) RETURNING external_id"
-        ) { row throws(PostgresError) in try row.decode(ExternalID?.self) }
+            "DELETE FROM accounts WHERE account_id = \(merged) RETURNING external_id", as: ExternalID?.self)
         change.announce(.accountMerged(into: accountID), of: merged, externalID: externalIDs.first ?? nil)
         change.announce(.identityLinked(identityID, identity.key.provider, by: cause), of: accountID)
         try await change.record(

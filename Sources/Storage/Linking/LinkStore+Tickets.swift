@@ -336,8 +336,7 @@ extension Change.Links {
             """)
         guard erased == 0 else { return }
         let held = try await change.query(
-            "SELECT EXISTS (SELECT FROM provider_grants WHERE ticket_hash = \(hash))"
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            "SELECT EXISTS (SELECT FROM provider_grants WHERE ticket_hash = \(hash))", as: Bool.self)
         if held == [true] { try await change.revocations.begin(key) }
     }
 
@@ -356,8 +355,7 @@ extension Change.Links {
             """
             SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'tickets', provider, realm, subject), 0))::text
             FROM \(person)
-            """
-        ) { row throws(PostgresError) in try row.decode(String?.self) }
+            """, as: String?.self)
     }
 
     /// Locks the tickets of the person that this one is for, and consumes it.

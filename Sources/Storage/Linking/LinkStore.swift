@@ -84,8 +84,7 @@ package struct LinkStore: Sendable {
 
     private func isLinked(_ key: IdentityKey) async throws(PostgresError) -> Bool {
         let rows = try await database.query(
-            "SELECT EXISTS (SELECT FROM identities WHERE \(key.condition))"
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            "SELECT EXISTS (SELECT FROM identities WHERE \(key.condition))", as: Bool.self)
         return rows.first ?? false
     }
 }

@@ -63,8 +63,8 @@ package struct OAuthClientStore: Sendable {
             SELECT EXISTS (
                 SELECT FROM oauth_clients, unnest(redirect_uris) AS uri
                 WHERE uri LIKE ANY (\(OAuthClientStore.googlesPatterns)))
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }.first ?? false
+            """, as: Bool.self
+        ).first ?? false
     }
 
     /// Changes a client, except for its secrets and its status, under the lock of its row.

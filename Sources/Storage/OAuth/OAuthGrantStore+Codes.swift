@@ -194,8 +194,7 @@ extension Change.OAuthGrants {
             USING oauth_grants g
             WHERE h.chain_id = \(chain) AND g.grant_id = h.grant_id
             RETURNING g.grant_id, g.account_id, g.client_id
-            """
-        ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self, AccountID.self, OAuthClientID.self) }
+            """, as: OAuthGrantID.self, AccountID.self, OAuthClientID.self)
         guard let (grant, account, client) = ended.first else { return }
         if let kind = reason.event {
             try await change.record(kind, accountID: account, reason: client.text)

@@ -118,10 +118,7 @@ extension OAuthGrantStore {
                 ) t
                 JOIN oauth_chains h ON h.chain_id = t.chain_id
                 JOIN oauth_grants g ON g.grant_id = h.grant_id
-                """
-            ) { row throws(PostgresError) in
-                try row.decode(OAuthChainID.self, OAuthClientID.self, AccountID.self, Bool.self)
-            }
+                """, as: OAuthChainID.self, OAuthClientID.self, AccountID.self, Bool.self)
             guard let (chain, owner, account, isRefresh) = rows.first else { return }
             guard owner == clientID else {
                 try await change.record(.foreignTokenPresented, accountID: account, reason: "\(clientID.text) revoke")
@@ -186,8 +183,7 @@ extension OAuthGrantStore {
                     WHERE k.expires_at < \(ended)
                     LIMIT \(limit))
                 FOR UPDATE SKIP LOCKED
-                """
-            ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self) }
+                """, as: OAuthGrantID.self)
             let codes = try await change.execute(
                 """
                 WITH over AS (
@@ -209,8 +205,7 @@ extension OAuthGrantStore {
                 WHERE g.grant_id = ANY (\(grants))
                     AND NOT EXISTS (SELECT FROM oauth_chains h WHERE h.grant_id = g.grant_id)
                 RETURNING g.account_id, g.client_id
-                """
-            ) { row throws(PostgresError) in try row.decode(AccountID.self, OAuthClientID.self) }
+                """, as: AccountID.self, OAuthClientID.self)
             for (account, client) in unlinked { change.announce(.clientUnlinked(client, by: .policy), of: account) }
             return codes
         }

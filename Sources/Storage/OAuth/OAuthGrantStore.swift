@@ -161,8 +161,7 @@ extension Change.OAuthGrants {
             SET scopes = g.scopes || ARRAY(
                 SELECT s FROM unnest(EXCLUDED.scopes) AS s WHERE s <> ALL (g.scopes))
             RETURNING g.grant_id, g.xmax = 0
-            """
-        ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self, Bool.self) }
+            """, as: OAuthGrantID.self, Bool.self)
         guard let (grant, isNew) = grants.first else { throw PostgresValue.mismatch("no grant") }
         let replaced = try await change.query(
             """
@@ -171,8 +170,7 @@ extension Change.OAuthGrants {
             WHERE h.grant_id = \(grant) AND h.origin = \(source.rawValue) AND k.chain_id = h.chain_id
                 AND k.used_at IS NULL
             RETURNING k.expires_at > \(now)
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            """, as: Bool.self)
         let chain = OAuthChainID(now: now)
         _ = try await change.execute(
             """
@@ -208,8 +206,7 @@ extension Change.OAuthGrants {
             USING oauth_clients c
             WHERE g.account_id = \(account.id) AND g.client_id = \(clientID.text) AND c.client_id = g.client_id
             RETURNING c.name
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            """, as: String.self)
         guard let name = names.first else { return false }
         change.announce(.clientUnlinked(clientID, by: cause), of: account.id)
         try await change.sessions.end(.inBrowsers(of: account.id, except: session), because: .clientUnlinked)
@@ -226,8 +223,7 @@ extension Change.OAuthGrants {
     ///   - reason: a code, which the audit trail keeps.
     func end(allOf id: AccountID, because reason: SessionEndReason) async throws(PostgresError) {
         let clients = try await change.query(
-            "DELETE FROM oauth_grants WHERE account_id = \(id) RETURNING client_id"
-        ) { row throws(PostgresError) in try row.decode(OAuthClientID.self) }
+            "DELETE FROM oauth_grants WHERE account_id = \(id) RETURNING client_id", as: OAuthClientID.self)
         for client in clients { change.announce(.clientUnlinked(client, by: reason.cause ?? cause), of: id) }
         let events = clients.map { client in
             AuditEvent(.clientUnlinked, from: origin, accountID: id, reason: "\(client.text) \(reason.rawValue)")

@@ -171,8 +171,7 @@ package struct GrantStore: Sendable {
                 SET authorization_status = 'revoked', not_before = GREATEST(not_before, \(call.now))
                 WHERE identity_id = \(check.identityID)
                 RETURNING account_id
-                """
-            ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+                """, as: AccountID.self)
             try await change.onBehalf(of: .provider).sessions.end(
                 .openedBy(check.identityID), because: .authorizationRevoked)
             try await change.record(

@@ -63,8 +63,7 @@ struct Outbox: Sendable {
                 last_error = \(UnreadableRow.reason), finished_at = \(call.now)
             WHERE message_id = ANY (\(rows.map(\.id))) AND status = 'pending' AND claimed_until = \(claimedUntil)
             RETURNING message_id
-            """
-        ) { row throws(PostgresError) in try row.decode(RowID.self) }
+            """, as: RowID.self)
     }
 
     func backlog() async throws(PostgresError) -> OutboxBacklog {

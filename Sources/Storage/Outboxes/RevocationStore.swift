@@ -172,8 +172,7 @@ package struct RevocationStore: Sendable {
 
     package func isPending(of key: IdentityKey) async throws(PostgresError) -> Bool {
         let rows = try await database.query(
-            "SELECT EXISTS (SELECT FROM outbox WHERE status = 'pending' AND \(key.condition))"
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            "SELECT EXISTS (SELECT FROM outbox WHERE status = 'pending' AND \(key.condition))", as: Bool.self)
         return rows.first ?? false
     }
 
@@ -283,8 +282,7 @@ extension Change.Revocations {
             WHERE status = 'pending' AND message_id <> \(id) AND \(key.condition)
             ORDER BY created_at
             LIMIT 1
-            """
-        ) { row throws(PostgresError) in try row.decode(RevocationID.self) }
+            """, as: RevocationID.self)
         guard let id = ids.first else { return nil }
         return try await RevocationRecords.revocation(id, in: change)
     }
@@ -299,8 +297,7 @@ extension Change.Revocations {
             SET status = \(status.rawValue), claimed_until = NULL, last_error = \(error), finished_at = \(now)
             WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
             RETURNING account_id
-            """
-        ) { row throws(PostgresError) in try row.decode(AccountID?.self) }
+            """, as: AccountID?.self)
         guard let account = accounts.first else { return false }
         if status == .done { announceEnd(of: revocation.identityID, revocation.key.provider, account: account) }
         try await change.record(

@@ -89,8 +89,7 @@ package struct SessionRefreshes: Sendable {
     private func isRestored(_ row: RefreshableSession, _ presented: Int32) async throws(PostgresError) -> Bool {
         guard presented > row.lineage.generation else { return false }
         let restores = try await database.query(
-            "SELECT EXISTS (SELECT FROM restores WHERE noted_at > \(row.live.session.createdAt))"
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            "SELECT EXISTS (SELECT FROM restores WHERE noted_at > \(row.live.session.createdAt))", as: Bool.self)
         return restores == [true]
     }
 }
@@ -197,8 +196,7 @@ extension SessionRefreshes {
             ) f
             WHERE s.session_id = f.session_id
             RETURNING f.position
-            """
-        ) { row throws(PostgresError) in try row.decode(Int.self) }
+            """, as: Int.self)
         var answers = [Bool](repeating: false, count: swaps.count)
         for position in swapped { answers[position - 1] = true }
         return answers

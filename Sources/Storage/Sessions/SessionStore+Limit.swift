@@ -22,8 +22,7 @@ extension SessionStore {
             ORDER BY session_id
             OFFSET \(page - 1)
             LIMIT 1
-            """
-        ) { row throws(PostgresError) in try row.decode(SessionID.self) }
+            """, as: SessionID.self)
         let end: SQL = if let last = ends.first { "session_id <= \(last)" } else { "true" }
         let accounts = try await database.query(
             """
@@ -33,8 +32,7 @@ extension SessionStore {
                 SELECT FROM sessions s
                 WHERE s.account_id = o.account_id AND s.ended_at IS NULL AND s.expires_at > \(call.now)
                 OFFSET \(limit))
-            """
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            """, as: AccountID.self)
         return (accounts, ends.first)
     }
 

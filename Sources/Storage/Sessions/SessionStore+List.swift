@@ -68,8 +68,8 @@ extension SessionStore {
             FROM sessions s
             JOIN accounts a ON a.account_id = s.account_id
             WHERE s.session_id = \(id)
-            """
-        ) { row throws(PostgresError) in try row.decode(Account.Status.self) }.first
+            """, as: Account.Status.self
+        ).first
     }
 
     /// Ends one of the account's live sessions.

@@ -43,8 +43,7 @@ extension SessionStore {
             ORDER BY session_id
             OFFSET \(page - 1)
             LIMIT 1
-            """
-        ) { row throws(PostgresError) in try row.decode(SessionID.self) }
+            """, as: SessionID.self)
         let deleted = try await database.execute(
             """
             DELETE FROM sessions

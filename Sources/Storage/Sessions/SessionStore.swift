@@ -209,8 +209,7 @@ extension Change.Sessions {
                 RETURNING s.session_id, s.account_id, s.expires_at
             )\(recording)
             SELECT account_id, session_id FROM ended WHERE expires_at > \(now) ORDER BY account_id, session_id
-            """
-        ) { row throws(PostgresError) in try row.decode(AccountID.self, SessionID.self) }
+            """, as: AccountID.self, SessionID.self)
         for (account, sessions) in Dictionary(grouping: ended, by: \.0) {
             change.announce(
                 .sessionRevoked(

@@ -41,9 +41,7 @@ extension WebFlowStore {
             f.state_hash = \(stateHash) AND f.status = 'sent' AND f.provider = \(Provider.apple.rawValue)
                 AND f.expires_at > \(call.now)
             """
-        let ids = try await database.query("SELECT f.flow_id FROM web_flows f WHERE \(waiting)") {
-            row throws(PostgresError) in try row.decode(WebFlowID.self)
-        }
+        let ids = try await database.query("SELECT f.flow_id FROM web_flows f WHERE \(waiting)", as: WebFlowID.self)
         guard let id = ids.first else { return false }
         let sealed = try seal.seal(answer, .answer, of: id)
         return try await database.execute(

@@ -38,10 +38,7 @@ extension WebFlowStore {
                 SET status = 'spent'
                 WHERE f.code_hash = \(codeHash) AND f.status = 'coded' AND f.code_expires_at > \(call.now)
                 RETURNING f.flow_id, f.app_challenge, f.app_redirect_uri, f.sealed_person
-                """
-            ) { row throws(PostgresError) in
-                try row.decode(WebFlowID.self, String?.self, String?.self, [UInt8]?.self)
-            }
+                """, as: WebFlowID.self, String?.self, String?.self, [UInt8]?.self)
             guard let (id, challenge, redirectURI, sealed) = rows.first else {
                 return try await change.webFlows.endMade(by: codeHash)
             }
@@ -69,8 +66,7 @@ extension WebFlowStore {
                 sealed_person = NULL
             WHERE f.flow_id = \(id) AND f.status IN ('spent', 'failed')
             RETURNING f.status
-            """
-        ) { row throws(PostgresError) in try row.decode(WebFlowStatus.self) }
+            """, as: WebFlowStatus.self)
         guard statuses.first == .failed else { return }
         try await database.change(by: call) { change in try await change.webFlows.end(made) }
     }
@@ -126,8 +122,7 @@ extension WebFlowStore {
                     AND (f.status = 'coded' AND f.code_expires_at <= \(call.now) OR f.code_expires_at <= \(abandoned))
                 LIMIT 1
                 FOR UPDATE SKIP LOCKED
-                """
-            ) { row throws(PostgresError) in try row.decode(WebFlowID.self, [UInt8].self) }
+                """, as: WebFlowID.self, [UInt8].self)
             guard let (id, sealed) = rows.first else { return nil }
             do {
                 let _: ProvenPerson = try seal.open(sealed, .person, of: id)
@@ -161,8 +156,7 @@ extension Change.WebFlows {
             SET status = 'failed'
             WHERE f.code_hash = \(codeHash) AND f.status = 'spent'
             RETURNING f.made_session_id, f.made_account_id, f.made_ticket_hash
-            """
-        ) { row throws(PostgresError) in try row.decode(SessionID?.self, AccountID?.self, SecretHash?.self) }
+            """, as: SessionID?.self, AccountID?.self, SecretHash?.self)
         guard let (session, account, ticket) = rows.first else { return .unknown }
         if let session, let account {
             try await end(.session(session, of: account))

@@ -139,8 +139,7 @@ package struct WebFlowStore: Sendable {
             SELECT f.sealed_errand
             FROM web_flows f
             WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.status = 'spent' AND f.expires_at > \(call.now)
-            """
-        ) { row throws(PostgresError) in try row.decode([UInt8]?.self) }
+            """, as: [UInt8]?.self)
         return try (rows.first ?? nil).map { try seal.open($0, .errand, of: id) }
     }
 

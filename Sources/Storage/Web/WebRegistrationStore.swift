@@ -50,8 +50,7 @@ package struct WebRegistrationStore: Sendable {
             SELECT email, sealed_registration
             FROM web_registrations
             WHERE flow_id = \(flow) AND expires_at > \(call.now)
-            """
-        ) { row throws(PostgresError) in try row.decode(EmailAddress.self, [UInt8].self) }
+            """, as: EmailAddress.self, [UInt8].self)
         return try rows.first.map { email, sealed in
             let form: Form = try seal.open(sealed, .registration, of: flow)
             return WebRegistration(

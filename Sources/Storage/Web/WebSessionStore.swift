@@ -37,8 +37,8 @@ package struct WebSessionStore: Sendable {
             FROM web_sessions w
             JOIN sessions s ON s.session_id = w.session_id
             WHERE w.session_hash = \(hash)
-            """
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }.first
+            """, as: AccountID.self
+        ).first
     }
 
     /// The live session of a cookie with its account, which is used by this. A second use within ``useSeconds`` writes

@@ -61,8 +61,8 @@ package struct WebhookStore: Sendable {
             SET leased_by = \(holder), leased_until = clock_timestamp() + \(Int32(clamping: seconds)) * interval '1 second'
             WHERE name = \(name) AND (leased_by = \(holder) OR leased_until IS NULL OR leased_until < clock_timestamp())
             RETURNING status
-            """
-        ) { row throws(PostgresError) in try row.decode(WebhookStatus.self) }.first
+            """, as: WebhookStatus.self
+        ).first
     }
 
     /// Lets another process take it at once.
@@ -84,8 +84,9 @@ package struct WebhookStore: Sendable {
                 "failing_since = NULL, last_success_at = GREATEST(last_success_at, \(now))"
             }
         return try await database.query(
-            "UPDATE webhook_endpoints SET \(assignments) WHERE name = \(name) RETURNING failing_since"
-        ) { row throws(PostgresError) in try row.decode(Timestamp?.self) }.first ?? nil
+            "UPDATE webhook_endpoints SET \(assignments) WHERE name = \(name) RETURNING failing_since",
+            as: Timestamp?.self
+        ).first ?? nil
     }
 
     /// Stops an active endpoint.
@@ -157,8 +158,7 @@ package struct WebhookStore: Sendable {
                 """
                 SELECT count(*) FROM account_events
                 WHERE position > \(start.number) AND position <= \(end.number) AND type = ANY (\(words))
-                """
-            ) { row throws(PostgresError) in try row.decode(Int.self) }
+                """, as: Int.self)
         }
         return try await database.change(by: call) { change in
             _ = try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name) FOR UPDATE")

@@ -9,7 +9,9 @@ import TestSupport
 import Testing
 
 /// `countersign audit export`, as a process.
-@Suite(.timeLimit(.minutes(5))) struct AuditExportTests {
+@Suite(.fixture { try await AuditTrailFixture.runEmpty($0) }, .timeLimit(.minutes(5))) struct AuditExportTests {
+    var trail: AuditTrailFixture { .current }
+
     private static func export(_ trail: AuditTrailFixture, _ arguments: String...) async throws -> CountersignProcess {
         try await CountersignProcess.run(
             ["audit", "export"] + arguments, environment: ["COUNTERSIGN_POSTGRES_URL": trail.scratch.url])
@@ -107,8 +109,7 @@ import Testing
                 FROM audit_events e
                 WHERE \(condition)
                 ORDER BY chain, transaction_id, event_id
-                """
-            ) { row throws(PostgresError) in try row.decode(String.self) }
+                """, as: String.self)
         }
         return try texts.map { try object($0) }
     }
@@ -130,182 +131,164 @@ import Testing
     // MARK: What is exported
 
     @Test func `every column of every row is there, and the seals can be made again from it`() async throws {
-        try await AuditTrailFixture.runEmpty { trail in
-            let id = "'01890000-0000-7000-8000-000000000001'"
-            try await trail.change(
+        let id = "'01890000-0000-7000-8000-000000000001'"
+        try await trail.change(
+            """
+            INSERT INTO audit_events (event_id, type, actor, account_id, identity_id, revocation_id, provider, jti,
+                reason, request_id, session_id, network, occurrences, actor_name, created_at)
+            VALUES (gen_random_uuid(), 'revocation_requested', 'administrator', \(unsafeSQL: id), \(unsafeSQL: id),
+                \(unsafeSQL: id), 'apple', 'j', E'said "so"\\n\\t\\u0001 ümlaut', 'r', \(unsafeSQL: id), '192.0.2.0/24',
+                7, 'kim', '2026-11-05T01:02:03.000045Z')
+            """)
+        try await trail.sealed()
+        try await trail.record(2, at: "now()")
+        try await trail.sealed()
+        let run = try await Self.export(trail, "--since", "2026-11-01T00:00:00Z")
+        let lines = try Self.lines(run)
+        #expect(try Self.check(lines, trail).isEmpty)
+        #expect(lines.map(\.kind) == ["row", "seal", "row", "row", "seal"])
+        #expect(lines[1]["previous_mac"] == nil)
+        #expect(lines[1]["begins_at"] != nil)
+        #expect(lines[4]["begins_at"] == nil)
+        #expect(lines[4]["previous_mac"]?.string == lines[1]["mac"]?.string)
+        #expect(try Self.rows(run) == (try await Self.stored(trail)))
+        let columns = try await trail.scratch.withPool { database in
+            try await database.query(
                 """
-                INSERT INTO audit_events (event_id, type, actor, account_id, identity_id, revocation_id, provider, jti,
-                    reason, request_id, session_id, network, occurrences, actor_name, created_at)
-                VALUES (gen_random_uuid(), 'revocation_requested', 'administrator', \(unsafeSQL: id), \(unsafeSQL: id),
-                    \(unsafeSQL: id), 'apple', 'j', E'said "so"\\n\\t\\u0001 ümlaut', 'r', \(unsafeSQL: id), '192.0.2.0/24',
-                    7, 'kim', '2026-11-05T01:02:03.000045Z')
-                """)
-            try await trail.sealed()
-            try await trail.record(2, at: "now()")
-            try await trail.sealed()
-            let run = try await Self.export(trail, "--since", "2026-11-01T00:00:00Z")
-            let lines = try Self.lines(run)
-            #expect(try Self.check(lines, trail).isEmpty)
-            #expect(lines.map(\.kind) == ["row", "seal", "row", "row", "seal"])
-            #expect(lines[1]["previous_mac"] == nil)
-            #expect(lines[1]["begins_at"] != nil)
-            #expect(lines[4]["begins_at"] == nil)
-            #expect(lines[4]["previous_mac"]?.string == lines[1]["mac"]?.string)
-            #expect(try Self.rows(run) == (try await Self.stored(trail)))
-            let columns = try await trail.scratch.withPool { database in
-                try await database.query(
-                    """
-                    SELECT attname::text FROM pg_attribute
-                    WHERE attrelid = 'audit_events'::regclass AND attnum > 0 AND NOT attisdropped
-                    """
-                ) { row throws(PostgresError) in try row.decode(String.self) }
-            }
-            #expect(lines[0].members.map(\.name).sorted() == columns.sorted())
+                SELECT attname::text FROM pg_attribute
+                WHERE attrelid = 'audit_events'::regclass AND attnum > 0 AND NOT attisdropped
+                """, as: String.self)
         }
+        #expect(lines[0].members.map(\.name).sorted() == columns.sorted())
     }
 
-    @Test func `a row that was changed does not fit its seal`() async throws {
-        try await AuditTrailFixture.run { trail in
-            try await trail.sealed()
-            try await trail.change("UPDATE audit_events SET actor = 'operator'")
-            let lines = try Self.lines(try await Self.export(trail, "--since", "2026-01-01T00:00:00Z"))
-            let keyRing = try KeyRing(parsing: try String(contentsOf: trail.keyRing, encoding: .utf8))
-            let code = try Self.code(of: try #require(lines.last), over: lines.dropLast(), keyRing)
-            #expect(lines.last?["mac"]?.string != code)
-        }
+    @Test(.fixture(AuditTrailFixture.self)) func `a row that was changed does not fit its seal`() async throws {
+        try await trail.sealed()
+        try await trail.change("UPDATE audit_events SET actor = 'operator'")
+        let lines = try Self.lines(try await Self.export(trail, "--since", "2026-01-01T00:00:00Z"))
+        let keyRing = try KeyRing(parsing: try String(contentsOf: trail.keyRing, encoding: .utf8))
+        let code = try Self.code(of: try #require(lines.last), over: lines.dropLast(), keyRing)
+        #expect(lines.last?["mac"]?.string != code)
     }
 
     @Test func `a period is exported with whole seals, and what is behind the last one without`() async throws {
-        try await AuditTrailFixture.runEmpty { trail in
-            // Three seals of a row each, and one of two rows that are hours apart; then a row that none covers.
-            for hour in ["01", "02", "03"] {
-                try await trail.record(1, at: "'2026-11-05T\(unsafeSQL: hour):00Z'")
-                try await trail.sealed()
-            }
-            try await trail.change(
-                """
-                INSERT INTO audit_events (event_id, type, actor, created_at)
-                VALUES ('01890000-0000-7000-8000-000000000001', 'signed_in', 'person', '2026-11-05T04:00Z'),
-                    ('01890000-0000-7000-8000-000000000002', 'signed_in', 'person', '2026-11-05T08:00Z')
-                """)
+        // Three seals of a row each, and one of two rows that are hours apart; then a row that none covers.
+        for hour in ["01", "02", "03"] {
+            try await trail.record(1, at: "'2026-11-05T\(unsafeSQL: hour):00Z'")
             try await trail.sealed()
-            try await trail.record(1, at: "'2026-11-05T09:00Z'")
-
-            func row(_ hour: Int) -> String { "2026-11-05T0\(hour):00:00.000000Z" }
-            func exported(_ since: Int, _ until: Int? = nil) async throws -> [String] {
-                var arguments = ["audit", "export", "--since", "2026-11-05T0\(since):00:00Z"]
-                if let until { arguments += ["--until", "2026-11-05T0\(until):00:00Z"] }
-                let run = try await CountersignProcess.run(
-                    arguments, environment: ["COUNTERSIGN_POSTGRES_URL": trail.scratch.url])
-                let lines = try Self.lines(run)
-                _ = try Self.check(lines, trail)
-                return Self.times(lines)
-            }
-            let fourth = [row(4), row(8), "seal 4"]
-            #expect(try await exported(1, 2) == [row(1), "seal 1"])
-            #expect(try await exported(2, 4) == [row(2), "seal 2", row(3), "seal 3"])
-            #expect(try await exported(3) == [row(3), "seal 3"] + fourth + [row(9)])
-            #expect(try await exported(4, 5) == fourth)
-            #expect(try await exported(5) == fourth + [row(9)])
-            #expect(try await exported(5, 9) == fourth)
-            #expect(try await exported(9) == [row(9)])
-            #expect(try await exported(0, 1) == [])
-            #expect(try await exported(5, 7) == [])
         }
+        try await trail.change(
+            """
+            INSERT INTO audit_events (event_id, type, actor, created_at)
+            VALUES ('01890000-0000-7000-8000-000000000001', 'signed_in', 'person', '2026-11-05T04:00Z'),
+                ('01890000-0000-7000-8000-000000000002', 'signed_in', 'person', '2026-11-05T08:00Z')
+            """)
+        try await trail.sealed()
+        try await trail.record(1, at: "'2026-11-05T09:00Z'")
+
+        func row(_ hour: Int) -> String { "2026-11-05T0\(hour):00:00.000000Z" }
+        func exported(_ since: Int, _ until: Int? = nil) async throws -> [String] {
+            var arguments = ["audit", "export", "--since", "2026-11-05T0\(since):00:00Z"]
+            if let until { arguments += ["--until", "2026-11-05T0\(until):00:00Z"] }
+            let run = try await CountersignProcess.run(
+                arguments, environment: ["COUNTERSIGN_POSTGRES_URL": trail.scratch.url])
+            let lines = try Self.lines(run)
+            _ = try Self.check(lines, trail)
+            return Self.times(lines)
+        }
+        let fourth = [row(4), row(8), "seal 4"]
+        #expect(try await exported(1, 2) == [row(1), "seal 1"])
+        #expect(try await exported(2, 4) == [row(2), "seal 2", row(3), "seal 3"])
+        #expect(try await exported(3) == [row(3), "seal 3"] + fourth + [row(9)])
+        #expect(try await exported(4, 5) == fourth)
+        #expect(try await exported(5) == fourth + [row(9)])
+        #expect(try await exported(5, 9) == fourth)
+        #expect(try await exported(9) == [row(9)])
+        #expect(try await exported(0, 1) == [])
+        #expect(try await exported(5, 7) == [])
     }
 
     /// More than a page of rows and a page of output, in more than one seal.
     @Test func `a long trail is exported in its order`() async throws {
-        try await AuditTrailFixture.runEmpty { trail in
-            for _ in 1...3 { try await trail.record(1500, at: "now()") }
-            try await trail.sealed()
-            try await trail.record(2500, at: "now()")
-            let run = try await Self.export(trail, "--since", "2026-01-01T00:00:00Z")
-            let lines = try Self.lines(run)
-            #expect(try Self.check(lines, trail).count == 2500)
-            #expect(lines.count { $0.kind == "seal" } >= 5)
-            let exported = try Self.rows(run)
-            #expect(exported.count == 7000)
-            #expect(exported == (try await Self.stored(trail)))
-        }
+        for _ in 1...3 { try await trail.record(1500, at: "now()") }
+        try await trail.sealed()
+        try await trail.record(2500, at: "now()")
+        let run = try await Self.export(trail, "--since", "2026-01-01T00:00:00Z")
+        let lines = try Self.lines(run)
+        #expect(try Self.check(lines, trail).count == 2500)
+        #expect(lines.count { $0.kind == "seal" } >= 5)
+        let exported = try Self.rows(run)
+        #expect(exported.count == 7000)
+        #expect(exported == (try await Self.stored(trail)))
     }
 
     @Test func `seals that are missing leave a gap that shows`() async throws {
-        try await AuditTrailFixture.runEmpty { trail in
-            for _ in 1...3 {
-                try await trail.record(1, at: "now()")
-                try await trail.sealed()
-            }
-            try await trail.change("DELETE FROM audit_seals WHERE seal_number = 2")
-            let lines = try Self.lines(try await Self.export(trail, "--since", "2026-01-01T00:00:00Z"))
-            #expect(lines.map(\.kind) == ["row", "seal", "row", "row", "seal"])
-            #expect(lines.last?["seal_number"]?.integer == 3)
-            #expect(lines.last?["previous_mac"] == nil)
+        for _ in 1...3 {
+            try await trail.record(1, at: "now()")
+            try await trail.sealed()
         }
+        try await trail.change("DELETE FROM audit_seals WHERE seal_number = 2")
+        let lines = try Self.lines(try await Self.export(trail, "--since", "2026-01-01T00:00:00Z"))
+        #expect(lines.map(\.kind) == ["row", "seal", "row", "row", "seal"])
+        #expect(lines.last?["seal_number"]?.integer == 3)
+        #expect(lines.last?["previous_mac"] == nil)
     }
 
     // MARK: Who may, and how it ends
 
-    @Test func `a role that may read the trail can export it, and needs no key`() async throws {
-        try await AuditTrailFixture.run { trail in
-            let run = try await trail.withRole(
-                granted: "SELECT ON audit_events, audit_seals, schema_migrations"
-            ) { url in
-                try await CountersignProcess.run(
-                    ["audit", "export", "--since", "2026-01-01T00:00:00Z"],
-                    environment: ["COUNTERSIGN_POSTGRES_URL": url])
-            }
-            #expect(try Self.lines(run).map(\.kind) == ["row", "row", "row"])
+    @Test(.fixture(AuditTrailFixture.self))
+    func `a role that may read the trail can export it, and needs no key`() async throws {
+        let run = try await trail.withRole(
+            granted: "SELECT ON audit_events, audit_seals, schema_migrations"
+        ) { url in
+            try await CountersignProcess.run(
+                ["audit", "export", "--since", "2026-01-01T00:00:00Z"],
+                environment: ["COUNTERSIGN_POSTGRES_URL": url])
         }
+        #expect(try Self.lines(run).map(\.kind) == ["row", "row", "row"])
     }
 
     @Test func `a reader that has gone ends it without a word`() async throws {
-        try await AuditTrailFixture.runEmpty { trail in
-            // A pipe holds 64 KiB.
-            try await trail.record(5000, at: "now()")
-            let process = Process()
-            process.executableURL = CountersignProcess.executable
-            process.arguments = ["audit", "export", "--since", "2026-01-01T00:00:00Z"]
-            process.environment = ["COUNTERSIGN_POSTGRES_URL": trail.scratch.url]
-            let (output, errors) = (Pipe(), Pipe())
-            process.standardOutput = output
-            process.standardError = errors
-            try process.run()
-            #expect(try output.fileHandleForReading.read(upToCount: 10) == Data(#"{"row":{"e"#.utf8))
-            try output.fileHandleForReading.close()
-            await CountersignProcess.onThread { process.waitUntilExit() }
-            #expect(try errors.fileHandleForReading.readToEnd() ?? Data() == Data())
-            #expect(process.terminationReason == .exit)
-            #expect(process.terminationStatus == 1)
-        }
+        // A pipe holds 64 KiB.
+        try await trail.record(5000, at: "now()")
+        let process = Process()
+        process.executableURL = CountersignProcess.executable
+        process.arguments = ["audit", "export", "--since", "2026-01-01T00:00:00Z"]
+        process.environment = ["COUNTERSIGN_POSTGRES_URL": trail.scratch.url]
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        #expect(try output.fileHandleForReading.read(upToCount: 10) == Data(#"{"row":{"e"#.utf8))
+        try output.fileHandleForReading.close()
+        await CountersignProcess.onThread { process.waitUntilExit() }
+        #expect(try errors.fileHandleForReading.readToEnd() ?? Data() == Data())
+        #expect(process.terminationReason == .exit)
+        #expect(process.terminationStatus == 1)
     }
 
-    @Test func `an output that is full is named`() async throws {
-        try await AuditTrailFixture.run { trail in
-            let process = Process()
-            process.executableURL = CountersignProcess.executable
-            process.arguments = ["audit", "export", "--since", "2026-01-01T00:00:00Z"]
-            process.environment = ["COUNTERSIGN_POSTGRES_URL": trail.scratch.url]
-            let errors = Pipe()
-            process.standardOutput = try FileHandle(forWritingTo: URL(filePath: "/dev/full"))
-            process.standardError = errors
-            try process.run()
-            await CountersignProcess.onThread { process.waitUntilExit() }
-            let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            #expect(process.terminationStatus == 1)
-            #expect(text == "countersign: Standard output can't be written: No space left on device.\n")
-        }
+    @Test(.fixture(AuditTrailFixture.self)) func `an output that is full is named`() async throws {
+        let process = Process()
+        process.executableURL = CountersignProcess.executable
+        process.arguments = ["audit", "export", "--since", "2026-01-01T00:00:00Z"]
+        process.environment = ["COUNTERSIGN_POSTGRES_URL": trail.scratch.url]
+        let errors = Pipe()
+        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: "/dev/full"))
+        process.standardError = errors
+        try process.run()
+        await CountersignProcess.onThread { process.waitUntilExit() }
+        let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        #expect(process.terminationStatus == 1)
+        #expect(text == "countersign: Standard output can't be written: No space left on device.\n")
     }
 
-    @Test func `a trail with columns of a later release is left to that one`() async throws {
-        try await AuditTrailFixture.run { trail in
-            try await trail.change("ALTER TABLE audit_events ADD COLUMN colour text")
-            let run = try await Self.export(trail, "--since", "2026-01-01T00:00:00Z")
-            #expect(run.code == 1)
-            #expect(run.output.isEmpty)
-            #expect(
-                run.errors.hasPrefix("countersign: audit_events has columns that this release doesn't know (colour)"))
-        }
+    @Test(.fixture(AuditTrailFixture.self))
+    func `a trail with columns of a later release is left to that one`() async throws {
+        try await trail.change("ALTER TABLE audit_events ADD COLUMN colour text")
+        let run = try await Self.export(trail, "--since", "2026-01-01T00:00:00Z")
+        #expect(run.code == 1)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.hasPrefix("countersign: audit_events has columns that this release doesn't know (colour)"))
     }
 
     @Test(arguments: [

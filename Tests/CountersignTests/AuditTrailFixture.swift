@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 
 /// An audit trail in a database of its own, beside a key ring, for commands that are processes.
-struct AuditTrailFixture {
+struct AuditTrailFixture: TestFixture {
     let scratch: ScratchDatabase
     let keyRing: URL
 

@@ -122,9 +122,7 @@ import Testing
             let scratch = ScratchDatabase(url: url)
             let rules = try await scratch.withPool(.test(poolSize: 1)) { database in
                 try await database.execute("CREATE ROLE guarded LOGIN SUPERUSER PASSWORD 'canary'")
-                return try await database.query("SELECT current_setting('hba_file')") { row throws(PostgresError) in
-                    try row.decode(String.self)
-                }[0]
+                return try await database.query("SELECT current_setting('hba_file')", as: String.self)[0]
             }
             let trusting = try String(contentsOfFile: rules, encoding: .utf8)
             try Data(("local all guarded scram-sha-256\n" + trusting).utf8).write(to: URL(filePath: rules))

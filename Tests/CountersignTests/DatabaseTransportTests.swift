@@ -93,9 +93,7 @@ import Testing
                 }
             }
             let root = try await ScratchDatabase(url: url).withPool(.test(poolSize: 1)) { database in
-                try await database.query("SELECT pg_read_file('server.crt')") { row throws(PostgresError) in
-                    try row.decode(String.self)
-                }[0]
+                try await database.query("SELECT pg_read_file('server.crt')", as: String.self)[0]
             }
             try await cluster.stop()
             _ = try await cluster.start()

@@ -8,6 +8,8 @@ import Testing
 
 /// What the doctor says of account linking.
 @Suite(.timeLimit(.minutes(3))) struct DoctorLinkingTests {
+    var scratch: ScratchDatabase { .current }
+
     private static let fingerprint = Array(repeating: "1F", count: 32).joined(separator: ":")
     private static let otherFingerprint = Array(repeating: "2E", count: 32).joined(separator: ":")
 
@@ -67,26 +69,25 @@ import Testing
     private static let apple = AssociationFiles.File.apple.rawValue
     private static let android = AssociationFiles.File.android.rawValue
 
-    @Test func `the files that the service itself serves are the configured ones`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let settings = [
-                "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/",
-                "google.keysUrl": "http://127.0.0.1:1/", "oauth.enabled": "true",
-                "appFlip.appleAppIds": "ABCDE12345.com.acme.app",
-                "appFlip.androidApps": "com.acme.app=\(Self.fingerprint)",
-            ]
-            try await Countersign.serve(settings) { service in
-                let findings = try await Self.appFlip(at: service.url)
-                #expect(
-                    findings == [
-                        "ok appFlip: URL\(Self.apple) is the one that is configured",
-                        "ok appFlip: URL\(Self.android) is the one that is configured",
-                    ])
-                let changed = try await Self.appFlip(
-                    at: service.url, ["COUNTERSIGN_APP_FLIP_APPLE_APP_IDS": "ABCDE12345.com.acme.new"])
-                #expect(changed.count == 2)
-                #expect(changed.first?.hasPrefix("failure appFlip: URL\(Self.apple) lacks the app ABCDE12345.") == true)
-            }
+    @Test(.fixture(ScratchDatabase.self))
+    func `the files that the service itself serves are the configured ones`() async throws {
+        let settings = [
+            "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/",
+            "google.keysUrl": "http://127.0.0.1:1/", "oauth.enabled": "true",
+            "appFlip.appleAppIds": "ABCDE12345.com.acme.app",
+            "appFlip.androidApps": "com.acme.app=\(Self.fingerprint)",
+        ]
+        try await Countersign.serve(settings) { service in
+            let findings = try await Self.appFlip(at: service.url)
+            #expect(
+                findings == [
+                    "ok appFlip: URL\(Self.apple) is the one that is configured",
+                    "ok appFlip: URL\(Self.android) is the one that is configured",
+                ])
+            let changed = try await Self.appFlip(
+                at: service.url, ["COUNTERSIGN_APP_FLIP_APPLE_APP_IDS": "ABCDE12345.com.acme.new"])
+            #expect(changed.count == 2)
+            #expect(changed.first?.hasPrefix("failure appFlip: URL\(Self.apple) lacks the app ABCDE12345.") == true)
         }
     }
 
@@ -211,70 +212,65 @@ import Testing
         devices.write: {en: Switch your lamps}
         """
 
-    @Test func `a scope that an enabled client may have lacks no language that another has`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let none = try await Self.consentTexts(scratch, texts: Self.gapped)
-            #expect(none == ["ok consentTexts: nobody is asked: no client is enabled"])
+    @Test(.fixture(ScratchDatabase.self))
+    func `a scope that an enabled client may have lacks no language that another has`() async throws {
+        let none = try await Self.consentTexts(scratch, texts: Self.gapped)
+        #expect(none == ["ok consentTexts: nobody is asked: no client is enabled"])
 
-            _ = try await Self.client(scratch, ["--scope", "devices.read", "--scope", "email"])
-            let sound = try await Self.consentTexts(scratch, texts: Self.gapped)
-            #expect(
-                sound == [
-                    "ok consentTexts: each scope of 1 enabled client has a sentence in en, de, fr; the pages in ar, "
-                        + "es, it, ja, ko, nl, pl, pt-BR, zh-Hans have the English one"
-                ])
+        _ = try await Self.client(scratch, ["--scope", "devices.read", "--scope", "email"])
+        let sound = try await Self.consentTexts(scratch, texts: Self.gapped)
+        #expect(
+            sound == [
+                "ok consentTexts: each scope of 1 enabled client has a sentence in en, de, fr; the pages in ar, "
+                    + "es, it, ja, ko, nl, pl, pt-BR, zh-Hans have the English one"
+            ])
 
-            // It has no list of its own, and so may have all.
-            let id = try await Self.client(scratch)
-            let gap = try await Self.consentTexts(scratch, texts: Self.gapped)
-            #expect(
-                gap == [
-                    "warning consentTexts: the scope devices.write has no sentence in de, fr, and English stands there; "
-                        + "add it to the file of oauth.scopeTextsPath"
-                ])
+        // It has no list of its own, and so may have all.
+        let id = try await Self.client(scratch)
+        let gap = try await Self.consentTexts(scratch, texts: Self.gapped)
+        #expect(
+            gap == [
+                "warning consentTexts: the scope devices.write has no sentence in de, fr, and English stands there; "
+                    + "add it to the file of oauth.scopeTextsPath"
+            ])
 
-            let disabled = try await CountersignProcess.run(
-                ["oauth-client", "disable", id], environment: ["COUNTERSIGN_POSTGRES_URL": scratch.url])
-            #expect(disabled.code == 0, "\(disabled.errors)")
-            #expect(try await Self.consentTexts(scratch, texts: Self.gapped) == sound)
-        }
+        let disabled = try await CountersignProcess.run(
+            ["oauth-client", "disable", id], environment: ["COUNTERSIGN_POSTGRES_URL": scratch.url])
+        #expect(disabled.code == 0, "\(disabled.errors)")
+        #expect(try await Self.consentTexts(scratch, texts: Self.gapped) == sound)
     }
 
-    @Test func `built-in sentences are in every language until an English one takes their place`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            _ = try await Self.client(scratch)
-            let all = "en, ar, de, es, fr, it, ja, ko, nl, pl, pt-BR, zh-Hans"
-            let builtIn = try await Self.consentTexts(
-                scratch, scopes: "profile,email", texts: "profile: {de: Ihr Name}\n")
-            #expect(
-                builtIn == ["ok consentTexts: each scope of 1 enabled client has a sentence in en, de"])
-            let replaced = try await Self.consentTexts(
-                scratch, scopes: "profile,email",
-                texts: "profile: {en: Your name}\nemail: {en: Your address, de: Ihre Adresse}\n")
-            #expect(replaced.count == 1)
-            #expect(
-                replaced.first?.hasPrefix("warning consentTexts: the scope profile has no sentence in de, and ") == true
-            )
-            let unread = try await Self.consentTexts(
-                scratch, scopes: "devices.read", texts: "devices.read: {en: See your lamps, de-AT: Lampen, sv: Lampor}"
-            )
-            #expect(unread.count == 2)
-            #expect(
-                unread.first == "warning consentTexts: oauth.scopeTextsPath has sentences in de-AT, sv, and the pages "
-                    + "don't; the languages of the pages are \(all)")
-        }
+    @Test(.fixture(ScratchDatabase.self))
+    func `built-in sentences are in every language until an English one takes their place`() async throws {
+        _ = try await Self.client(scratch)
+        let all = "en, ar, de, es, fr, it, ja, ko, nl, pl, pt-BR, zh-Hans"
+        let builtIn = try await Self.consentTexts(scratch, scopes: "profile,email", texts: "profile: {de: Ihr Name}\n")
+        #expect(builtIn == ["ok consentTexts: each scope of 1 enabled client has a sentence in en, de"])
+        let replaced = try await Self.consentTexts(
+            scratch, scopes: "profile,email",
+            texts: "profile: {en: Your name}\nemail: {en: Your address, de: Ihre Adresse}\n")
+        #expect(replaced.count == 1)
+        #expect(
+            replaced.first?.hasPrefix("warning consentTexts: the scope profile has no sentence in de, and ") == true
+        )
+        let unread = try await Self.consentTexts(
+            scratch, scopes: "devices.read", texts: "devices.read: {en: See your lamps, de-AT: Lampen, sv: Lampor}"
+        )
+        #expect(unread.count == 2)
+        #expect(
+            unread.first == "warning consentTexts: oauth.scopeTextsPath has sentences in de-AT, sv, and the pages "
+                + "don't; the languages of the pages are \(all)")
     }
 
-    @Test func `without a database, or without account linking, that is said`() async throws {
+    @Test(.fixture { try await ScratchDatabase.withFresh($0) })
+    func `without a database, or without account linking, that is said`() async throws {
         let off = try await Self.doctor([:]) { await $0.consentTexts() }
         #expect(off == ["ok consentTexts: nobody is asked: oauth.enabled is false"])
-        try await ScratchDatabase.withFresh { scratch in
-            // No migration was applied: there is no table of clients.
-            let findings = try await Self.consentTexts(scratch, texts: Self.gapped)
-            #expect(
-                findings == [
-                    "note consentTexts: the clients couldn't be read: the schema is not the one that this program needs"
-                ])
-        }
+        // No migration was applied: there is no table of clients.
+        let findings = try await Self.consentTexts(scratch, texts: Self.gapped)
+        #expect(
+            findings == [
+                "note consentTexts: the clients couldn't be read: the schema is not the one that this program needs"
+            ])
     }
 }

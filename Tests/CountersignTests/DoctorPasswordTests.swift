@@ -7,7 +7,9 @@ import Testing
 @testable import countersign
 
 /// What the doctor says of passwords that came with an import, and a machine without libargon2.
-@Suite(.timeLimit(.minutes(3))) struct DoctorPasswordTests {
+@Suite(.fixture(ScratchDatabase.self), .timeLimit(.minutes(3))) struct DoctorPasswordTests {
+    var scratch: ScratchDatabase { .current }
+
     private static let bcrypt = "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"
     private static let argon2 =
         "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
@@ -41,56 +43,50 @@ import Testing
     }
 
     @Test func `imported passwords are counted, and a library that they need is missed`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            #expect(try await Self.findings(scratch) == ["ok      passwords: all are hashed by this service"])
-            let run = try await Self.run(
-                ["import", "ndjson", "-"], scratch, input: Self.rows([Self.bcrypt, Self.argon2, Self.argon2]))
-            #expect(run.code == 0, "\(run.errors)")
-            let sound = try await Self.findings(scratch)
-            #expect(sound.count == 1 && sound[0].hasPrefix("ok "), "\(sound)")
-            #expect(sound.first?.contains("3 passwords imported") == true, "\(sound)")
-            try await Self.withoutArgon2 { folder in
-                let found = try await Self.findings(scratch, libraries: folder)
-                #expect(found.count == 1 && found[0].hasPrefix("failure "), "\(found)")
-                #expect(found.first?.contains("2 passwords imported, which can't be checked here") == true, "\(found)")
-                #expect(found.first?.contains("libargon2-1") == true, "\(found)")
-            }
+        #expect(try await Self.findings(scratch) == ["ok      passwords: all are hashed by this service"])
+        let run = try await Self.run(
+            ["import", "ndjson", "-"], scratch, input: Self.rows([Self.bcrypt, Self.argon2, Self.argon2]))
+        #expect(run.code == 0, "\(run.errors)")
+        let sound = try await Self.findings(scratch)
+        #expect(sound.count == 1 && sound[0].hasPrefix("ok "), "\(sound)")
+        #expect(sound.first?.contains("3 passwords imported") == true, "\(sound)")
+        try await Self.withoutArgon2 { folder in
+            let found = try await Self.findings(scratch, libraries: folder)
+            #expect(found.count == 1 && found[0].hasPrefix("failure "), "\(found)")
+            #expect(found.first?.contains("2 passwords imported, which can't be checked here") == true, "\(found)")
+            #expect(found.first?.contains("libargon2-1") == true, "\(found)")
         }
     }
 
     @Test func `an import without the library drops what needs it, and takes the row`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            try await Self.withoutArgon2 { folder in
-                let run = try await Self.run(
-                    ["import", "ndjson", "-"], scratch, libraries: folder, input: Self.rows([Self.bcrypt, Self.argon2]))
-                #expect(run.code == 0, "\(run.errors)")
-                #expect(
-                    try ImportCommandTests.lines(run.output).map(\.words) == [
-                        "1 u0 created", "2 u1 created password_dropped:argon2",
-                    ])
-            }
+        try await Self.withoutArgon2 { folder in
+            let run = try await Self.run(
+                ["import", "ndjson", "-"], scratch, libraries: folder, input: Self.rows([Self.bcrypt, Self.argon2]))
+            #expect(run.code == 0, "\(run.errors)")
+            #expect(
+                try ImportCommandTests.lines(run.output).map(\.words) == [
+                    "1 u0 created", "2 u1 created password_dropped:argon2",
+                ])
         }
     }
 
     @Test func `passwords that take longer to check than a refusal are counted, by kind`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let costly = Self.bcrypt.replacing("$04$", with: "$12$")
-            let run = try await Self.run(
-                ["import", "ndjson", "-"], scratch, input: Self.rows([costly, costly, Self.bcrypt, Self.argon2]))
-            #expect(run.code == 0, "\(run.errors)")
-            let sources = try ConfigurationSources(path: nil, environment: ImportCommandTests.environment(scratch))
-            let fetcher = try CurlFetcher()
-            let doctor = Doctor(
-                reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher,
-                clock: SystemClock())
-            let findings = try await scratch.withPool(.test(poolSize: 1)) { database in
-                try await doctor.passwords(in: database) { hash in
-                    if case .crypt(let setting, _) = hash.scheme { setting.contains("$12$") } else { false }
-                }
+        let costly = Self.bcrypt.replacing("$04$", with: "$12$")
+        let run = try await Self.run(
+            ["import", "ndjson", "-"], scratch, input: Self.rows([costly, costly, Self.bcrypt, Self.argon2]))
+        #expect(run.code == 0, "\(run.errors)")
+        let sources = try ConfigurationSources(path: nil, environment: ImportCommandTests.environment(scratch))
+        let fetcher = try CurlFetcher()
+        let doctor = Doctor(
+            reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher,
+            clock: SystemClock())
+        let findings = try await scratch.withPool(.test(poolSize: 1)) { database in
+            try await doctor.passwords(in: database) { hash in
+                if case .crypt(let setting, _) = hash.scheme { setting.contains("$12$") } else { false }
             }
-            await fetcher.shutdown()
-            #expect(findings.map(\.status) == [.warning], "\(findings)")
-            #expect(findings.first?.detail.hasPrefix("2 passwords imported (bcrypt), which take longer") == true)
         }
+        await fetcher.shutdown()
+        #expect(findings.map(\.status) == [.warning], "\(findings)")
+        #expect(findings.first?.detail.hasPrefix("2 passwords imported (bcrypt), which take longer") == true)
     }
 }

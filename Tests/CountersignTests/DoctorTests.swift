@@ -283,8 +283,8 @@ import Testing
             #expect(try await found().map(\.status) == [.ok])
             try await scratch.withPool { database in
                 let names = try await database.query(
-                    "SELECT to_char((now() AT TIME ZONE 'UTC') + interval '2 months', '\"audit_events_\"YYYY_MM')"
-                ) { row throws(PostgresError) in try row.decode(String.self) }
+                    "SELECT to_char((now() AT TIME ZONE 'UTC') + interval '2 months', '\"audit_events_\"YYYY_MM')",
+                    as: String.self)
                 try await database.execute("DROP TABLE \(unsafeSQL: names[0])")
             }
             let missing = try await found()
@@ -393,8 +393,6 @@ extension CheckName {
 extension Database {
     /// Of the database itself.
     fileprivate func name() async throws -> String {
-        try await query("SELECT quote_ident(current_database())") { row throws(PostgresError) in
-            try row.decode(String.self)
-        }[0]
+        try await query("SELECT quote_ident(current_database())", as: String.self)[0]
     }
 }

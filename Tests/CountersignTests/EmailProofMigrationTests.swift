@@ -154,8 +154,8 @@ import Testing
     /// What the release before knows of the addresses.
     private static func addresses(in database: Database) async throws -> [String] {
         try await database.query(
-            "SELECT concat_ws(' ', account_id, email, email_verified) FROM accounts ORDER BY account_id"
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            "SELECT concat_ws(' ', account_id, email, email_verified) FROM accounts ORDER BY account_id",
+            as: String.self)
     }
 
     private static func expectDegrees(_ time: String, in database: Database) async throws {

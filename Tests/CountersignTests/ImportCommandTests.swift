@@ -4,7 +4,9 @@ import TestSupport
 import Testing
 
 /// `countersign import`, as a process on a database of its own.
-@Suite struct ImportCommandTests {
+@Suite(.fixture(ScratchDatabase.self)) struct ImportCommandTests {
+    var scratch: ScratchDatabase { .current }
+
     static func environment(_ scratch: ScratchDatabase) throws -> [String: String] {
         [
             "COUNTERSIGN_POSTGRES_URL": scratch.url, "COUNTERSIGN_APPLE_CLIENT_IDS": "com.example.lamp",
@@ -57,7 +59,7 @@ import Testing
 
     static func rows(_ statement: SQL, _ scratch: ScratchDatabase) async throws -> [String] {
         try await scratch.withPool(.test(poolSize: 1)) { database in
-            try await database.query(statement) { row throws(PostgresError) in try row.decode(String.self) }
+            try await database.query(statement, as: String.self)
         }
     }
 
@@ -71,150 +73,134 @@ import Testing
     // MARK: A run
 
     @Test func `each row has one outcome, in the order of the source, and a second run changes nothing`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let first = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
-            #expect(first.code == 1, "\(first.errors)")
-            let lines = try Self.lines(first.output)
-            #expect(lines.map(\.words) == Self.outcomes)
-            #expect(lines[2].accountId == lines[0].accountId && lines[3].accountId == lines[0].accountId)
-            #expect(lines[6].accountId == lines[0].accountId && lines[4].accountId == nil)
-            for word in ["created 3", "conflict 2", "refused 2", "email_taken 1", "8 rows"] {
-                #expect(first.errors.contains(word), "\(word)")
-            }
-            #expect(
-                try await Self.rows(Self.accounts, scratch)
-                    == ["u1 kim@example.com t stated imported Kim active 2024-05-06 07:08:09"])
-            #expect(
-                try await Self.rows(
-                    "SELECT concat_ws(' ', type, actor, reason) FROM audit_events ORDER BY created_at", scratch)
-                    == [
-                        "accounts_imported operator ndjson: created 3, unchanged 1, conflict 2, refused 2"
-                    ])
-
-            let second = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
-            let again = try Self.lines(second.output)
-            #expect(again.map(\.outcome).filter { $0 == "unchanged" }.count == 4)
-            #expect(again[0].accountId == lines[0].accountId && again[7].notes == nil)
-            #expect(try await Self.rows("SELECT count(*)::text FROM accounts", scratch) == ["3"])
+        let first = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
+        #expect(first.code == 1, "\(first.errors)")
+        let lines = try Self.lines(first.output)
+        #expect(lines.map(\.words) == Self.outcomes)
+        #expect(lines[2].accountId == lines[0].accountId && lines[3].accountId == lines[0].accountId)
+        #expect(lines[6].accountId == lines[0].accountId && lines[4].accountId == nil)
+        for word in ["created 3", "conflict 2", "refused 2", "email_taken 1", "8 rows"] {
+            #expect(first.errors.contains(word), "\(word)")
         }
+        #expect(
+            try await Self.rows(Self.accounts, scratch)
+                == ["u1 kim@example.com t stated imported Kim active 2024-05-06 07:08:09"])
+        #expect(
+            try await Self.rows(
+                "SELECT concat_ws(' ', type, actor, reason) FROM audit_events ORDER BY created_at", scratch)
+                == [
+                    "accounts_imported operator ndjson: created 3, unchanged 1, conflict 2, refused 2"
+                ])
+
+        let second = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
+        let again = try Self.lines(second.output)
+        #expect(again.map(\.outcome).filter { $0 == "unchanged" }.count == 4)
+        #expect(again[0].accountId == lines[0].accountId && again[7].notes == nil)
+        #expect(try await Self.rows("SELECT count(*)::text FROM accounts", scratch) == ["3"])
     }
 
     @Test func `a dry run reports what a run does and leaves nothing behind`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let words = ["ndjson", "-", "--apple-team", "main"]
-            let rehearsed = try await Self.run(words + ["--dry-run"], scratch, input: Self.people)
-            #expect(rehearsed.code == 1, "\(rehearsed.errors)")
-            for table in ["accounts", "identities", "imports", "imported_rows", "audit_events"] as [SQL] {
-                #expect(try await Self.rows("SELECT count(*)::text FROM \(table)", scratch) == ["0"])
-            }
-            let run = try await Self.run(words, scratch, input: Self.people)
-            #expect(try Self.lines(rehearsed.output).map(\.words) == Self.lines(run.output).map(\.words))
-            #expect(try Self.lines(rehearsed.output).allSatisfy { $0.accountId == nil })
-            let again = try await Self.run(words + ["--dry-run"], scratch, input: Self.people)
-            let real = try await Self.run(words, scratch, input: Self.people)
-            #expect(try Self.lines(again.output).map(\.words) == Self.lines(real.output).map(\.words))
+        let words = ["ndjson", "-", "--apple-team", "main"]
+        let rehearsed = try await Self.run(words + ["--dry-run"], scratch, input: Self.people)
+        #expect(rehearsed.code == 1, "\(rehearsed.errors)")
+        for table in ["accounts", "identities", "imports", "imported_rows", "audit_events"] as [SQL] {
+            #expect(try await Self.rows("SELECT count(*)::text FROM \(table)", scratch) == ["0"])
         }
+        let run = try await Self.run(words, scratch, input: Self.people)
+        #expect(try Self.lines(rehearsed.output).map(\.words) == Self.lines(run.output).map(\.words))
+        #expect(try Self.lines(rehearsed.output).allSatisfy { $0.accountId == nil })
+        let again = try await Self.run(words + ["--dry-run"], scratch, input: Self.people)
+        let real = try await Self.run(words, scratch, input: Self.people)
+        #expect(try Self.lines(again.output).map(\.words) == Self.lines(real.output).map(\.words))
     }
 
     @Test func `rows of other imports keep to themselves, and an address that is held here is in conflict`()
         async throws
     {
-        try await ScratchDatabase.withMigrated { scratch in
-            let row = #"{"externalId":"u1","email":"kim@example.com"}"#
-            #expect(try await Self.run(["ndjson", "-", "--id", "one"], scratch, input: row).code == 0)
-            let other = try await Self.run(["ndjson", "-", "--id", "two"], scratch, input: row)
-            #expect(try Self.lines(other.output).map(\.words) == ["1 u1 conflict email_taken"])
-            let list = try await Self.run(["list"], scratch)
-            #expect(list.lines.count == 2)
-            #expect(list.lines.first?.contains(#""counts":{"created":1}"#) == true, "\(list.output)")
-            #expect(list.lines.last?.contains(#""counts":{"conflict":1,"conflict:email_taken":1}"#) == true)
-            let shown = try await Self.run(["show", "one"], scratch)
-            #expect(shown.output == list.lines.first.map { $0 + "\n" })
-            #expect(try await Self.run(["show", "three"], scratch).code == 1)
-        }
+        let row = #"{"externalId":"u1","email":"kim@example.com"}"#
+        #expect(try await Self.run(["ndjson", "-", "--id", "one"], scratch, input: row).code == 0)
+        let other = try await Self.run(["ndjson", "-", "--id", "two"], scratch, input: row)
+        #expect(try Self.lines(other.output).map(\.words) == ["1 u1 conflict email_taken"])
+        let list = try await Self.run(["list"], scratch)
+        #expect(list.lines.count == 2)
+        #expect(list.lines.first?.contains(#""counts":{"created":1}"#) == true, "\(list.output)")
+        #expect(list.lines.last?.contains(#""counts":{"conflict":1,"conflict:email_taken":1}"#) == true)
+        let shown = try await Self.run(["show", "one"], scratch)
+        #expect(shown.output == list.lines.first.map { $0 + "\n" })
+        #expect(try await Self.run(["show", "three"], scratch).code == 1)
     }
 
     @Test func `a relay address that another account has is dropped, and its identity comes`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let rows = """
-                {"externalId":"a","email":"x@privaterelay.appleid.com"}
-                {"externalId":"b","email":"x@privaterelay.appleid.com","identities":[{"provider":"google","subject":"1"}]}
-                {"externalId":"c","email":"x@privaterelay.appleid.com"}
-                """
-            let run = try await Self.run(["ndjson", "-"], scratch, input: rows)
-            #expect(
-                try Self.lines(run.output).map(\.words) == [
-                    "1 a created", "2 b created email_dropped", "3 c conflict email_taken",
-                ])
-        }
+        let rows = """
+            {"externalId":"a","email":"x@privaterelay.appleid.com"}
+            {"externalId":"b","email":"x@privaterelay.appleid.com","identities":[{"provider":"google","subject":"1"}]}
+            {"externalId":"c","email":"x@privaterelay.appleid.com"}
+            """
+        let run = try await Self.run(["ndjson", "-"], scratch, input: rows)
+        #expect(
+            try Self.lines(run.output).map(\.words) == [
+                "1 a created", "2 b created email_dropped", "3 c conflict email_taken",
+            ])
     }
 
     @Test func `a row that is in conflict or refused holds nothing`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let rows = """
-                {"externalId":"a","email":"kim@example.com"}
-                {"externalId":"b","email":"kim@example.com","identities":[{"provider":"google","subject":"7"}]}
-                {"externalId":"c","email":"lee@example.com","identities":[{"provider":"google","subject":""}]}
-                {"externalId":"b","email":"lee@example.com","identities":[{"provider":"google","subject":"7"}]}
-                {"externalId":"c","email":"ada@example.com"}
-                """
-            let run = try await Self.run(["ndjson", "-"], scratch, input: rows)
-            #expect(
-                try Self.lines(run.output).map(\.words) == [
-                    "1 a created", "2 b conflict email_taken", "3 c refused subject_malformed", "4 b created",
-                    "5 c created",
-                ])
-        }
+        let rows = """
+            {"externalId":"a","email":"kim@example.com"}
+            {"externalId":"b","email":"kim@example.com","identities":[{"provider":"google","subject":"7"}]}
+            {"externalId":"c","email":"lee@example.com","identities":[{"provider":"google","subject":""}]}
+            {"externalId":"b","email":"lee@example.com","identities":[{"provider":"google","subject":"7"}]}
+            {"externalId":"c","email":"ada@example.com"}
+            """
+        let run = try await Self.run(["ndjson", "-"], scratch, input: rows)
+        #expect(
+            try Self.lines(run.output).map(\.words) == [
+                "1 a created", "2 b conflict email_taken", "3 c refused subject_malformed", "4 b created",
+                "5 c created",
+            ])
     }
 
     @Test func `what the command line or the source has wrong ends with 2, and says what`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let apple = #"{"externalId":"u1","identities":[{"provider":"apple","subject":"1"}]}"#
-            for (words, input, sentence) in [
-                (["ndjson", "-"], apple, "--apple-team"),
-                (["ndjson", "-", "--apple-team", "other"], "", "no team other"),
-                (["ndjson"], "", "FILE"), (["ndjson", "/nowhere"], "", "can't be read"),
-                (["paypal", "-"], "", "paypal"),
-                (["ndjson", "-", "--id", "No Name"], "", "--id"), (["undo", "No Name"], "", "name"),
-                (["ndjson", "-", "--apple-team", "main", "--skip-apple"], "", "exclude"),
-                (["ndjson", "-", "--report", "/nowhere/report"], "", "can't be written"),
-            ] {
-                let run = try await Self.run(words, scratch, input: input)
-                #expect(run.code == 2, "\(words): \(run.errors)")
-                #expect(run.errors.contains(sentence), "\(words): \(run.errors)")
-            }
-            let skipped = try await Self.run(["ndjson", "-", "--skip-apple"], scratch, input: apple)
-            #expect(try Self.lines(skipped.output).map(\.words) == ["1 u1 refused no_way_in identity_skipped:apple"])
+        let apple = #"{"externalId":"u1","identities":[{"provider":"apple","subject":"1"}]}"#
+        for (words, input, sentence) in [
+            (["ndjson", "-"], apple, "--apple-team"),
+            (["ndjson", "-", "--apple-team", "other"], "", "no team other"),
+            (["ndjson"], "", "FILE"), (["ndjson", "/nowhere"], "", "can't be read"),
+            (["paypal", "-"], "", "paypal"),
+            (["ndjson", "-", "--id", "No Name"], "", "--id"), (["undo", "No Name"], "", "name"),
+            (["ndjson", "-", "--apple-team", "main", "--skip-apple"], "", "exclude"),
+            (["ndjson", "-", "--report", "/nowhere/report"], "", "can't be written"),
+        ] {
+            let run = try await Self.run(words, scratch, input: input)
+            #expect(run.code == 2, "\(words): \(run.errors)")
+            #expect(run.errors.contains(sentence), "\(words): \(run.errors)")
         }
+        let skipped = try await Self.run(["ndjson", "-", "--skip-apple"], scratch, input: apple)
+        #expect(try Self.lines(skipped.output).map(\.words) == ["1 u1 refused no_way_in identity_skipped:apple"])
     }
 
     @Test func `the report is a file of the owner's alone, in place of what was there`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let file = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
-            defer { try? FileManager.default.removeItem(at: file) }
-            try Data(repeating: 0x61, count: 10_000).write(to: file)
-            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
-            let run = try await Self.run(
-                ["ndjson", "-", "--report", file.path], scratch,
-                input: #"{"externalId":"u1","email":"kim@example.com"}"#)
-            #expect(run.code == 0 && run.output.isEmpty, "\(run.errors)")
-            #expect(try Self.lines(String(contentsOf: file, encoding: .utf8)).map(\.words) == ["1 u1 created"])
-            let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
-            #expect(mode == 0o600)
-        }
+        let file = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(repeating: 0x61, count: 10_000).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+        let run = try await Self.run(
+            ["ndjson", "-", "--report", file.path], scratch,
+            input: #"{"externalId":"u1","email":"kim@example.com"}"#)
+        #expect(run.code == 0 && run.output.isEmpty, "\(run.errors)")
+        #expect(try Self.lines(String(contentsOf: file, encoding: .utf8)).map(\.words) == ["1 u1 created"])
+        let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
     }
 
     @Test func `a run of a name that is under way keeps a second one out`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            try await scratch.withPool(.test(poolSize: 1)) { database in
-                try await database.withConnection { connection in
-                    try await connection.execute(
-                        "SELECT pg_advisory_lock(hashtextextended('countersign import ndjson', 0))")
-                    let run = try await Self.run(["ndjson", "-"], scratch, input: #"{"externalId":"u1"}"#)
-                    #expect(run.code == 2)
-                    #expect(run.errors.contains("under way"))
-                    #expect(try await Self.run(["undo", "ndjson"], scratch).code == 2)
-                }
+        try await scratch.withPool(.test(poolSize: 1)) { database in
+            try await database.withConnection { connection in
+                try await connection.execute(
+                    "SELECT pg_advisory_lock(hashtextextended('countersign import ndjson', 0))")
+                let run = try await Self.run(["ndjson", "-"], scratch, input: #"{"externalId":"u1"}"#)
+                #expect(run.code == 2)
+                #expect(run.errors.contains("under way"))
+                #expect(try await Self.run(["undo", "ndjson"], scratch).code == 2)
             }
         }
     }
@@ -224,114 +210,104 @@ import Testing
     @Test func `undo takes back what nothing has touched, keeps the rest, and a run makes again what went`()
         async throws
     {
-        try await ScratchDatabase.withMigrated { scratch in
-            let words = ["ndjson", "-", "--apple-team", "main"]
-            let made = try Self.lines(try await Self.run(words, scratch, input: Self.people).output)
-            let touched = try #require(made[1].accountId)
-            let disable = try await CountersignProcess.run(
-                ["account", "disable", touched, "--reason", "test"], environment: Self.environment(scratch))
-            #expect(disable.code == 0, "\(disable.errors)")
+        let words = ["ndjson", "-", "--apple-team", "main"]
+        let made = try Self.lines(try await Self.run(words, scratch, input: Self.people).output)
+        let touched = try #require(made[1].accountId)
+        let disable = try await CountersignProcess.run(
+            ["account", "disable", touched, "--reason", "test"], environment: Self.environment(scratch))
+        #expect(disable.code == 0, "\(disable.errors)")
 
-            let rehearsed = try await Self.run(["undo", "ndjson", "--dry-run"], scratch)
-            let kept = #"{"accountId":"\#(touched)","externalId":"u2","outcome":"kept"}"# + "\n"
-            #expect(rehearsed.code == 1 && rehearsed.output == kept, "\(rehearsed.errors)")
-            #expect(try await Self.rows("SELECT count(*)::text FROM accounts", scratch) == ["3"])
+        let rehearsed = try await Self.run(["undo", "ndjson", "--dry-run"], scratch)
+        let kept = #"{"accountId":"\#(touched)","externalId":"u2","outcome":"kept"}"# + "\n"
+        #expect(rehearsed.code == 1 && rehearsed.output == kept, "\(rehearsed.errors)")
+        #expect(try await Self.rows("SELECT count(*)::text FROM accounts", scratch) == ["3"])
 
-            let undone = try await Self.run(["undo", "ndjson"], scratch)
-            #expect(undone.code == 1 && undone.output == kept, "\(undone.errors)")
-            #expect(try await Self.rows("SELECT external_id FROM accounts", scratch) == ["u2"])
-            #expect(
-                try await Self.rows("SELECT reason FROM audit_events WHERE type = 'import_undone'", scratch)
-                    == ["ndjson: 2 removed, 1 kept"])
+        let undone = try await Self.run(["undo", "ndjson"], scratch)
+        #expect(undone.code == 1 && undone.output == kept, "\(undone.errors)")
+        #expect(try await Self.rows("SELECT external_id FROM accounts", scratch) == ["u2"])
+        #expect(
+            try await Self.rows("SELECT reason FROM audit_events WHERE type = 'import_undone'", scratch)
+                == ["ndjson: 2 removed, 1 kept"])
 
-            let again = try Self.lines(try await Self.run(words, scratch, input: Self.people).output)
-            #expect(again[0].outcome == "created" && again[1].outcome == "unchanged")
-            #expect(again[1].accountId == touched)
-        }
+        let again = try Self.lines(try await Self.run(words, scratch, input: Self.people).output)
+        #expect(again[0].outcome == "created" && again[1].outcome == "unchanged")
+        #expect(again[1].accountId == touched)
     }
 
     @Test func `undo of an untouched import leaves nothing of it but the trail`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            _ = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
-            let undone = try await Self.run(["undo", "ndjson"], scratch)
-            #expect(undone.code == 0 && undone.output.isEmpty, "\(undone.errors)")
-            for table in ["accounts", "identities", "imports", "imported_rows"] as [SQL] {
-                #expect(try await Self.rows("SELECT count(*)::text FROM \(table)", scratch) == ["0"])
-            }
-            #expect(try await Self.run(["undo", "ndjson"], scratch).code == 1)
+        _ = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
+        let undone = try await Self.run(["undo", "ndjson"], scratch)
+        #expect(undone.code == 0 && undone.output.isEmpty, "\(undone.errors)")
+        for table in ["accounts", "identities", "imports", "imported_rows"] as [SQL] {
+            #expect(try await Self.rows("SELECT count(*)::text FROM \(table)", scratch) == ["0"])
         }
+        #expect(try await Self.run(["undo", "ndjson"], scratch).code == 1)
     }
 
     @Test func `the file to be read is no report, a run under way loses none, and a failed run is recorded`()
         async throws
     {
-        try await ScratchDatabase.withMigrated { scratch in
-            let folder = FileManager.default.temporaryDirectory.appending(path: "import-\(UUID())")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let file = folder.appending(path: "people.ndjson").path
-            // The last row ends the run: it says no team.
-            let text =
-                #"{"externalId":"u1","email":"kim@example.com","emailVerified":true}"# + "\n"
-                + #"{"externalId":"u2","identities":[{"provider":"apple","subject":"1"}]}"# + "\n"
-            try Data(text.utf8).write(to: URL(filePath: file))
-            let same = try await Self.run(["ndjson", file, "--report", file], scratch)
-            #expect(same.code == 2 && same.errors.contains("is the file to be read"), "\(same.errors)")
-            #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
-            #expect(try await Self.run(["ndjson", file, "--dry-run", "--report", "/dev/null"], scratch).code == 2)
-            #expect(try FileManager.default.attributesOfItem(atPath: "/dev/null")[.posixPermissions] as? Int == 0o666)
+        let folder = FileManager.default.temporaryDirectory.appending(path: "import-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "people.ndjson").path
+        // The last row ends the run: it says no team.
+        let text =
+            #"{"externalId":"u1","email":"kim@example.com","emailVerified":true}"# + "\n"
+            + #"{"externalId":"u2","identities":[{"provider":"apple","subject":"1"}]}"# + "\n"
+        try Data(text.utf8).write(to: URL(filePath: file))
+        let same = try await Self.run(["ndjson", file, "--report", file], scratch)
+        #expect(same.code == 2 && same.errors.contains("is the file to be read"), "\(same.errors)")
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+        #expect(try await Self.run(["ndjson", file, "--dry-run", "--report", "/dev/null"], scratch).code == 2)
+        #expect(try FileManager.default.attributesOfItem(atPath: "/dev/null")[.posixPermissions] as? Int == 0o666)
 
-            let failed = try await Self.run(["ndjson", file, "--verified-means", "proven"], scratch)
-            #expect(failed.code == 2 && failed.errors.contains("--apple-team"), "\(failed.errors)")
-            #expect(
-                try await Self.rows(
-                    "SELECT reason FROM audit_events WHERE type = 'accounts_imported' ORDER BY created_at", scratch
-                )
-                .last?.hasSuffix("verified means proven; failed") == true)
-        }
+        let failed = try await Self.run(["ndjson", file, "--verified-means", "proven"], scratch)
+        #expect(failed.code == 2 && failed.errors.contains("--apple-team"), "\(failed.errors)")
+        #expect(
+            try await Self.rows(
+                "SELECT reason FROM audit_events WHERE type = 'accounts_imported' ORDER BY created_at", scratch
+            )
+            .last?.hasSuffix("verified means proven; failed") == true)
     }
 
     @Test func `an account that its person has deleted stays away, and is known without its id`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let row = #"{"externalId":"u1","email":"kim@example.com"}"#
-            let made = try Self.lines(try await Self.run(["ndjson", "-"], scratch, input: row).output)
-            let id = try #require(made[0].accountId)
-            let deleted = try await CountersignProcess.run(
-                ["account", "delete", id, "--yes"], environment: Self.environment(scratch))
-            #expect(deleted.code == 0, "\(deleted.errors)")
-            let again = try Self.lines(try await Self.run(["ndjson", "-"], scratch, input: row).output)
-            #expect(again.map(\.words) == ["1 u1 unchanged"] && again[0].accountId == nil)
-            #expect(
-                try await Self.rows(
-                    "SELECT count(*)::text FROM imported_rows WHERE imported_rows::text LIKE '%u1%'", scratch) == ["0"])
-        }
+        let row = #"{"externalId":"u1","email":"kim@example.com"}"#
+        let made = try Self.lines(try await Self.run(["ndjson", "-"], scratch, input: row).output)
+        let id = try #require(made[0].accountId)
+        let deleted = try await CountersignProcess.run(
+            ["account", "delete", id, "--yes"], environment: Self.environment(scratch))
+        #expect(deleted.code == 0, "\(deleted.errors)")
+        let again = try Self.lines(try await Self.run(["ndjson", "-"], scratch, input: row).output)
+        #expect(again.map(\.words) == ["1 u1 unchanged"] && again[0].accountId == nil)
+        #expect(
+            try await Self.rows(
+                "SELECT count(*)::text FROM imported_rows WHERE imported_rows::text LIKE '%u1%'", scratch) == ["0"])
     }
 
     // MARK: Faults
 
     @Test func `every row of a fuzzed file ends in one of the outcomes, and none half written`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            var random = SplitMix64(seed: 33)
-            let lines = Self.people.split(separator: "\n").map { Array($0.utf8) }
-            var input: [UInt8] = []
-            for _ in 0..<600 {
-                var line = lines[Int.random(in: 0..<lines.count, using: &random)]
-                for _ in 0..<Int.random(in: 0...3, using: &random) {
-                    line[Int.random(in: 0..<line.count, using: &random)] = UInt8.random(in: 0x20...0xFF, using: &random)
-                }
-                input += line + [0x0A]
+        var random = SplitMix64(seed: 33)
+        let lines = Self.people.split(separator: "\n").map { Array($0.utf8) }
+        var input: [UInt8] = []
+        for _ in 0..<600 {
+            var line = lines[Int.random(in: 0..<lines.count, using: &random)]
+            for _ in 0..<Int.random(in: 0...3, using: &random) {
+                line[Int.random(in: 0..<line.count, using: &random)] = UInt8.random(in: 0x20...0xFF, using: &random)
             }
-            let process = try await CountersignProcess.run(
-                CountersignProcess.executable, ["import", "ndjson", "-", "--apple-team", "main"],
-                environment: Self.environment(scratch), input: Data(input))
-            #expect(process.code == 1, "\(process.errors)")
-            let report = try Self.lines(process.output)
-            #expect(report.map(\.row) == Array(1...600))
-            let words: Set = ["created", "unchanged", "conflict", "refused"]
-            #expect(report.allSatisfy { words.contains($0.outcome) })
-            let created = report.count { $0.outcome == "created" }
-            #expect(try await Self.rows("SELECT count(*)::text FROM accounts", scratch) == ["\(created)"])
-            #expect(try await Self.rows("SELECT count(*)::text FROM imported_rows", scratch) == ["\(created)"])
+            input += line + [0x0A]
         }
+        let process = try await CountersignProcess.run(
+            CountersignProcess.executable, ["import", "ndjson", "-", "--apple-team", "main"],
+            environment: Self.environment(scratch), input: Data(input))
+        #expect(process.code == 1, "\(process.errors)")
+        let report = try Self.lines(process.output)
+        #expect(report.map(\.row) == Array(1...600))
+        let words: Set = ["created", "unchanged", "conflict", "refused"]
+        #expect(report.allSatisfy { words.contains($0.outcome) })
+        let created = report.count { $0.outcome == "created" }
+        #expect(try await Self.rows("SELECT count(*)::text FROM accounts", scratch) == ["\(created)"])
+        #expect(try await Self.rows("SELECT count(*)::text FROM imported_rows", scratch) == ["\(created)"])
     }
 }

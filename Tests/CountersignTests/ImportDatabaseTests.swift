@@ -42,8 +42,7 @@ import Testing
                                 FROM identities i WHERE i.account_id = a.account_id), left(a.password_hash, 14))
                         FROM accounts a
                         ORDER BY a.external_id
-                        """
-                    ) { row throws(PostgresError) in try row.decode(String.self) }
+                        """, as: String.self)
                 }
                 #expect(found == accounts, sourceLocation: sourceLocation)
             }
@@ -209,9 +208,7 @@ import Testing
                         "b530000 refused row_malformed",
                     ], "\(run.errors)")
                 let names = try await scratch.withPool(.test(poolSize: 1)) { database in
-                    try await database.query("SELECT display_name FROM accounts ORDER BY external_id") {
-                        row throws(PostgresError) in try row.decode(String.self)
-                    }
+                    try await database.query("SELECT display_name FROM accounts ORDER BY external_id", as: String.self)
                 }
                 #expect(names == ["Kïm 1", "Kïm 16200", "Kïm 16384", "Kïm 40000", "Kïm 500000"])
             }

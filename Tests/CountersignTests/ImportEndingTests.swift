@@ -4,7 +4,9 @@ import TestSupport
 import Testing
 
 /// Runs of `countersign import` that end before their source does.
-@Suite struct ImportEndingTests {
+@Suite(.fixture(ScratchDatabase.self)) struct ImportEndingTests {
+    var scratch: ScratchDatabase { .current }
+
     private static let rows = (0..<1_200).map {
         #"{"externalId":"u\#($0)","email":"u\#($0)@example.com","identities":[{"provider":"google","subject":"\#($0)"}]}"#
             + "\n"
@@ -37,97 +39,90 @@ import Testing
 
     @Test(arguments: [SIGINT, SIGTERM])
     func `a run that is stopped ends behind its batch, and the next one goes on`(_ signal: Int32) async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let run = try await Self.begun(scratch)
-            kill(run.process.processIdentifier, signal)
-            let (report, notices) = try await run.end()
-            #expect(run.process.terminationStatus == 1)
-            #expect(notices.contains("run the same command again"), "\(notices)")
-            #expect(try await Self.count("accounts", scratch) == report.count)
-            #expect(try await Self.ends(scratch).last?.hasSuffix("created \(report.count); stopped") == true)
-            let rest = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows.joined())
-            #expect(rest.code == 0, "\(rest.errors)")
-            #expect(
-                try ImportCommandTests.lines(rest.output).count { $0.outcome == "created" } == 1_200 - report.count)
-        }
+        let run = try await Self.begun(scratch)
+        kill(run.process.processIdentifier, signal)
+        let (report, notices) = try await run.end()
+        #expect(run.process.terminationStatus == 1)
+        #expect(notices.contains("run the same command again"), "\(notices)")
+        #expect(try await Self.count("accounts", scratch) == report.count)
+        #expect(try await Self.ends(scratch).last?.hasSuffix("created \(report.count); stopped") == true)
+        let rest = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows.joined())
+        #expect(rest.code == 0, "\(rest.errors)")
+        #expect(try ImportCommandTests.lines(rest.output).count { $0.outcome == "created" } == 1_200 - report.count)
     }
 
     @Test func `of a run that is killed whole batches stay, and the next one goes on and records it`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let run = try await Self.begun(scratch)
-            let shown = try await ImportCommandTests.run(["show", "ndjson"], scratch)
-            #expect(shown.output.contains(#""state":"under_way""#), "\(shown.output)")
-            kill(run.process.processIdentifier, SIGKILL)
-            await CountersignProcess.onThread { run.process.waitUntilExit() }
-            #expect(run.process.terminationReason == .uncaughtSignal)
-            // The server lets go of the lock when it sees that the connection has ended.
-            var list = ""
-            repeat {
-                try await pollingPause()
-                list = try await ImportCommandTests.run(["list"], scratch).output
-            } while list.contains(#""state":"under_way""#)
-            #expect(list.contains(#""state":"cut_off""#), "\(list)")
-            let accounts = try await Self.count("accounts", scratch)
-            #expect((1...600).contains(accounts))
-            for table in ["identities", "imported_rows"] as [SQL] {
-                #expect(try await Self.count(table, scratch) == accounts)
-            }
-            #expect(try await Self.ends(scratch) == [])
-
-            let rest = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows.joined())
-            #expect(rest.code == 0, "\(rest.errors)")
-            let outcomes = try ImportCommandTests.lines(rest.output).map(\.outcome)
-            #expect(outcomes.prefix(accounts).allSatisfy { $0 == "unchanged" })
-            #expect(outcomes.dropFirst(accounts).allSatisfy { $0 == "created" })
-            #expect(
-                try await Self.ends(scratch) == [
-                    "accounts_imported ndjson: cut off, with \(accounts) rows in",
-                    "accounts_imported ndjson: created \(1_200 - accounts), unchanged \(accounts)",
-                ])
+        let run = try await Self.begun(scratch)
+        let shown = try await ImportCommandTests.run(["show", "ndjson"], scratch)
+        #expect(shown.output.contains(#""state":"under_way""#), "\(shown.output)")
+        kill(run.process.processIdentifier, SIGKILL)
+        await CountersignProcess.onThread { run.process.waitUntilExit() }
+        #expect(run.process.terminationReason == .uncaughtSignal)
+        // The server lets go of the lock when it sees that the connection has ended.
+        var list = ""
+        repeat {
+            try await pollingPause()
+            list = try await ImportCommandTests.run(["list"], scratch).output
+        } while list.contains(#""state":"under_way""#)
+        #expect(list.contains(#""state":"cut_off""#), "\(list)")
+        let accounts = try await Self.count("accounts", scratch)
+        #expect((1...600).contains(accounts))
+        for table in ["identities", "imported_rows"] as [SQL] {
+            #expect(try await Self.count(table, scratch) == accounts)
         }
+        #expect(try await Self.ends(scratch) == [])
+
+        let rest = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows.joined())
+        #expect(rest.code == 0, "\(rest.errors)")
+        let outcomes = try ImportCommandTests.lines(rest.output).map(\.outcome)
+        #expect(outcomes.prefix(accounts).allSatisfy { $0 == "unchanged" })
+        #expect(outcomes.dropFirst(accounts).allSatisfy { $0 == "created" })
+        #expect(
+            try await Self.ends(scratch) == [
+                "accounts_imported ndjson: cut off, with \(accounts) rows in",
+                "accounts_imported ndjson: created \(1_200 - accounts), unchanged \(accounts)",
+            ])
     }
 
     @Test func `a run that is killed within a batch leaves nothing of it, and an undo takes back the others`()
         async throws
     {
-        try await ScratchDatabase.withMigrated { scratch in
-            let run = try await Self.begun(scratch)
-            let accounts = try await scratch.withPool(.test(poolSize: 1)) { database in
-                try await database.withConnection { connection in
-                    // A later batch waits for one of its addresses.
-                    try await connection.execute("BEGIN")
-                    try await connection.execute(
-                        """
-                        INSERT INTO accounts (account_id, email, created_at)
-                        VALUES (gen_random_uuid(), 'u700@example.com', now())
-                        """)
-                    try run.write(Self.rows[600...])
-                    try await run.awaitBlocked(by: connection)
-                    kill(run.process.processIdentifier, SIGKILL)
-                    await CountersignProcess.onThread { run.process.waitUntilExit() }
-                    try await connection.execute("ROLLBACK")
-                    // The server sees that nobody is there when it answers.
-                    while try await ImportUnderWay.isTrue("EXISTS (\(Self.others))", connection) {
-                        try await pollingPause()
-                    }
+        let run = try await Self.begun(scratch)
+        let accounts = try await scratch.withPool(.test(poolSize: 1)) { database in
+            try await database.withConnection { connection in
+                // A later batch waits for one of its addresses.
+                try await connection.execute("BEGIN")
+                try await connection.execute(
+                    """
+                    INSERT INTO accounts (account_id, email, created_at)
+                    VALUES (gen_random_uuid(), 'u700@example.com', now())
+                    """)
+                try run.write(Self.rows[600...])
+                try await run.awaitBlocked(by: connection)
+                kill(run.process.processIdentifier, SIGKILL)
+                await CountersignProcess.onThread { run.process.waitUntilExit() }
+                try await connection.execute("ROLLBACK")
+                // The server sees that nobody is there when it answers.
+                while try await ImportUnderWay.isTrue("EXISTS (\(Self.others))", connection) {
+                    try await pollingPause()
                 }
-                return try await Self.count("accounts", scratch)
             }
-            #expect((1..<1_200).contains(accounts))
-            for table in ["identities", "imported_rows"] as [SQL] {
-                #expect(try await Self.count(table, scratch) == accounts)
-            }
-            let undone = try await ImportCommandTests.run(["undo", "ndjson"], scratch)
-            #expect(undone.code == 0, "\(undone.errors)")
-            for table in ["accounts", "identities", "imported_rows", "imports"] as [SQL] {
-                #expect(try await Self.count(table, scratch) == 0)
-            }
-            #expect(
-                try await Self.ends(scratch) == [
-                    "accounts_imported ndjson: cut off, with \(accounts) rows in",
-                    "import_undone ndjson: \(accounts) removed, 0 kept",
-                ])
+            return try await Self.count("accounts", scratch)
         }
+        #expect((1..<1_200).contains(accounts))
+        for table in ["identities", "imported_rows"] as [SQL] {
+            #expect(try await Self.count(table, scratch) == accounts)
+        }
+        let undone = try await ImportCommandTests.run(["undo", "ndjson"], scratch)
+        #expect(undone.code == 0, "\(undone.errors)")
+        for table in ["accounts", "identities", "imported_rows", "imports"] as [SQL] {
+            #expect(try await Self.count(table, scratch) == 0)
+        }
+        #expect(
+            try await Self.ends(scratch) == [
+                "accounts_imported ndjson: cut off, with \(accounts) rows in",
+                "import_undone ndjson: \(accounts) removed, 0 kept",
+            ])
     }
 
     private static let others: SQL = """
@@ -136,23 +131,21 @@ import Testing
         """
 
     @Test func `a run that has lost its lock ends, and says so`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let run = try await Self.begun(scratch)
-            let ended = try await ImportCommandTests.rows(
-                """
-                SELECT pg_terminate_backend(l.pid)::text
-                FROM pg_locks l
-                JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
-                WHERE l.locktype = 'advisory' AND l.objsubid = 1
-                """, scratch)
-            #expect(ended == ["true"])
-            // It may have ended by now.
-            try? run.write(Self.rows[600...])
-            let (report, notices) = try await run.end()
-            #expect(run.process.terminationStatus == 1)
-            #expect(notices.contains("connection to the database was lost"), "\(notices)")
-            #expect(try await Self.count("accounts", scratch) == report.count && report.count < 1_200)
-            #expect(try await Self.ends(scratch).last?.hasSuffix("; failed") == true)
-        }
+        let run = try await Self.begun(scratch)
+        let ended = try await ImportCommandTests.rows(
+            """
+            SELECT pg_terminate_backend(l.pid)::text
+            FROM pg_locks l
+            JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
+            WHERE l.locktype = 'advisory' AND l.objsubid = 1
+            """, scratch)
+        #expect(ended == ["true"])
+        // It may have ended by now.
+        try? run.write(Self.rows[600...])
+        let (report, notices) = try await run.end()
+        #expect(run.process.terminationStatus == 1)
+        #expect(notices.contains("connection to the database was lost"), "\(notices)")
+        #expect(try await Self.count("accounts", scratch) == report.count && report.count < 1_200)
+        #expect(try await Self.ends(scratch).last?.hasSuffix("; failed") == true)
     }
 }

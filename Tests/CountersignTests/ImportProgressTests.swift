@@ -4,93 +4,89 @@ import TestSupport
 import Testing
 
 /// How fast a run of `countersign import` goes, and what it shows of it.
-@Suite struct ImportProgressTests {
+@Suite(.fixture(ScratchDatabase.self)) struct ImportProgressTests {
+    var scratch: ScratchDatabase { .current }
+
     @Test(.timeLimit(.minutes(2)))
     func `a run gives way while others commit, in small batches, and goes on fast when they cease`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let run = try ImportUnderWay(scratch)
-            async let fed: Void = CountersignProcess.onThread {
-                var next = 0
-                while run.process.isRunning {
-                    let rows = (next..<next + 100).map {
-                        #"{"externalId":"u\#($0)","email":"u\#($0)@example.com"}"# + "\n"
-                    }
-                    try? run.write(rows)
-                    next += 100
+        let run = try ImportUnderWay(scratch)
+        async let fed: Void = CountersignProcess.onThread {
+            var next = 0
+            while run.process.isRunning {
+                let rows = (next..<next + 100).map {
+                    #"{"externalId":"u\#($0)","email":"u\#($0)@example.com"}"# + "\n"
                 }
+                try? run.write(rows)
+                next += 100
             }
-            // Also where an expectation fails: what feeds it ends with it.
-            defer { run.process.terminate() }
-            try await scratch.withPool(.test(poolSize: 2)) { database in
-                try await database.withConnection { connection in
-                    // One transaction, so that looking is none of the others' that the run reacts to.
-                    try await connection.execute("BEGIN")
-                    func awaitBatch(of size: Int) async throws {
-                        while try await Self.lastBatch(connection) != size {
-                            try #require(run.process.isRunning)
-                            try await pollingPause()
-                        }
-                    }
-                    try await awaitBatch(of: 500)
-                    let others = Task {
-                        while !Task.isCancelled { try await database.execute("SELECT 1") }
-                    }
-                    try await awaitBatch(of: 50)
-                    others.cancel()
-                    try await awaitBatch(of: 500)
-                }
-            }
-            run.process.interrupt()
-            let (report, _) = try await run.end()
-            #expect(run.process.terminationStatus == 1 && report.count > 1_050)
-            await fed
         }
+        // Also where an expectation fails: what feeds it ends with it.
+        defer { run.process.terminate() }
+        try await scratch.withPool(.test(poolSize: 2)) { database in
+            try await database.withConnection { connection in
+                // One transaction, so that looking is none of the others' that the run reacts to.
+                try await connection.execute("BEGIN")
+                func awaitBatch(of size: Int) async throws {
+                    while try await Self.lastBatch(connection) != size {
+                        try #require(run.process.isRunning)
+                        try await pollingPause()
+                    }
+                }
+                try await awaitBatch(of: 500)
+                let others = Task {
+                    while !Task.isCancelled { try await database.execute("SELECT 1") }
+                }
+                try await awaitBatch(of: 50)
+                others.cancel()
+                try await awaitBatch(of: 500)
+            }
+        }
+        run.process.interrupt()
+        let (report, _) = try await run.end()
+        #expect(run.process.terminationStatus == 1 && report.count > 1_050)
+        await fed
     }
 
     /// The rows of a batch have the time of its call.
     private static func lastBatch(_ session: some PostgresSession) async throws -> Int? {
         try await session.query(
-            "SELECT count(*) FROM imported_rows GROUP BY created_at ORDER BY created_at DESC LIMIT 1"
-        ) { row throws(PostgresError) in try row.decode(Int.self) }.first
+            "SELECT count(*) FROM imported_rows GROUP BY created_at ORDER BY created_at DESC LIMIT 1",
+            as: Int.self
+        ).first
     }
 
     @Test func `a batch is bounded by what its rows hold, too`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let skipped = (0..<64).map { #"{"provider":"\#(String(repeating: "x", count: 60))\#($0)","subject":"1"}"# }
-                .joined(separator: ",")
-            let rows = (0..<500).map {
-                #"{"externalId":"u\#($0)","email":"u\#($0)@example.com","identities":[\#(skipped)]}"# + "\n"
-            }
-            let run = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: rows.joined())
-            #expect(run.code == 0, "\(run.errors)")
-            let batches = try await ImportCommandTests.rows(
-                "SELECT count(*)::text FROM imported_rows GROUP BY created_at ORDER BY created_at", scratch)
-            #expect(batches.compactMap { Int($0) }.reduce(0, +) == 500)
-            #expect(batches.allSatisfy { Int($0).map { $0 < 300 } == true }, "\(batches)")
+        let skipped = (0..<64).map { #"{"provider":"\#(String(repeating: "x", count: 60))\#($0)","subject":"1"}"# }
+            .joined(separator: ",")
+        let rows = (0..<500).map {
+            #"{"externalId":"u\#($0)","email":"u\#($0)@example.com","identities":[\#(skipped)]}"# + "\n"
         }
+        let run = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: rows.joined())
+        #expect(run.code == 0, "\(run.errors)")
+        let batches = try await ImportCommandTests.rows(
+            "SELECT count(*)::text FROM imported_rows GROUP BY created_at ORDER BY created_at", scratch)
+        #expect(batches.compactMap { Int($0) }.reduce(0, +) == 500)
+        #expect(batches.allSatisfy { Int($0).map { $0 < 300 } == true }, "\(batches)")
     }
 
     @Test func `on a terminal a line says how far a run is, and none does in a pipe`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let file = FileManager.default.temporaryDirectory.appending(path: "rows-\(UUID().uuidString)")
-            defer { try? FileManager.default.removeItem(at: file) }
-            // They take longer than the second after which a line is shown: a run begins slowly.
-            let rows = (0..<20_000).map { #"{"externalId":"u\#($0)","email":"u\#($0)@example.com"}"# + "\n" }
-            try Data(rows.joined().utf8).write(to: file)
-            let words = [CountersignProcess.executable.path, "import", "ndjson", file.path, "--report", "/dev/null"]
-            let shown = try await CountersignProcess.run(
-                URL(filePath: "/usr/bin/script"),
-                ["--quiet", "--return", "--command", words.joined(separator: " "), "/dev/null"],
-                environment: ImportCommandTests.environment(scratch).merging(["PATH": "/usr/bin:/bin"]) { $1 },
-                input: Data())
-            #expect(shown.code == 0, "\(shown.output)")
-            let lines = shown.output.split { $0.isNewline || $0 == "\r" }.filter { $0.contains(" s left") }
-            #expect(!lines.isEmpty, "\(shown.output)")
-            #expect(lines.allSatisfy { $0.contains(" rows, ") && $0.contains(" a second: created ") }, "\(lines)")
+        let file = FileManager.default.temporaryDirectory.appending(path: "rows-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        // They take longer than the second after which a line is shown: a run begins slowly.
+        let rows = (0..<20_000).map { #"{"externalId":"u\#($0)","email":"u\#($0)@example.com"}"# + "\n" }
+        try Data(rows.joined().utf8).write(to: file)
+        let words = [CountersignProcess.executable.path, "import", "ndjson", file.path, "--report", "/dev/null"]
+        let shown = try await CountersignProcess.run(
+            URL(filePath: "/usr/bin/script"),
+            ["--quiet", "--return", "--command", words.joined(separator: " "), "/dev/null"],
+            environment: ImportCommandTests.environment(scratch).merging(["PATH": "/usr/bin:/bin"]) { $1 },
+            input: Data())
+        #expect(shown.code == 0, "\(shown.output)")
+        let lines = shown.output.split { $0.isNewline || $0 == "\r" }.filter { $0.contains(" s left") }
+        #expect(!lines.isEmpty, "\(shown.output)")
+        #expect(lines.allSatisfy { $0.contains(" rows, ") && $0.contains(" a second: created ") }, "\(lines)")
 
-            let piped = try await ImportCommandTests.run(
-                ["ndjson", "-", "--id", "other"], scratch, input: rows.joined())
-            #expect(piped.code == 1 && !piped.errors.contains("\r"), "\(piped.errors)")
-        }
+        let piped = try await ImportCommandTests.run(["ndjson", "-", "--id", "other"], scratch, input: rows.joined())
+        #expect(piped.code == 1 && !piped.errors.contains("\r"), "\(piped.errors)")
     }
 }

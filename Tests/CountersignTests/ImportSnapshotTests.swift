@@ -93,9 +93,7 @@ import Testing
                 let run = try await ImportCommandTests.run(["better-auth", "--from", source.url], scratch)
                 #expect(run.code == 2 && run.errors.contains("read-only transaction"), "\(run.errors)")
                 // Outside of such a transaction it would have been written.
-                let count = try await database.query(#"SELECT count(*) FROM "user""#) { row throws(PostgresError) in
-                    try row.decode(Int.self)
-                }
+                let count = try await database.query(#"SELECT count(*) FROM "user""#, as: Int.self)
                 #expect(count == [1])
             }
         }

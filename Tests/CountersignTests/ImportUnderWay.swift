@@ -44,9 +44,7 @@ struct ImportUnderWay {
     }
 
     static func isTrue(_ condition: SQL, _ session: some PostgresSession) async throws -> Bool {
-        let found = try await session.query("SELECT \(condition)") { row throws(PostgresError) in
-            try row.decode(Bool.self)
-        }
+        let found = try await session.query("SELECT \(condition)", as: Bool.self)
         return found == [true]
     }
 

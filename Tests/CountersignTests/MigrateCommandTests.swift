@@ -5,72 +5,70 @@ import TestSupport
 import Testing
 
 /// `countersign migrate`, as processes on a database of their own, with the migrations of this build.
-@Suite struct MigrateCommandTests {
+@Suite(.fixture { try await ScratchDatabase.withFresh($0) }) struct MigrateCommandTests {
+    var scratch: ScratchDatabase { .current }
+
     private static func run(_ arguments: [String], _ url: String) async throws -> CountersignProcess {
         try await CountersignProcess.run(["migrate"] + arguments, environment: ["COUNTERSIGN_POSTGRES_URL": url])
     }
 
     private static func count(_ sql: SQL, _ scratch: ScratchDatabase) async throws -> Int64 {
         try await scratch.withPool { database in
-            try await database.query(sql) { row throws(PostgresError) in try row.decode(Int64.self) }.first ?? -1
+            try await database.query(sql, as: Int64.self).first ?? -1
         }
     }
 
     private static let tables: SQL = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 
     @Test func `a database goes up and down, and each step is printed`() async throws {
-        try await ScratchDatabase.withFresh { scratch in
-            let labels = Migration.embedded.map(\.label)
-            let verify = try await Self.run(["verify"], scratch.url)
-            #expect(verify.code == 1)
-            #expect(verify.errors.hasPrefix("countersign: The database has no schema yet"))
+        let labels = Migration.embedded.map(\.label)
+        let verify = try await Self.run(["verify"], scratch.url)
+        #expect(verify.code == 1)
+        #expect(verify.errors.hasPrefix("countersign: The database has no schema yet"))
 
-            let plan = try await Self.run(["up", "--dry-run"], scratch.url)
-            #expect(plan.code == 0, "\(plan.errors)")
-            #expect(plan.lines == labels.map { "would apply \($0)" })
-            #expect(try await Self.count(Self.tables, scratch) == 0)
+        let plan = try await Self.run(["up", "--dry-run"], scratch.url)
+        #expect(plan.code == 0, "\(plan.errors)")
+        #expect(plan.lines == labels.map { "would apply \($0)" })
+        #expect(try await Self.count(Self.tables, scratch) == 0)
 
-            let first = try await Self.run(["up", "--to", "1"], scratch.url)
-            #expect(first.lines == ["applied \(labels[0])"])
-            let behind = try await Self.run(["verify"], scratch.url)
-            #expect(behind.code == 1)
-            #expect(behind.errors.contains("behind this binary, beginning with \(labels[1])"))
+        let first = try await Self.run(["up", "--to", "1"], scratch.url)
+        #expect(first.lines == ["applied \(labels[0])"])
+        let behind = try await Self.run(["verify"], scratch.url)
+        #expect(behind.code == 1)
+        #expect(behind.errors.contains("behind this binary, beginning with \(labels[1])"))
 
-            let rest = try await Self.run(["up"], scratch.url)
-            #expect(rest.lines == labels.dropFirst().map { "applied \($0)" })
-            #expect(try await Self.run(["up"], scratch.url).output == "nothing to apply\n")
-            #expect(try await Self.run(["verify"], scratch.url).code == 0)
-            let status = try await Self.run(["status"], scratch.url)
-            #expect(status.lines.map { $0.prefix { $0 != " " } } == labels.map { Substring($0) })
-            #expect(status.lines.allSatisfy { $0.contains("  applied 20") })
+        let rest = try await Self.run(["up"], scratch.url)
+        #expect(rest.lines == labels.dropFirst().map { "applied \($0)" })
+        #expect(try await Self.run(["up"], scratch.url).output == "nothing to apply\n")
+        #expect(try await Self.run(["verify"], scratch.url).code == 0)
+        let status = try await Self.run(["status"], scratch.url)
+        #expect(status.lines.map { $0.prefix { $0 != " " } } == labels.map { Substring($0) })
+        #expect(status.lines.allSatisfy { $0.contains("  applied 20") })
 
-            #expect(try await Self.run(["down"], scratch.url).lines == ["took back \(labels[labels.count - 1])"])
-            #expect(try await Self.run(["down", "--steps", "99"], scratch.url).lines.count == labels.count - 1)
-            #expect(try await Self.count(Self.tables, scratch) == 1)
-            #expect(try await Self.run(["down"], scratch.url).output == "nothing to take back\n")
-        }
+        #expect(try await Self.run(["down"], scratch.url).lines == ["took back \(labels[labels.count - 1])"])
+        #expect(try await Self.run(["down", "--steps", "99"], scratch.url).lines.count == labels.count - 1)
+        #expect(try await Self.count(Self.tables, scratch) == 1)
+        #expect(try await Self.run(["down"], scratch.url).output == "nothing to take back\n")
     }
 
-    @Test(arguments: [("yes", true), ("no", false), ("y", false), ("", false)])
+    @Test(.fixture(ScratchDatabase.self), arguments: [("yes", true), ("no", false), ("y", false), ("", false)])
     func `migrate down asks a person at a terminal, and takes nothing back but for a yes`(answer: String, isTaken: Bool)
         async throws
     {
-        try await ScratchDatabase.withMigrated { scratch in
-            let latest = try #require(Migration.embedded.last).label
-            let before = try await Self.count("SELECT count(*) FROM schema_migrations", scratch)
-            let run = try await Self.atTerminal(["migrate", "down"], scratch.url, typing: answer)
-            #expect(run.code == (isTaken ? 0 : 1), "\(run.shown)")
-            #expect(run.shown.components(separatedBy: "Take back \(latest), ").count == 2, "\(run.shown)")
-            #expect(run.shown.contains("took back \(latest)") == isTaken)
-            #expect(run.shown.contains("Nothing was done.") == !isTaken)
-            let after = try await Self.count("SELECT count(*) FROM schema_migrations", scratch)
-            #expect(after == before - (isTaken ? 1 : 0))
+        let latest = try #require(Migration.embedded.last).label
+        let before = try await Self.count("SELECT count(*) FROM schema_migrations", scratch)
+        let run = try await Self.atTerminal(["migrate", "down"], scratch.url, typing: answer)
+        #expect(run.code == (isTaken ? 0 : 1), "\(run.shown)")
+        #expect(run.shown.components(separatedBy: "Take back \(latest), ").count == 2, "\(run.shown)")
+        #expect(run.shown.contains("took back \(latest)") == isTaken)
+        #expect(run.shown.contains("Nothing was done.") == !isTaken)
+        let after = try await Self.count("SELECT count(*) FROM schema_migrations", scratch)
+        #expect(after == before - (isTaken ? 1 : 0))
 
-            let unasked = try await Self.atTerminal(["migrate", "down", "--yes"], scratch.url, typing: "no")
-            #expect(unasked.code == 0)
-            #expect(!unasked.shown.contains("Take back"))
-            #expect(try await Self.count("SELECT count(*) FROM schema_migrations", scratch) == after - 1)
-        }
+        let unasked = try await Self.atTerminal(["migrate", "down", "--yes"], scratch.url, typing: "no")
+        #expect(unasked.code == 0)
+        #expect(!unasked.shown.contains("Take back"))
+        #expect(try await Self.count("SELECT count(*) FROM schema_migrations", scratch) == after - 1)
     }
 
     /// A run whose standard input is a terminal at which somebody types an answer, by `script(1)`.
@@ -85,74 +83,67 @@ import Testing
         return (run.code, run.output)
     }
 
-    @Test func `on the schema of a later release nothing is applied or taken back, and each command says so`()
+    @Test(.fixture(ScratchDatabase.self))
+    func `on the schema of a later release nothing is applied or taken back, and each command says so`()
         async throws
     {
-        try await ScratchDatabase.withMigrated { scratch in
-            _ = try await scratch.withPool { database in
-                try await database.execute(
-                    """
-                    INSERT INTO schema_migrations (version, name, checksum, finished_at)
-                    VALUES (9999, 'come_later', 'none', now())
-                    """)
-            }
-            let up = try await Self.run(["up"], scratch.url)
-            #expect(up.code == 0, "\(up.errors)")
-            #expect(up.output == "nothing to apply: a later release brought the schema to 9999_come_later\n")
-            let status = try await Self.run(["status"], scratch.url)
-            #expect(status.lines.last == "9999_come_later  unknown to this binary")
-            for arguments in [["down"], ["verify"]] {
-                let refusal = try await Self.run(arguments, scratch.url)
-                #expect(refusal.code == 1)
-                #expect(refusal.output.isEmpty)
-                #expect(
-                    refusal.errors.hasPrefix("countersign: Migration 9999_come_later is applied to the database but"))
-            }
-            #expect(try await Self.count("SELECT count(*) FROM accounts", scratch) == 0)
+        _ = try await scratch.withPool { database in
+            try await database.execute(
+                """
+                INSERT INTO schema_migrations (version, name, checksum, finished_at)
+                VALUES (9999, 'come_later', 'none', now())
+                """)
         }
+        let up = try await Self.run(["up"], scratch.url)
+        #expect(up.code == 0, "\(up.errors)")
+        #expect(up.output == "nothing to apply: a later release brought the schema to 9999_come_later\n")
+        let status = try await Self.run(["status"], scratch.url)
+        #expect(status.lines.last == "9999_come_later  unknown to this binary")
+        for arguments in [["down"], ["verify"]] {
+            let refusal = try await Self.run(arguments, scratch.url)
+            #expect(refusal.code == 1)
+            #expect(refusal.output.isEmpty)
+            #expect(
+                refusal.errors.hasPrefix("countersign: Migration 9999_come_later is applied to the database but"))
+        }
+        #expect(try await Self.count("SELECT count(*) FROM accounts", scratch) == 0)
     }
 
     @Test func `a version that doesn't exist is refused`() async throws {
-        try await ScratchDatabase.withFresh { scratch in
-            let run = try await Self.run(["up", "--to", "9999"], scratch.url)
-            #expect(run.code == 1)
-            #expect(run.errors.hasPrefix("countersign: There is no migration 9999"))
-            #expect(try await Self.count(Self.tables, scratch) == 0)
-        }
+        let run = try await Self.run(["up", "--to", "9999"], scratch.url)
+        #expect(run.code == 1)
+        #expect(run.errors.hasPrefix("countersign: There is no migration 9999"))
+        #expect(try await Self.count(Self.tables, scratch) == 0)
     }
 
     @Test func `ten processes at once all succeed`() async throws {
-        try await ScratchDatabase.withFresh { scratch in
-            let runs = try await withThrowingTaskGroup(of: CountersignProcess.self) { group in
-                for _ in 0..<10 { group.addTask { try await Self.run(["up"], scratch.url) } }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
-            #expect(runs.map(\.code) == Array(repeating: 0, count: 10), "\(runs.map(\.errors))")
-            #expect(runs.filter { $0.output.hasPrefix("applied") }.count == 1)
-            #expect(runs.filter { $0.output == "nothing to apply\n" }.count == 9)
+        let runs = try await withThrowingTaskGroup(of: CountersignProcess.self) { group in
+            for _ in 0..<10 { group.addTask { try await Self.run(["up"], scratch.url) } }
+            return try await group.reduce(into: []) { $0.append($1) }
         }
+        #expect(runs.map(\.code) == Array(repeating: 0, count: 10), "\(runs.map(\.errors))")
+        #expect(runs.filter { $0.output.hasPrefix("applied") }.count == 1)
+        #expect(runs.filter { $0.output == "nothing to apply\n" }.count == 9)
     }
 
     @Test func `a process killed at any moment leaves a database that the next one finishes`() async throws {
-        try await ScratchDatabase.withFresh { scratch in
-            try await scratch.withPool { watcher in
-                for reached in -2..<Migration.embedded.count {
-                    let process = Process()
-                    process.executableURL = CountersignProcess.executable
-                    process.arguments = ["migrate", "up"]
-                    process.environment = ["COUNTERSIGN_POSTGRES_URL": scratch.url]
-                    process.standardOutput = FileHandle.nullDevice
-                    process.standardError = FileHandle.nullDevice
-                    try process.run()
-                    while try await Self.progress(watcher) < reached { await Task.yield() }
-                    kill(process.processIdentifier, SIGKILL)
-                    process.waitUntilExit()
-                    let next = try await Self.run(["up"], scratch.url)
-                    #expect(next.code == 0, "killed at \(reached): \(next.errors)")
-                    #expect(try await Self.run(["verify"], scratch.url).code == 0)
-                    try await watcher.execute("DROP SCHEMA public CASCADE")
-                    try await watcher.execute("CREATE SCHEMA public")
-                }
+        try await scratch.withPool { watcher in
+            for reached in -2..<Migration.embedded.count {
+                let process = Process()
+                process.executableURL = CountersignProcess.executable
+                process.arguments = ["migrate", "up"]
+                process.environment = ["COUNTERSIGN_POSTGRES_URL": scratch.url]
+                process.standardOutput = FileHandle.nullDevice
+                process.standardError = FileHandle.nullDevice
+                try process.run()
+                while try await Self.progress(watcher) < reached { await Task.yield() }
+                kill(process.processIdentifier, SIGKILL)
+                process.waitUntilExit()
+                let next = try await Self.run(["up"], scratch.url)
+                #expect(next.code == 0, "killed at \(reached): \(next.errors)")
+                #expect(try await Self.run(["verify"], scratch.url).code == 0)
+                try await watcher.execute("DROP SCHEMA public CASCADE")
+                try await watcher.execute("CREATE SCHEMA public")
             }
         }
     }
@@ -169,38 +160,34 @@ import Testing
                     SELECT FROM pg_stat_activity
                     WHERE datname = current_database() AND application_name = 'countersign migrate') THEN -1
                 ELSE -2 END
-            """
-        ) { row throws(PostgresError) in try row.decode(Int64.self) }
+            """, as: Int64.self)
         return progress.first ?? -2
     }
 
     @Test func `the service's role is granted what it needs when the owner migrates`() async throws {
-        try await ScratchDatabase.withFresh { scratch in
-            let role = "service_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
-            _ = try await scratch.withPool { owner in
-                try await owner.execute("CREATE ROLE \(unsafeSQL: role) LOGIN")
-            }
-            let serviceURL = scratch.url + (scratch.url.contains("?") ? "&" : "?") + "user=\(role)"
-            let run = try await CountersignProcess.run(
-                ["migrate", "up"],
-                environment: [
-                    "COUNTERSIGN_POSTGRES_URL": serviceURL, "COUNTERSIGN_POSTGRES_MIGRATION_URL": scratch.url,
-                ])
-            #expect(run.code == 0, "\(run.errors)")
-            let changes = try await scratch.withPool { owner in
-                let changes = try await owner.query(
-                    """
-                    SELECT has_table_privilege(\(role), 'accounts', 'UPDATE'),
-                           has_table_privilege(\(role), 'schema_migrations', 'UPDATE')
-                    """
-                ) { row throws(PostgresError) in try row.decode(Bool.self, Bool.self) }
-                try await owner.execute("DROP OWNED BY \(unsafeSQL: role)")
-                try await owner.execute("DROP ROLE \(unsafeSQL: role)")
-                return changes
-            }
-            #expect(changes.map(\.0) == [true])
-            #expect(changes.map(\.1) == [false])
+        let role = "service_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
+        _ = try await scratch.withPool { owner in
+            try await owner.execute("CREATE ROLE \(unsafeSQL: role) LOGIN")
         }
+        let serviceURL = scratch.url + (scratch.url.contains("?") ? "&" : "?") + "user=\(role)"
+        let run = try await CountersignProcess.run(
+            ["migrate", "up"],
+            environment: [
+                "COUNTERSIGN_POSTGRES_URL": serviceURL, "COUNTERSIGN_POSTGRES_MIGRATION_URL": scratch.url,
+            ])
+        #expect(run.code == 0, "\(run.errors)")
+        let changes = try await scratch.withPool { owner in
+            let changes = try await owner.query(
+                """
+                SELECT has_table_privilege(\(role), 'accounts', 'UPDATE'),
+                       has_table_privilege(\(role), 'schema_migrations', 'UPDATE')
+                """, as: Bool.self, Bool.self)
+            try await owner.execute("DROP OWNED BY \(unsafeSQL: role)")
+            try await owner.execute("DROP ROLE \(unsafeSQL: role)")
+            return changes
+        }
+        #expect(changes.map(\.0) == [true])
+        #expect(changes.map(\.1) == [false])
     }
 
     @Test func `a database that can't be reached is reported in one sentence, without the password`() async throws {
@@ -211,12 +198,11 @@ import Testing
         #expect(!run.errors.contains("canary"))
     }
 
-    @Test func `a database in another encoding is refused`() async throws {
-        try await ScratchDatabase.withFresh(encoding: "LATIN1") { scratch in
-            let run = try await Self.run(["up"], scratch.url)
-            #expect(run.code == 1)
-            #expect(run.errors == "countersign: The database's encoding is LATIN1: create it with ENCODING 'UTF8'.\n")
-        }
+    @Test(.fixture { try await ScratchDatabase.withFresh(encoding: "LATIN1", $0) })
+    func `a database in another encoding is refused`() async throws {
+        let run = try await Self.run(["up"], scratch.url)
+        #expect(run.code == 1)
+        #expect(run.errors == "countersign: The database's encoding is LATIN1: create it with ENCODING 'UTF8'.\n")
     }
 
     @Test func `a new migration is written where it is asked for, without any configuration`() async throws {

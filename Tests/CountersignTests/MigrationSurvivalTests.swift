@@ -5,50 +5,48 @@ import TestSupport
 import Testing
 
 /// Migrations meet data: each is applied to, and taken back from, a database with rows of the version before it.
-@Suite struct MigrationSurvivalTests {
+@Suite(.fixture(Database.self)) struct MigrationSurvivalTests {
+    var database: Database { .current }
+
     @Test func `rows of every version survive all later migrations, down, up again and down`() async throws {
-        try await ScratchDatabase.withFreshPool { database in
-            let migrator = Migrator(
-                database: database, logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
-            let versions = Migration.embedded.map(\.version)
-            var expected: [String] = []
-            for version in versions {
-                _ = try await migrator.up(to: version)
-                try await Self.expect(expected, at: version, in: database)
-                for rows in OldRows.all where rows.version == version {
-                    _ = try await database.execute(rows.insert)
-                    expected.append(try #require(try await Self.digest(rows, in: database)))
-                }
+        let migrator = Migrator(database: database, logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+        let versions = Migration.embedded.map(\.version)
+        var expected: [String] = []
+        for version in versions {
+            _ = try await migrator.up(to: version)
+            try await Self.expect(expected, at: version, in: database)
+            for rows in OldRows.all where rows.version == version {
+                _ = try await database.execute(rows.insert)
+                expected.append(try #require(try await Self.digest(rows, in: database)))
             }
-            #expect(expected.count == OldRows.all.count)
-            for version in versions.reversed() {
-                _ = try await migrator.down(steps: 1)
-                expected.removeLast(OldRows.all.filter { $0.version == version }.count)
-                try await Self.expect(expected, at: version - 1, in: database)
-                // Once more, with what the way down has left.
-                _ = try await migrator.up(to: version)
-                try await Self.expect(expected, at: version, in: database)
-                _ = try await migrator.down(steps: 1)
-                try await Self.expect(expected, at: version - 1, in: database)
-            }
+        }
+        #expect(expected.count == OldRows.all.count)
+        for version in versions.reversed() {
+            _ = try await migrator.down(steps: 1)
+            expected.removeLast(OldRows.all.filter { $0.version == version }.count)
+            try await Self.expect(expected, at: version - 1, in: database)
+            // Once more, with what the way down has left.
+            _ = try await migrator.up(to: version)
+            try await Self.expect(expected, at: version, in: database)
+            _ = try await migrator.down(steps: 1)
+            try await Self.expect(expected, at: version - 1, in: database)
         }
     }
 
     /// The audit trail is partitioned by month, and what falls outside of the months goes to a default partition.
-    @Test func `an audit event is kept in the partition of its month`() async throws {
-        try await ScratchDatabase.withMigratedPool { database in
-            let rows = OldRows.all.filter { $0.version == 7 }
-            for row in rows {
-                _ = try await database.execute(row.insert)
-                let digest = try #require(try await Self.digest(row, in: database))
-                let partitions = digest.split(separator: "\n").compactMap { $0.split(separator: "|").first }
-                #expect(partitions == ["audit_events_2026_11", "audit_events_2026_12", "audit_events_default"])
-            }
+    @Test(.fixture { try await ScratchDatabase.withMigratedPool($0) })
+    func `an audit event is kept in the partition of its month`() async throws {
+        let rows = OldRows.all.filter { $0.version == 7 }
+        for row in rows {
+            _ = try await database.execute(row.insert)
+            let digest = try #require(try await Self.digest(row, in: database))
+            let partitions = digest.split(separator: "\n").compactMap { $0.split(separator: "|").first }
+            #expect(partitions == ["audit_events_2026_11", "audit_events_2026_12", "audit_events_default"])
         }
     }
 
     private static func digest(_ rows: OldRows, in database: Database) async throws -> String? {
-        let texts = try await database.query(rows.digest) { row throws(PostgresError) in try row.decode(String?.self) }
+        let texts = try await database.query(rows.digest, as: String?.self)
         return texts.first ?? nil
     }
 

@@ -6,13 +6,14 @@ import Testing
 
 /// The calls by which an owner changes an account, and what they refuse.
 @Suite(.limitedConcurrency, .mailedWorld(), .timeLimit(.minutes(5))) struct AccountAPITests {
+    var world: World { .current }
+
     private func bearer(_ name: String) async throws -> String {
-        try await World.shared.newAccount(name).text("session.accessToken")
+        try await world.newAccount(name).text("session.accessToken")
     }
 
     /// Makes the authentication of the account's sessions this old; by default, too old.
     private func age(_ bearer: String, minutes: Int32 = 11) async throws {
-        let world = try World.shared
         let id = try await world.service.get("/v1/account", bearer: bearer).text("accountId")
         try await world.scratch.execute(
             """
@@ -23,7 +24,7 @@ import Testing
     // MARK: PATCH /v1/account
 
     @Test func `a name is changed, and nothing else can be`() async throws {
-        let service = try World.shared.service
+        let service = world.service
         let bearer = try await bearer("renamer")
         let renamed = try await service.send("PATCH", "/v1/account", ["displayName": "Kim"], bearer: bearer)
         #expect(renamed.status == 200)
@@ -46,7 +47,6 @@ import Testing
     }
 
     @Test func `null clears the name, and that is recorded`() async throws {
-        let world = try World.shared
         let bearer = try await bearer("unnamer")
         let named = try await world.service.send("PATCH", "/v1/account", ["displayName": "Kim"], bearer: bearer)
         #expect(named.json?["displayName"]?.string == "Kim")
@@ -71,7 +71,6 @@ import Testing
     @Test func `Google's name is a new account's, unless another is given, and one that was cleared stays so`()
         async throws
     {
-        let world = try World.shared
         func token(_ person: String) async throws -> String {
             _ = try await world.sandbox.addGooglePerson(
                 person, #"{"email":"\#(person)@example.com","givenName":"Kim","familyName":"Google"}"#)
@@ -95,7 +94,6 @@ import Testing
     // MARK: Password
 
     @Test func `a password is set with fresh authentication, and changed with the one that there is`() async throws {
-        let world = try World.shared
         let service = world.service
         let bearer = try await bearer("setter")
         func put(_ members: TokenMint.Members) async throws -> RawAnswer {
@@ -144,7 +142,6 @@ import Testing
     // MARK: Email
 
     @Test func `an address is changed with fresh authentication, and shows as taken when it is proven`() async throws {
-        let world = try World.shared
         let service = world.service
         // Google runs the holder's mailbox, so the address is proven.
         try await world.newPerson("holder", email: "holder@gmail.com")
@@ -175,7 +172,6 @@ import Testing
     // MARK: Identities
 
     @Test func `an identity is linked to the account that is signed in`() async throws {
-        let world = try World.shared
         let service = world.service
         let bearer = try await bearer("linker")
         let token = try await world.googleToken("linker")
@@ -226,7 +222,6 @@ import Testing
     }
 
     @Test func `the only way in stays: unlinking it is refused with a code of its own`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("only-way")
         let bearer = try created.text("session.accessToken")
         let path = "/v1/account/identities/\(try created.text("identity.identityId"))"
@@ -240,7 +235,6 @@ import Testing
     // MARK: Codes
 
     @Test func `what a code can't be asked for is refused`() async throws {
-        let world = try World.shared
         let ticket = try await world.ticket("asker")
         let bodies: [TokenMint.Members] = [
             [:], ["email": "a@example.com"], ["purpose": "signIn"], ["email": "a@example.com", "purpose": "login"],
@@ -268,7 +262,6 @@ import Testing
     }
 
     @Test func `a bind has one proof`() async throws {
-        let world = try World.shared
         let service = world.service
         let bearer = try await bearer("prover")
         let ticket = try await world.ticket("prover-google", email: "prover-google@gmail.com")
@@ -292,7 +285,6 @@ import Testing
     }
 
     @Test func `asking again makes no other code, whether or not an account has the address`() async throws {
-        let world = try World.shared
         _ = try await bearer("flooded")
         for email in ["flooded@example.com", "nobody@example.com"] {
             for spelling in [email, email.uppercased(), email, email, email, email, email, email] {
@@ -306,7 +298,7 @@ import Testing
     }
 
     @Test func `a weak password is refused before the code is looked at`() async throws {
-        let service = try World.shared.service
+        let service = world.service
         for password in ["short", "password", "reset@example.com"] {
             let refused = try await service.post(
                 "/v1/accounts/password-reset",
@@ -317,7 +309,6 @@ import Testing
     }
 
     @Test func `only a right code shows the owner that the account is disabled`() async throws {
-        let world = try World.shared
         _ = try await bearer("locked")
         let email = "locked@example.com"
         let code = try await world.mailedCode("signIn", to: email)

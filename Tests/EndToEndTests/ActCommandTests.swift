@@ -3,7 +3,9 @@ import TestSupport
 import Testing
 
 /// `countersign account` and `session`, while the service runs: the acts of administrators at the command line.
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct ActCommandTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct ActCommandTests {
+    var world: World { .current }
+
     private static let unknown = "01926a3e-0000-7000-8000-000000000000"
 
     private func run(_ arguments: String..., world: World) async throws -> Countersign.Ending {
@@ -24,7 +26,6 @@ import Testing
     }
 
     @Test func `account disable ends the sessions, and enable lets the person in again`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("disabled-by-command")
         let id = try created.text("account.accountId")
         #expect(try await run("account", "disable", id, "--reason", "case 7", world: world).status == 0)
@@ -38,7 +39,6 @@ import Testing
     }
 
     @Test func `account sign-out ends the sessions of the account that an address names`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("signed-out-by-command")
         let email = try created.text("account.email")
         #expect(try await run("account", "sign-out", email, "--reason", "case 7", world: world).status == 0)
@@ -47,7 +47,6 @@ import Testing
     }
 
     @Test func `account delete leaves nothing of the account but its trail`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("deleted-by-command")
         let id = try created.text("account.accountId")
         #expect(try await run("account", "delete", id, "--yes", "--reason", "case 7", world: world).status == 0)
@@ -59,7 +58,6 @@ import Testing
     }
 
     @Test func `session end ends one session`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("ended-by-command")
         let other = try await world.service.signInWithApple(try await world.appleToken("ended-by-command"))
         let id = try created.text("session.sessionId")
@@ -71,7 +69,6 @@ import Testing
     }
 
     @Test func `what names nothing, or gives no reason, is refused in one sentence`() async throws {
-        let world = try World.shared
         for arguments in [
             ["account", "disable", "kim", "--reason", "a"], ["account", "disable", Self.unknown],
             ["account", "sign-out", Self.unknown, "--reason", "two\nlines"], ["account", "delete"],

@@ -10,6 +10,8 @@ import Testing
     .mailedWorld(["limits.mailPerAddress": "0", "limits.guessPerNetwork": "0", "limits.passwordPerAccount": "0"]),
     .timeLimit(.minutes(5)))
 struct AddressSecrecyTests {
+    var world: World { .current }
+
     /// One address for each relation to an account, and one without an account.
     private static func addresses(_ world: World, _ name: String) async throws -> [String] {
         for kind in ["proven", "stated", "disabled", "mover"] { _ = try await world.newAccount("\(name)-\(kind)") }
@@ -48,7 +50,6 @@ struct AddressSecrecyTests {
     }
 
     @Test func `asking for a code reveals nothing`() async throws {
-        let world = try World.shared
         let addresses = try await Self.addresses(world, "ask")
         let ticket = try await world.ticket("ask-google", email: "ask-google@gmail.com")
         for purpose in ["signIn", "resetPassword", "verifyEmail", "bind"] {
@@ -61,7 +62,6 @@ struct AddressSecrecyTests {
     }
 
     @Test(arguments: [false, true]) func `a wrong code reveals nothing`(hasBeenMailed: Bool) async throws {
-        let world = try World.shared
         let name = hasBeenMailed ? "mailed" : "unasked"
         let addresses = try await Self.addresses(world, name)
         let ticket = try await world.ticket("\(name)-google", email: "\(name)-google@gmail.com")
@@ -94,7 +94,6 @@ struct AddressSecrecyTests {
     }
 
     @Test func `a wrong password reveals nothing, neither at a sign-in nor at a bind`() async throws {
-        let world = try World.shared
         let addresses = try await Self.addresses(world, "guess")
         let ticket = try await world.ticket("guess-google", email: "guess-google@gmail.com")
         let signIn = try await Self.same(addresses) {
@@ -110,7 +109,6 @@ struct AddressSecrecyTests {
     }
 
     @Test func `only the holder of an address is mailed`() async throws {
-        let world = try World.shared
         let addresses = try await Self.addresses(world, "heard")
         for address in addresses {
             for purpose in ["signIn", "verifyEmail"] { _ = try await world.askForCode(purpose, address) }

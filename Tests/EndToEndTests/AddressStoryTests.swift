@@ -6,13 +6,14 @@ import Testing
 /// they see it. The rules are those of docs/linking.md, "Who has an address".
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5)))
 struct AddressStoryTests {
+    var world: World { .current }
+
     private static let password = "correct horse battery"
 
     // MARK: The same person by two buttons
 
     @Test
     func `with a Gmail address, Apple first and Google later takes one question and no further proof`() async throws {
-        let world = try World.shared
         let email = "robin.two.buttons@gmail.com"
         try await world.openAppleAccount("robin", email: email)
         try await world.openGoogleAccount("robin", email: email)
@@ -49,7 +50,6 @@ struct AddressStoryTests {
     func `with a company's address, Apple first and Google Workspace later takes one question and no further proof`()
         async throws
     {
-        let world = try World.shared
         let email = "alex@company.example"
         try await world.openAppleAccount("alex", email: email)
         try await world.openGoogleAccount("alex", email: email, workspace: "company.example")
@@ -70,7 +70,6 @@ struct AddressStoryTests {
     func `with a company's address and a Google account of one's own, a code from the mailbox makes it one account`()
         async throws
     {
-        let world = try World.shared
         let email = "sam@company.example"
         try await world.openAppleAccount("sam", email: email)
         try await world.openGoogleAccount("sam", email: email)
@@ -110,7 +109,6 @@ struct AddressStoryTests {
     func `who hides their email from Apple is not recognised by Google's button, and may keep two accounts`()
         async throws
     {
-        let world = try World.shared
         let email = "nika.hidden@gmail.com"
         try await world.openAppleAccount("nika", email: email, hidesEmail: true)
         try await world.openGoogleAccount("nika", email: email)
@@ -133,7 +131,6 @@ struct AddressStoryTests {
 
     @Test
     func `who hides their email from Apple adds Google on the phone that is signed in`() async throws {
-        let world = try World.shared
         let email = "toni.hidden@gmail.com"
         try await world.openAppleAccount("toni", email: email, hidesEmail: true)
         try await world.openGoogleAccount("toni", email: email)
@@ -156,7 +153,6 @@ struct AddressStoryTests {
     func `who registered and never typed the code keeps the address when Apple brings it, and types the code later`()
         async throws
     {
-        let world = try World.shared
         let email = "charlie.typed@gmail.com"
         let registered = try await world.service.post(
             "/v1/accounts", ["email": .string(email), "password": .string(Self.password)])
@@ -203,7 +199,6 @@ struct AddressStoryTests {
 
     @Test
     func `a successor at work gets the address, and the predecessor keeps the account`() async throws {
-        let world = try World.shared
         let email = "desk@office.example"
         for person in ["predecessor", "successor"] {
             try await world.openGoogleAccount(person, email: email, workspace: "office.example")
@@ -241,7 +236,6 @@ struct AddressStoryTests {
     func `who buys a domain begins with an account of their own, and the former owner is mailed elsewhere`()
         async throws
     {
-        let world = try World.shared
         let (email, elsewhere) = ("me@sold.example", "former.owner@gmail.com")
         try await world.openAppleAccount("former-owner", email: email)
         try await world.openGoogleAccount("former-owner", email: elsewhere)
@@ -278,7 +272,6 @@ struct AddressStoryTests {
 
     @Test
     func `who has lost their Apple ID is in their account again by a code from the mailbox`() async throws {
-        let world = try World.shared
         let email = "mika@lost-apple.example"
         try await world.openAppleAccount("mika", email: email)
         let phone = try await world.newAccount("mika", with: .apple)
@@ -313,7 +306,6 @@ struct AddressStoryTests {
     func `who reads the mailbox and doesn't know the account begins with one of their own, with a password`()
         async throws
     {
-        let world = try World.shared
         let email = "lou@passed-on.example"
         try await world.openAppleAccount("lou", email: email)
         let phone = try await world.newAccount("lou", with: .apple)
@@ -344,7 +336,6 @@ struct AddressStoryTests {
 
     @Test
     func `what was in the account before its mailbox was proven is mailed when it signs in next, once`() async throws {
-        let world = try World.shared
         let email = "quinn.before@gmail.com"
         try await world.openAppleAccount("quinn", email: email)
         try await world.openGoogleAccount("quinn", email: email)

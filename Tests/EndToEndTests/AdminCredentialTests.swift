@@ -6,8 +6,10 @@ import TestSupport
 import Testing
 
 /// Authorization of the admin API: each operation with each kind of credential, over the wire.
-@Suite(.limitedConcurrency, .sharedWorld(OAuthWorld.settings), .serialized, .timeLimit(.minutes(5)))
+@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .serialized, .timeLimit(.minutes(5)))
 struct AdminCredentialTests {
+    var world: World { .current }
+
     /// An id of nothing.
     private static let unknownID = "01a1fc41-9b43-7a01-afff-a0f49219c796"
 
@@ -16,7 +18,7 @@ struct AdminCredentialTests {
     }
 
     @Test func `openapi.yaml names the operations of the table and the scope of each`() async throws {
-        let table = try await World.shared.administration().map(name)
+        let table = try await world.administration().map(name)
         let documented = try APIDocument.read().administration.map { "\($0) for \($0.scope ?? "nothing")" }
         #expect(table.sorted() == documented.sorted())
         #expect(Set(table).count == table.count && table.count > 15)
@@ -25,7 +27,6 @@ struct AdminCredentialTests {
     @Test func `a malformed, unknown or revoked key, or a user's token, opens no operation and changes nothing`()
         async throws
     {
-        let world = try World.shared
         let created = try await world.newAccount("victim")
         let (access, refresh) = (try created.text("session.accessToken"), try created.text("session.refreshToken"))
         let ids = [
@@ -66,7 +67,6 @@ struct AdminCredentialTests {
     }
 
     @Test func `a revoked key that somebody still tries is recorded by its name, and counted`() async throws {
-        let world = try World.shared
         let (revoked, unknown) = (try await world.revokedAdminKey(), "csa_" + String(repeating: "B", count: 43))
         func series(_ reason: String) async throws -> Int {
             let name = #"countersign_admin_key_refusals_total{reason="\#(reason)"} "#
@@ -99,7 +99,6 @@ struct AdminCredentialTests {
 
     @Test(arguments: ["read", "revoke", "manage", "read,revoke", "read,manage", "revoke,manage", "read,revoke,manage"])
     func `a key opens what its scopes name, and nothing else`(_ scopes: String) async throws {
-        let world = try World.shared
         let key = try await world.adminKey(scopes)
         let held = Set(scopes.split(separator: ",").compactMap { AdminKey.Scope(rawValue: String($0)) })
         for operation in try await world.administration() {
@@ -123,7 +122,6 @@ struct AdminCredentialTests {
     @Test func `no operation of the admin API answers on the public listener, nor any other on the private one`()
         async throws
     {
-        let world = try World.shared
         let key = try await world.adminKey("read,revoke,manage")
         let document = try APIDocument.read()
         for operation in document.operations {

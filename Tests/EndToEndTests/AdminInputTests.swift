@@ -4,7 +4,9 @@ import TestSupport
 import Testing
 
 /// Hostile input in the URL of an admin call, sent with a key for every scope.
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct AdminInputTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct AdminInputTests {
+    var world: World { .current }
+
     /// Texts, percent-encoded for a query.
     private static let hostile = [
         "'", "%27%20OR%201=1%20--%20", "%27;%20DROP%20TABLE%20accounts;%20--", "%22", "%5C%27", "%25", "_%25", "$1",
@@ -47,7 +49,6 @@ import Testing
     ]
 
     @Test func `a hostile text in any filter finds nothing and breaks nothing`() async throws {
-        let world = try World.shared
         let key = try await Self.key(world)
         let id = try await world.newAccount("admin-input-1").text("account.accountId")
         for (path, names) in Self.filters {
@@ -66,7 +67,6 @@ import Testing
     }
 
     @Test func `a hostile text in place of an id is not found`() async throws {
-        let world = try World.shared
         let key = try await Self.key(world)
         let id = try await world.newAccount("admin-input-2").text("account.accountId")
         let near = [
@@ -91,7 +91,6 @@ import Testing
     }
 
     @Test func `an id of another kind of thing is not found`() async throws {
-        let world = try World.shared
         let key = try await Self.key(world)
         let created = try await world.newAccount("admin-input-3")
         let ids = [

@@ -2,7 +2,9 @@ import TestSupport
 import Testing
 
 /// Requests with a good key and any other content: the answer is the one that openapi.yaml documents.
-@Suite(.limitedConcurrency, .sharedWorld(OAuthWorld.settings), .timeLimit(.minutes(5))) struct AdminRequestTests {
+@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .timeLimit(.minutes(5))) struct AdminRequestTests {
+    var world: World { .current }
+
     private static let unknownID = "01a1fc41-9b43-7a01-afff-a0f49219c796"
 
     /// Sends each target to each of these operations.
@@ -10,7 +12,6 @@ import Testing
         _ status: Int, _ code: String, of operations: [APIDocument.Operation],
         targets: (APIDocument.Operation) -> [String], body: (APIDocument.Operation) -> String?
     ) async throws {
-        let world = try World.shared
         let key = try await world.adminKey("read,revoke,manage")
         #expect(!operations.isEmpty)
         for operation in operations {
@@ -117,7 +118,6 @@ import Testing
     }
 
     @Test func `a body of another type, coded or too large is refused for that`() async throws {
-        let world = try World.shared
         let key = try await world.adminKey("read,revoke,manage")
         let body = #"{"reason":"a test"}"#
         for operation in try APIDocument.read().administration.filter(\.hasBody) {

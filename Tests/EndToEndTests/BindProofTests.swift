@@ -50,11 +50,12 @@ extension World {
 /// same address and does not run the mailbox.
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5)))
 struct BindProofTests {
+    var world: World { .current }
+
     /// The holder, and the question that somebody new is asked.
     private func arrival(
         at degree: DegreeHolder.Degree, _ name: String, workspace: String? = nil
     ) async throws -> (holder: DegreeHolder, question: Question) {
-        let world = try World.shared
         let email = "\(name)@company.example"
         let holder = try await world.holder(degree, name, email: email)
         try await world.openGoogleAccount(name, email: email, workspace: workspace)
@@ -71,13 +72,13 @@ struct BindProofTests {
     }
 
     private func isLive(_ holder: DegreeHolder) async throws -> Bool {
-        try await World.shared.service.get("/v1/account", bearer: holder.device.bearer).status == 200
+        try await world.service.get("/v1/account", bearer: holder.device.bearer).status == 200
     }
 
     @Test(arguments: DegreeHolder.Degree.allCases)
     func `a session of the account binds`(_ degree: DegreeHolder.Degree) async throws {
         let (holder, question) = try await arrival(at: degree, "session-\(degree)")
-        let answer = try await World.shared.bind(for: question, on: holder.device)
+        let answer = try await world.bind(for: question, on: holder.device)
         // The identity is in the account now, and knows its address better than the one who typed it.
         try expectSignedIn(answer, to: holder, degree == .proven ? "proven" : "stated")
         #expect(try await isLive(holder))
@@ -86,7 +87,7 @@ struct BindProofTests {
     @Test(arguments: DegreeHolder.Degree.allCases)
     func `the account's password binds`(_ degree: DegreeHolder.Degree) async throws {
         let (holder, question) = try await arrival(at: degree, "password-\(degree)")
-        let answer = try await World.shared.bind(
+        let answer = try await world.bind(
             for: question, proof: ["email": .string(holder.email), "password": .string(DegreeHolder.password)])
         try expectSignedIn(answer, to: holder, degree == .proven ? "proven" : "stated")
         #expect(try await isLive(holder))
@@ -94,7 +95,6 @@ struct BindProofTests {
 
     @Test(arguments: [DegreeHolder.Degree.claimed, .proven])
     func `a mailed code binds`(_ degree: DegreeHolder.Degree) async throws {
-        let world = try World.shared
         let (holder, question) = try await arrival(at: degree, "code-\(degree)")
         let code = try await world.mailedCode("bind", to: holder.email, ticket: question.ticket)
         let answer = try await world.bind(
@@ -108,7 +108,6 @@ struct BindProofTests {
     private func shownQuestion(
         _ name: String
     ) async throws -> (holder: DegreeHolder, question: Question, code: TokenMint.Members) {
-        let world = try World.shared
         let (holder, question) = try await arrival(at: .stated, name)
         #expect(question.choices == ["bind", "create"])
         #expect(question.holder == .init(providers: ["apple"]))
@@ -125,7 +124,6 @@ struct BindProofTests {
     }
 
     @Test func `a mailed code shows a stated account, and from then on the ticket binds alone`() async throws {
-        let world = try World.shared
         let (holder, question, code) = try await shownQuestion("shown")
         try expectSignedIn(try await world.bind(for: question), to: holder, "proven")
         #expect(try await !isLive(holder))
@@ -136,12 +134,11 @@ struct BindProofTests {
 
     @Test func `a mailed code that comes again binds too`() async throws {
         let (holder, question, code) = try await shownQuestion("again")
-        try expectSignedIn(try await World.shared.bind(for: question, proof: code), to: holder, "proven")
+        try expectSignedIn(try await world.bind(for: question, proof: code), to: holder, "proven")
         #expect(try await !isLive(holder))
     }
 
     @Test func `who has been shown a stated account that isn't theirs makes one, with the address`() async throws {
-        let world = try World.shared
         let (holder, question, _) = try await shownQuestion("mine")
         let own = try SignedInDevice(try await world.create(for: question), status: 201)
         #expect(own.account.id != holder.device.account.id)
@@ -155,7 +152,7 @@ struct BindProofTests {
     @Test func `a ticket of the provider that runs the mailbox shows a stated account, and binds alone`() async throws {
         let (holder, question) = try await arrival(at: .stated, "workspace", workspace: "company.example")
         #expect(question.holder?.identities == ["apple w***@company.example"])
-        try expectSignedIn(try await World.shared.bind(for: question), to: holder, "proven")
+        try expectSignedIn(try await world.bind(for: question), to: holder, "proven")
         #expect(try await !isLive(holder))
     }
 
@@ -163,7 +160,6 @@ struct BindProofTests {
     func `a ticket that has shown no account binds to none alone, and stays good`(
         _ degree: DegreeHolder.Degree
     ) async throws {
-        let world = try World.shared
         let (holder, question) = try await arrival(at: degree, "ticket-\(degree)")
         let refused = try await world.bind(for: question)
         #expect(refused.status == 400)

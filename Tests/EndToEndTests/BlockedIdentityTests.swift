@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 /// What a provider's event says of an identity, as its owner, an administrator and an operator see it and end it.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct BlockedIdentityTests {
+@Suite(.limitedConcurrency, .fixture(EventWorld.self), .timeLimit(.minutes(5))) struct BlockedIdentityTests {
+    var world: EventWorld { .current }
+
     /// A Google event of this person's, `age` seconds ago, and its time.
     private static func deliver(
         _ type: String, of subject: String, id: String, age: Int64, reason: String? = nil, to world: EventWorld
@@ -48,119 +50,111 @@ import Testing
     }
 
     @Test func `a blocked identity shows since when and why, and signs in again once it is unblocked`() async throws {
-        try await EventWorld.run { world in
-            let key = try await world.scratch.adminKey("read,manage")
-            let signedIn = try await world.googleAccount("kim")
-            let id = try signedIn.text("identity.identityId")
-            let path = "/admin/v1/identities/\(id)/unblock"
-            let since = try await Self.deliver(
-                "account-disabled", of: "kim", id: "g1", age: 30, reason: "bulk-account", to: world)
-            for identity in try await Self.shown(signedIn, key: key, in: world) {
-                #expect(identity["blocked"]?.members?.map(\.name) == ["since", "reason"])
-                #expect(identity["blocked"]?["since"]?.string == since)
-                #expect(identity["blocked"]?["reason"]?.string == "bulk-account")
-            }
-            let settings = ["postgres.url": world.scratch.url]
-            let list = ["identity", "list", "--blocked"]
-            let account = try signedIn.text("account.accountId")
-            let listed = try await Countersign.run(list, settings)
-            #expect(listed.status == 0, "\(listed.error)")
-            #expect(listed.output == "\(id) \(account) google main kim \(since) bulk-account\n")
-            let json = try await Countersign.run(list + ["--json"], settings)
-            #expect(
-                json.output == #"{"identityId":"\#(id)","accountId":"\#(account)","provider":"google","realm":"main","#
-                    + #""subject":"kim","blocked":{"since":"\#(since)","reason":"bulk-account"}}"# + "\n")
-
-            let refused = try await Self.signIn("kim", in: world)
-            #expect(refused.status == 403)
-            #expect(refused.code == "account_disabled")
-
-            // Once more: nothing is left to be unblocked, or to be recorded.
-            for _ in 0..<2 {
-                let answer = try await world.service.administer(
-                    "POST", path, bearer: key, body: #"{"reason":"case 17"}"#)
-                #expect(answer.status == 204, "\(answer.body)")
-            }
-            for identity in try await Self.shown(signedIn, key: key, in: world) { #expect(identity["blocked"] == nil) }
-            #expect(try await Self.signIn("kim", in: world).status == 200)
-            let recorded = try await world.service.administer(
-                "GET", "/admin/v1/audit-events?type=identity_unblocked", bearer: key)
-            let records = try #require(recorded.json?["items"]?.elements)
-            #expect(records.map { $0["actorName"]?.string } == ["kim@support"])
-            #expect(records.map { $0["reason"]?.string } == ["case 17"])
-            #expect(records.map { $0["identityId"]?.string } == [id])
-
-            // The provider blocks it again, for a reason that it keeps to itself; this time an operator acts.
-            let again = try await Self.deliver("account-disabled", of: "kim", id: "g2", age: 10, to: world)
-            for identity in try await Self.shown(signedIn, key: key, in: world) {
-                #expect(identity["blocked"]?["since"]?.string == again)
-                #expect(identity["blocked"]?["reason"]?.string == "account-disabled")
-            }
-            #expect(try await Self.signIn("kim", in: world).code == "account_disabled")
-            let done = try await Countersign.run(["identity", "unblock", id, "--reason", "case 18"], settings)
-            #expect(done.status == 0, "\(done.error)")
-            #expect(done.output.isEmpty)
-            #expect(try await Self.signIn("kim", in: world).status == 200)
-            let byOperator = try await world.count(
-                """
-                SELECT count(*) FROM audit_events
-                WHERE type = 'identity_unblocked' AND actor = 'operator' AND reason = 'case 18'
-                    AND identity_id = \(id)::uuid
-                """)
-            #expect(byOperator == 1)
-            let none = try await Countersign.run(list, settings)
-            #expect(none.status == 1)
-            #expect(none.output.isEmpty)
-            #expect(none.error == "countersign: No identity is blocked.\n")
-            #expect(try await Countersign.run(["identity", "list"], settings).status == 2)
+        let key = try await world.scratch.adminKey("read,manage")
+        let signedIn = try await world.googleAccount("kim")
+        let id = try signedIn.text("identity.identityId")
+        let path = "/admin/v1/identities/\(id)/unblock"
+        let since = try await Self.deliver(
+            "account-disabled", of: "kim", id: "g1", age: 30, reason: "bulk-account", to: world)
+        for identity in try await Self.shown(signedIn, key: key, in: world) {
+            #expect(identity["blocked"]?.members?.map(\.name) == ["since", "reason"])
+            #expect(identity["blocked"]?["since"]?.string == since)
+            #expect(identity["blocked"]?["reason"]?.string == "bulk-account")
         }
+        let settings = ["postgres.url": world.scratch.url]
+        let list = ["identity", "list", "--blocked"]
+        let account = try signedIn.text("account.accountId")
+        let listed = try await Countersign.run(list, settings)
+        #expect(listed.status == 0, "\(listed.error)")
+        #expect(listed.output == "\(id) \(account) google main kim \(since) bulk-account\n")
+        let json = try await Countersign.run(list + ["--json"], settings)
+        #expect(
+            json.output == #"{"identityId":"\#(id)","accountId":"\#(account)","provider":"google","realm":"main","#
+                + #""subject":"kim","blocked":{"since":"\#(since)","reason":"bulk-account"}}"# + "\n")
+
+        let refused = try await Self.signIn("kim", in: world)
+        #expect(refused.status == 403)
+        #expect(refused.code == "account_disabled")
+
+        // Once more: nothing is left to be unblocked, or to be recorded.
+        for _ in 0..<2 {
+            let answer = try await world.service.administer("POST", path, bearer: key, body: #"{"reason":"case 17"}"#)
+            #expect(answer.status == 204, "\(answer.body)")
+        }
+        for identity in try await Self.shown(signedIn, key: key, in: world) { #expect(identity["blocked"] == nil) }
+        #expect(try await Self.signIn("kim", in: world).status == 200)
+        let recorded = try await world.service.administer(
+            "GET", "/admin/v1/audit-events?type=identity_unblocked", bearer: key)
+        let records = try #require(recorded.json?["items"]?.elements)
+        #expect(records.map { $0["actorName"]?.string } == ["kim@support"])
+        #expect(records.map { $0["reason"]?.string } == ["case 17"])
+        #expect(records.map { $0["identityId"]?.string } == [id])
+
+        // The provider blocks it again, for a reason that it keeps to itself; this time an operator acts.
+        let again = try await Self.deliver("account-disabled", of: "kim", id: "g2", age: 10, to: world)
+        for identity in try await Self.shown(signedIn, key: key, in: world) {
+            #expect(identity["blocked"]?["since"]?.string == again)
+            #expect(identity["blocked"]?["reason"]?.string == "account-disabled")
+        }
+        #expect(try await Self.signIn("kim", in: world).code == "account_disabled")
+        let done = try await Countersign.run(["identity", "unblock", id, "--reason", "case 18"], settings)
+        #expect(done.status == 0, "\(done.error)")
+        #expect(done.output.isEmpty)
+        #expect(try await Self.signIn("kim", in: world).status == 200)
+        let byOperator = try await world.count(
+            """
+            SELECT count(*) FROM audit_events
+            WHERE type = 'identity_unblocked' AND actor = 'operator' AND reason = 'case 18'
+                AND identity_id = \(id)::uuid
+            """)
+        #expect(byOperator == 1)
+        let none = try await Countersign.run(list, settings)
+        #expect(none.status == 1)
+        #expect(none.output.isEmpty)
+        #expect(none.error == "countersign: No identity is blocked.\n")
+        #expect(try await Countersign.run(["identity", "list"], settings).status == 2)
     }
 
     @Test func `what can't be unblocked is refused in a sentence, or with its code`() async throws {
-        try await EventWorld.run { world in
-            let unknown = "01926a3e-0000-7000-8000-000000000000"
-            let settings = ["postgres.url": world.scratch.url]
-            let missing = try await Countersign.run(["identity", "unblock", unknown, "--reason", "a"], settings)
-            #expect(missing.status == 1)
-            #expect(missing.error == "countersign: There is no identity \(unknown).\n")
-            for arguments in [
-                [unknown], [unknown.uppercased(), "--reason", "a"], [unknown, "--reason", "two\nlines"],
-            ] {
-                let ending = try await Countersign.run(["identity", "unblock"] + arguments, settings)
-                #expect(ending.status == 2, "\(arguments)")
-            }
-            let (manage, read) = (
-                try await world.scratch.adminKey("manage"), try await world.scratch.adminKey("read,revoke")
-            )
-            func unblock(_ id: String, _ body: String, by key: String) async throws -> String? {
-                try await world.service.administer(
-                    "POST", "/admin/v1/identities/\(id)/unblock", bearer: key, body: body
-                ).code
-            }
-            #expect(try await unblock(unknown, #"{"reason":"a"}"#, by: manage) == "not_found")
-            #expect(try await unblock(unknown, "{}", by: manage) == "invalid_request")
-            #expect(try await unblock(unknown, #"{"reason":"a"}"#, by: read) == "forbidden")
+        let unknown = "01926a3e-0000-7000-8000-000000000000"
+        let settings = ["postgres.url": world.scratch.url]
+        let missing = try await Countersign.run(["identity", "unblock", unknown, "--reason", "a"], settings)
+        #expect(missing.status == 1)
+        #expect(missing.error == "countersign: There is no identity \(unknown).\n")
+        for arguments in [
+            [unknown], [unknown.uppercased(), "--reason", "a"], [unknown, "--reason", "two\nlines"],
+        ] {
+            let ending = try await Countersign.run(["identity", "unblock"] + arguments, settings)
+            #expect(ending.status == 2, "\(arguments)")
         }
+        let (manage, read) = (
+            try await world.scratch.adminKey("manage"), try await world.scratch.adminKey("read,revoke")
+        )
+        func unblock(_ id: String, _ body: String, by key: String) async throws -> String? {
+            try await world.service.administer(
+                "POST", "/admin/v1/identities/\(id)/unblock", bearer: key, body: body
+            ).code
+        }
+        #expect(try await unblock(unknown, #"{"reason":"a"}"#, by: manage) == "not_found")
+        #expect(try await unblock(unknown, "{}", by: manage) == "invalid_request")
+        #expect(try await unblock(unknown, #"{"reason":"a"}"#, by: read) == "forbidden")
     }
 
     @Test func `a required change of credentials shows until the next sign-in`() async throws {
-        try await EventWorld.run { world in
-            let key = try await world.scratch.adminKey("read")
-            let signedIn = try await world.googleAccount("kim")
-            for identity in try await Self.shown(signedIn, key: key, in: world) {
-                #expect(identity["credentialChangeRequired"] == nil)
-            }
-            _ = try await Self.deliver(
-                "account-credential-change-required", of: "kim", id: "g1", age: 30, to: world)
-            for identity in try await Self.shown(signedIn, key: key, in: world) {
-                #expect(identity["credentialChangeRequired"]?.bool == true)
-            }
-            let again = try await Self.signIn("kim", in: world)
-            #expect(again.status == 200)
-            #expect(again.json?["identity"]?["credentialChangeRequired"] == nil)
-            for identity in try await Self.shown(signedIn, key: key, in: world) {
-                #expect(identity["credentialChangeRequired"] == nil)
-            }
+        let key = try await world.scratch.adminKey("read")
+        let signedIn = try await world.googleAccount("kim")
+        for identity in try await Self.shown(signedIn, key: key, in: world) {
+            #expect(identity["credentialChangeRequired"] == nil)
+        }
+        _ = try await Self.deliver("account-credential-change-required", of: "kim", id: "g1", age: 30, to: world)
+        for identity in try await Self.shown(signedIn, key: key, in: world) {
+            #expect(identity["credentialChangeRequired"]?.bool == true)
+        }
+        let again = try await Self.signIn("kim", in: world)
+        #expect(again.status == 200)
+        #expect(again.json?["identity"]?["credentialChangeRequired"] == nil)
+        for identity in try await Self.shown(signedIn, key: key, in: world) {
+            #expect(identity["credentialChangeRequired"] == nil)
         }
     }
 }

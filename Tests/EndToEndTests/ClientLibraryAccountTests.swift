@@ -12,27 +12,29 @@ import Testing
 @Suite(
     .limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0", "oauth.enabled": "true"]), .timeLimit(.minutes(5)))
 struct ClientLibraryAccountTests {
+    var world: World { .current }
+
     private static let password = "correct horse battery"
 
     private func client(_ device: String = "Kim’s phone", _ store: any SessionStore = InMemorySessionStore()) throws
         -> SignInClient
     {
         SignInClient(
-            baseURL: try #require(URL(string: try World.shared.service.url)), store: store, allowsLoopbackHTTP: true,
+            baseURL: try #require(URL(string: world.service.url)), store: store, allowsLoopbackHTTP: true,
             device: DeviceDescription(name: device, platform: "iOS"))
     }
 
     private func google(_ person: String) async throws -> GoogleCredential {
-        GoogleCredential(idToken: try await World.shared.googleToken(person))
+        GoogleCredential(idToken: try await world.googleToken(person))
     }
 
     private func apple(_ person: String) async throws -> AppleCredential {
-        AppleCredential(identityToken: try await World.shared.appleToken(person))
+        AppleCredential(identityToken: try await world.appleToken(person))
     }
 
     /// A new account by Google of a person with an Apple account too.
     private func newAccount(_ person: String, _ client: SignInClient) async throws -> ClientAccount {
-        try await World.shared.newPerson(person)
+        try await world.newPerson(person)
         guard case .linkRequired(let ticket) = try await client.signIn(google: try await google(person)) else {
             throw Missing()
         }
@@ -43,7 +45,7 @@ struct ClientLibraryAccountTests {
 
     /// Makes the authentication of the account's sessions too old.
     private func age(_ account: ClientAccount) async throws {
-        try await World.shared.scratch.execute(
+        try await world.scratch.execute(
             "UPDATE sessions SET auth_time = now() - interval '11 minutes' WHERE account_id = \(account.id)::uuid")
     }
 
@@ -53,7 +55,6 @@ struct ClientLibraryAccountTests {
     }
 
     @Test func `an account is registered, proven, renamed, moved, and signed in to again`() async throws {
-        let world = try World.shared
         let client = try client()
         let made = try await client.register(email: "reg@example.com", password: Self.password, displayName: "Reg")
         #expect(made.displayName == "Reg" && made.hasPassword && made.emailProof == .claimed && !made.isEmailVerified)
@@ -132,13 +133,13 @@ struct ClientLibraryAccountTests {
         await #expect(throws: SessionError.refused(code: "identity_already_linked", status: 409)) {
             try await client.link(apple: try await self.apple("linked"))
         }
-        try await World.shared.newPerson("linked-2")
+        try await world.newPerson("linked-2")
         await #expect(throws: SessionError.refused(code: "provider_already_linked", status: 409)) {
             try await client.link(google: try await self.google("linked-2"))
         }
         try await client.unlink(identity: google.id)
         // Without a call that the service could refuse.
-        let request = URLRequest(url: try #require(URL(string: try World.shared.service.url + "/things")))
+        let request = URLRequest(url: try #require(URL(string: world.service.url + "/things")))
         await #expect(throws: SessionError.reauthenticate(code: "invalid_refresh_token")) {
             try await client.authorize(request)
         }
@@ -178,7 +179,6 @@ struct ClientLibraryAccountTests {
     }
 
     @Test func `linked services are listed and unlinked`() async throws {
-        let world = try World.shared
         let client = try client()
         _ = try await newAccount("home", client)
         #expect(try await client.linkedServices().isEmpty)
@@ -203,7 +203,6 @@ struct ClientLibraryAccountTests {
     @Test func `an identity that its provider has disabled shows, and a replacement of the address is stopped`()
         async throws
     {
-        let world = try World.shared
         let client = try client()
         let account = try await newAccount("troubled", client)
         let key = try await world.adminKey("read,manage")

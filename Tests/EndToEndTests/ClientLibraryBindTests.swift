@@ -11,6 +11,8 @@ import Testing
 /// follows what the library says of a ticket walks it.
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5)))
 struct ClientLibraryBindTests {
+    var world: World { .current }
+
     enum Proof: String, CaseIterable, Sendable {
         case session
         case password
@@ -20,7 +22,7 @@ struct ClientLibraryBindTests {
 
     private func client() throws -> SignInClient {
         SignInClient(
-            baseURL: try #require(URL(string: try World.shared.service.url)), store: InMemorySessionStore(),
+            baseURL: try #require(URL(string: world.service.url)), store: InMemorySessionStore(),
             transport: WaitingTransport(), allowsLoopbackHTTP: true,
             device: DeviceDescription(name: "Kim’s phone", platform: "iOS"))
     }
@@ -46,7 +48,7 @@ struct ClientLibraryBindTests {
 
     private func ticket(_ client: SignInClient, _ person: String) async throws -> LinkTicket {
         let outcome = try await client.signIn(
-            google: GoogleCredential(idToken: try await World.shared.googleToken(person)))
+            google: GoogleCredential(idToken: try await world.googleToken(person)))
         guard case .linkRequired(let ticket) = outcome else { throw Unexpected(outcome: "\(outcome)") }
         return ticket
     }
@@ -74,7 +76,6 @@ struct ClientLibraryBindTests {
     func `an app binds by every proof that the address's degree allows`(
         _ degree: DegreeHolder.Degree, _ way: Proof
     ) async throws {
-        let world = try World.shared
         let name = "\(way)-\(degree)".lowercased()
         let email = "\(name)@company.example"
         let holder = try await world.holder(degree, name, email: email)
@@ -118,7 +119,6 @@ struct ClientLibraryBindTests {
     }
 
     @Test func `an app binds by the ticket alone where the provider runs the mailbox`() async throws {
-        let world = try World.shared
         let holder = try await world.holder(.stated, "alone", email: "alone@company.example")
         try await world.openGoogleAccount("alone", email: "alone@company.example", workspace: "company.example")
         let client = try client()

@@ -12,6 +12,8 @@ private actor Acknowledged {
 }
 
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct CrashTests {
+    var world: World { .current }
+
     private static let people = 10
 
     /// Five tickets of each of ten people.
@@ -106,72 +108,68 @@ private actor Acknowledged {
         }
     }
 
-    @Test func `of fifty creates at once one wins for each person, and the others leave nothing`() async throws {
-        try await World.run { world in
-            let tickets = try await tickets(world)
-            let answers = try await withThrowingTaskGroup(of: (Int, Answer).self) { group in
-                for (person, ticket) in tickets {
-                    group.addTask {
-                        let answer = try await retryWhenLate {
-                            try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-                        }
-                        return (person, answer)
+    @Test(.world)
+    func `of fifty creates at once one wins for each person, and the others leave nothing`() async throws {
+        let tickets = try await tickets(world)
+        let answers = try await withThrowingTaskGroup(of: (Int, Answer).self) { group in
+            for (person, ticket) in tickets {
+                group.addTask {
+                    let answer = try await retryWhenLate {
+                        try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
                     }
+                    return (person, answer)
                 }
-                return try await group.reduce(into: []) { $0.append($1) }
             }
-            for person in 0..<Self.people {
-                let codes = answers.filter { $0.0 == person }.map { $0.1.code ?? "created" }.sorted()
-                #expect(codes == ["created"] + Array(repeating: "identity_already_linked", count: 4))
-            }
-            try await expectInvariants(world)
-            #expect(try await world.count("SELECT count(*) FROM accounts") == Int64(Self.people))
+            return try await group.reduce(into: []) { $0.append($1) }
         }
+        for person in 0..<Self.people {
+            let codes = answers.filter { $0.0 == person }.map { $0.1.code ?? "created" }.sorted()
+            #expect(codes == ["created"] + Array(repeating: "identity_already_linked", count: 4))
+        }
+        try await expectInvariants(world)
+        #expect(try await world.count("SELECT count(*) FROM accounts") == Int64(Self.people))
     }
 
-    @Test(arguments: [1, 3, 5])
+    @Test(.world, arguments: [1, 3, 5])
     func `killed amid fifty creates, the next process finds all of an account or nothing`(
         after answers: Int
     ) async throws {
-        try await World.run { world in
-            let tickets = try await tickets(world)
-            let acknowledged = Acknowledged()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for (person, ticket) in tickets {
-                    group.addTask {
-                        // Most of these find the connection broken; that is the test.
-                        let answer = try? await world.service.post(
-                            "/v1/links/create", ["linkTicket": .string(ticket)])
-                        guard let answer, answer.status == 201 else { return }
-                        let account = try answer.text("account.accountId")
-                        await acknowledged.record(account, of: person)
-                    }
-                }
+        let tickets = try await tickets(world)
+        let acknowledged = Acknowledged()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (person, ticket) in tickets {
                 group.addTask {
-                    try await eventually("some answers") { await acknowledged.accounts.count >= answers }
-                    world.service.send(SIGKILL)
-                    let ending = await world.service.end()
-                    #expect(ending.status == nil)
+                    // Most of these find the connection broken; that is the test.
+                    let answer = try? await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+                    guard let answer, answer.status == 201 else { return }
+                    let account = try answer.text("account.accountId")
+                    await acknowledged.record(account, of: person)
                 }
-                try await group.waitForAll()
             }
-            try await expectInvariants(world)
+            group.addTask {
+                try await eventually("some answers") { await acknowledged.accounts.count >= answers }
+                world.service.send(SIGKILL)
+                let ending = await world.service.end()
+                #expect(ending.status == nil)
+            }
+            try await group.waitForAll()
+        }
+        try await expectInvariants(world)
 
-            try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
-                let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
-                for person in 0..<Self.people {
-                    let answer = try await service.signInWithApple(try await world.appleToken("p\(person)"))
-                    if let account = await acknowledged.accounts[person] {
-                        #expect(try answer.text("account.accountId") == account)
-                    } else if try answer.text("status") == "linkRequired" {
-                        let created = try await service.post(
-                            "/v1/links/create", ["linkTicket": .string(try answer.text("linkTicket"))])
-                        #expect(created.status == 201)
-                    }
+        try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
+            let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
+            for person in 0..<Self.people {
+                let answer = try await service.signInWithApple(try await world.appleToken("p\(person)"))
+                if let account = await acknowledged.accounts[person] {
+                    #expect(try answer.text("account.accountId") == account)
+                } else if try answer.text("status") == "linkRequired" {
+                    let created = try await service.post(
+                        "/v1/links/create", ["linkTicket": .string(try answer.text("linkTicket"))])
+                    #expect(created.status == 201)
                 }
-                try await expectInvariants(next)
-                #expect(try await next.count("SELECT count(*) FROM accounts") == Int64(Self.people))
             }
+            try await expectInvariants(next)
+            #expect(try await next.count("SELECT count(*) FROM accounts") == Int64(Self.people))
         }
     }
 }

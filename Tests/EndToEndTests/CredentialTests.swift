@@ -5,10 +5,11 @@ import TestSupport
 import Testing
 
 /// The members that may accompany a token, and their effects.
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct CredentialTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct CredentialTests {
+    var world: World { .current }
+
     @Test(arguments: Sandbox.Provider.allCases)
     func `a code brings an authorization, beside a token and alone`(provider: Sandbox.Provider) async throws {
-        let world = try World.shared
         let person = "code-\(provider)"
         try await world.newPerson(person)
         let created = try await world.create(try await world.authorize(person, provider))
@@ -29,7 +30,6 @@ import Testing
     func `a code is good once, and a spent one takes nothing from the token beside it`(
         provider: Sandbox.Provider
     ) async throws {
-        let world = try World.shared
         try await world.newPerson("spent-\(provider)")
         let credential = try await world.authorize("spent-\(provider)", provider)
         #expect(try await world.service.signIn(provider, credential.codeAlone).status == 200)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `a request with neither a token nor a code is refused`() async throws {
-        let service = try World.shared.service
+        let service = world.service
         for (provider, member) in [(Sandbox.Provider.apple, "identityToken"), (.google, "idToken")] {
             let answer = try await service.signIn(provider, [:])
             #expect(answer.status == 400)
@@ -49,7 +49,6 @@ import Testing
     }
 
     @Test func `the nonce that is posted raw must be the one that the token has hashed or raw`() async throws {
-        let world = try World.shared
         try await world.newPerson("nonce")
         let raw = "k3Vq9Zt1-raw"
         let digest = Canaries.digits(SHA256.hash(Array(raw.utf8)))
@@ -70,7 +69,6 @@ import Testing
     @Test func `the name that Apple gave the phone becomes the account's, the one in a create goes before it`()
         async throws
     {
-        let world = try World.shared
         for (person, asked, expected) in [("kay", nil, "Kay Lee"), ("joe", "Josephine", "Josephine")] {
             try await world.newPerson(person)
             let name = TokenMint.Literal.raw(#"{"givenName":"Kay","familyName":"Lee"}"#)
@@ -86,7 +84,6 @@ import Testing
 
     /// The signature is Apple's; the address does not identify the person (the flaw of Sign in with Apple in 2020).
     @Test func `somebody else's address in a sound token signs nobody in`() async throws {
-        let world = try World.shared
         // Google runs the victim's mailbox, so the address is proven.
         try await world.newPerson("victim", email: "victim@gmail.com")
         let victim = try await world.create(

@@ -97,9 +97,7 @@ extension ScratchDatabase {
         let own = ScratchDatabase(url: url.replacing("//postgres@", with: "//\(role)@"))
         try await eventually("writes by \(role)") {
             let settings = try? await own.withPool(.test(poolSize: 1, acquireTimeout: .seconds(2))) { database in
-                try await database.query("SHOW transaction_read_only") { row throws(PostgresError) in
-                    try row.decode(String.self)
-                }
+                try await database.query("SHOW transaction_read_only", as: String.self)
             }
             return settings == ["off"]
         }

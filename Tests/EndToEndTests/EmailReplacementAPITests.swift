@@ -8,6 +8,8 @@ import Testing
 /// The way of a person who has lost their mailbox, over the admin API, the command line, the mails and the API for apps.
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5)))
 struct EmailReplacementAPITests {
+    var world: World { .current }
+
     private static let password = "correct horse battery"
 
     /// The account of a person who has proven `name@example.com`.
@@ -42,7 +44,6 @@ struct EmailReplacementAPITests {
     @Test func `the request is answered and mailed, shown masked in a session, and takes effect when it is due`()
         async throws
     {
-        let world = try World.shared
         let service = world.service
         let key = try await world.adminKey("read,manage")
         let member = try await Member("lost", in: world)
@@ -89,7 +90,6 @@ struct EmailReplacementAPITests {
     }
 
     @Test func `a session stops it, and so does an administrator, and neither minds that there is none`() async throws {
-        let world = try World.shared
         let service = world.service
         let key = try await world.adminKey("read,manage")
         let member = try await Member("kept", in: world)
@@ -114,7 +114,6 @@ struct EmailReplacementAPITests {
     }
 
     @Test func `each refusal has its code`() async throws {
-        let world = try World.shared
         let key = try await world.adminKey("manage")
         let member = try await Member("refused", in: world)
         _ = try await Member("holder", in: world)
@@ -148,7 +147,6 @@ struct EmailReplacementAPITests {
     @Test func `account replace-email prints when it takes effect, and account cancel-replace-email stops it`()
         async throws
     {
-        let world = try World.shared
         let member = try await Member("command", in: world)
         let before = try world.mailbox("command@example.com").count
         let done = try await run("replace-email", member.id, "--email", "Command@New.Example", in: world)
@@ -170,7 +168,6 @@ struct EmailReplacementAPITests {
     }
 
     @Test func `account replace-email says in a sentence what it can't do`() async throws {
-        let world = try World.shared
         let member = try await Member("speechless", in: world)
         let nobody = "01926a3e-0000-7000-8000-000000000000"
         let email = ["--email", "speechless@new.example"]

@@ -7,6 +7,8 @@ import Testing
 
 /// The answers to the senders of events, over HTTP.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct EventDeliveryTests {
+    var world: EventWorld { .current }
+
     /// A token that is no event of the provider's, and the reason of its refusal.
     struct Refused: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -68,127 +70,119 @@ import Testing
         ]
     }
 
-    @Test func `what is no event of the provider's gets 400, each in its provider's form, and nothing is stored`()
+    @Test(.fixture(EventWorld.self))
+    func `what is no event of the provider's gets 400, each in its provider's form, and nothing is stored`()
         async throws
     {
-        try await EventWorld.run { world in
-            let kim = try await world.appleAccount("kim")
-            for refused in Refused.all {
-                let name = refused.testDescription
-                let apple = try await world.service.deliverAppleEvent(refused.token(true))
-                #expect(apple.status == 400, "\(name)")
-                #expect(apple.code == "invalid_request", "\(name)")
-                #expect(apple.header("Content-Type") == "application/problem+json")
-                #expect(!apple.text.contains(refused.reason.rawValue), "\(name)")
-                let line = try await world.service.logged(try apple.text("requestId"))
-                #expect(line["reason"]?.string == refused.reason.rawValue, "\(name)")
+        let kim = try await world.appleAccount("kim")
+        for refused in Refused.all {
+            let name = refused.testDescription
+            let apple = try await world.service.deliverAppleEvent(refused.token(true))
+            #expect(apple.status == 400, "\(name)")
+            #expect(apple.code == "invalid_request", "\(name)")
+            #expect(apple.header("Content-Type") == "application/problem+json")
+            #expect(!apple.text.contains(refused.reason.rawValue), "\(name)")
+            let line = try await world.service.logged(try apple.text("requestId"))
+            #expect(line["reason"]?.string == refused.reason.rawValue, "\(name)")
 
-                let google = try await world.service.deliverGoogleEvent(refused.token(false))
-                #expect(google.status == 400, "\(name)")
-                #expect(google.header("Content-Type") == "application/json")
-                #expect(google.header("Content-Language") == "en")
-                #expect(google.json?["err"]?.string == refused.error, "\(name)")
-                #expect(google.json?["description"]?.string?.isEmpty == false)
-                #expect(google.json?.members?.count == 2)
-            }
-            // Our own access token is no provider's event, although it belongs to a known person.
-            let own = try kim.text("session.accessToken")
-            #expect(try await world.service.deliverAppleEvent(own).status == 400)
-            #expect(try await world.service.deliverGoogleEvent(own).status == 400)
-            for body in ["", "{", "[]", "null", "{}", #"{"payload":5}"#, #"{"payload":null}"#, #"{"payload":{}}"#] {
-                let answer = try await world.service.post("/v1/events/apple", body: Array(body.utf8))
-                #expect(answer.status == 400, "\(body)")
-                #expect(answer.code == "invalid_request", "\(body)")
-            }
-            #expect(try await world.count("SELECT count(*) FROM provider_events") == 0)
-            #expect(try await world.service.isOpen(kim))
+            let google = try await world.service.deliverGoogleEvent(refused.token(false))
+            #expect(google.status == 400, "\(name)")
+            #expect(google.header("Content-Type") == "application/json")
+            #expect(google.header("Content-Language") == "en")
+            #expect(google.json?["err"]?.string == refused.error, "\(name)")
+            #expect(google.json?["description"]?.string?.isEmpty == false)
+            #expect(google.json?.members?.count == 2)
+        }
+        // Our own access token is no provider's event, although it belongs to a known person.
+        let own = try kim.text("session.accessToken")
+        #expect(try await world.service.deliverAppleEvent(own).status == 400)
+        #expect(try await world.service.deliverGoogleEvent(own).status == 400)
+        for body in ["", "{", "[]", "null", "{}", #"{"payload":5}"#, #"{"payload":null}"#, #"{"payload":{}}"#] {
+            let answer = try await world.service.post("/v1/events/apple", body: Array(body.utf8))
+            #expect(answer.status == 400, "\(body)")
+            #expect(answer.code == "invalid_request", "\(body)")
+        }
+        #expect(try await world.count("SELECT count(*) FROM provider_events") == 0)
+        #expect(try await world.service.isOpen(kim))
+    }
+
+    @Test(.fixture(EventWorld.self)) func `an event is no token to sign in with`() async throws {
+        let apple = try EventWorld.signed(
+            EventWorld.appleEvent("consent-revoked", of: "kim", id: "e1").with("sub", "kim"))
+        let google = try EventWorld.signed(
+            EventWorld.googleEvent("sessions-revoked", of: "kim", id: "e1").with("sub", "kim").with(
+                "exp", .integer(EventWorld.now + 600)))
+        for answer in [
+            try await world.service.signInWithApple(apple), try await world.service.signInWithGoogle(google),
+        ] {
+            #expect(answer.status == 401)
+            #expect(answer.code == "invalid_token")
+        }
+        #expect(try await world.service.deliverAppleEvent(apple).status == 200)
+    }
+
+    @Test(.fixture(EventWorld.self))
+    func `an event is taken whatever its media type says, once however often it comes`() async throws {
+        let apple = try EventWorld.signed(EventWorld.appleEvent("email-disabled", of: "kim", id: "a1"))
+        let google = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
+        for type in [
+            "application/json", "application/secevent+jwt", "application/jwt", "text/plain; charset=utf-8",
+            "application/x-www-form-urlencoded", "nonsense",
+        ] {
+            let first = try await world.service.deliverAppleEvent(apple, type: type)
+            #expect(first.status == 200, "\(type)")
+            #expect(first.body == [])
+            let second = try await world.service.deliverGoogleEvent(google, type: type)
+            #expect(second.status == 202, "\(type)")
+            #expect(second.body == [])
+        }
+        #expect(try await world.count("SELECT count(*) FROM provider_events") == 2)
+    }
+
+    @Test(.fixture(EventWorld.self)) func `a body of 64 KiB is read and one byte more is not`() async throws {
+        for path in ["/v1/events/apple", "/v1/events/google"] {
+            let fitting = [UInt8](repeating: UInt8(ascii: "a"), count: 65_536)
+            #expect(try await world.service.post(path, body: fitting).status == 400)
+            let longer = try await world.service.post(path, body: fitting + [UInt8(ascii: "a")])
+            #expect(longer.status == 413)
         }
     }
 
-    @Test func `an event is no token to sign in with`() async throws {
-        try await EventWorld.run { world in
-            let apple = try EventWorld.signed(
-                EventWorld.appleEvent("consent-revoked", of: "kim", id: "e1").with("sub", "kim"))
-            let google = try EventWorld.signed(
-                EventWorld.googleEvent("sessions-revoked", of: "kim", id: "e1").with("sub", "kim").with(
-                    "exp", .integer(EventWorld.now + 600)))
-            for answer in [
-                try await world.service.signInWithApple(apple), try await world.service.signInWithGoogle(google),
-            ] {
-                #expect(answer.status == 401)
-                #expect(answer.code == "invalid_token")
-            }
-            #expect(try await world.service.deliverAppleEvent(apple).status == 200)
+    @Test(.fixture { try await EventWorld.run(withKeys: false, $0) })
+    func `without the keys the sender is asked to retry, and a retry succeeds`() async throws {
+        let apple = try EventWorld.signed(EventWorld.appleEvent("email-disabled", of: "kim", id: "a1"))
+        let google = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
+        for answer in [
+            try await world.service.deliverAppleEvent(apple), try await world.service.deliverGoogleEvent(google),
+        ] {
+            #expect(answer.status == 503)
+            #expect(answer.code == "provider_unavailable")
+            #expect((answer.retryAfter ?? 0) > 0)
         }
-    }
-
-    @Test func `an event is taken whatever its media type says, once however often it comes`() async throws {
-        try await EventWorld.run { world in
-            let apple = try EventWorld.signed(EventWorld.appleEvent("email-disabled", of: "kim", id: "a1"))
-            let google = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
-            for type in [
-                "application/json", "application/secevent+jwt", "application/jwt", "text/plain; charset=utf-8",
-                "application/x-www-form-urlencoded", "nonsense",
-            ] {
-                let first = try await world.service.deliverAppleEvent(apple, type: type)
-                #expect(first.status == 200, "\(type)")
-                #expect(first.body == [])
-                let second = try await world.service.deliverGoogleEvent(google, type: type)
-                #expect(second.status == 202, "\(type)")
-                #expect(second.body == [])
-            }
-            #expect(try await world.count("SELECT count(*) FROM provider_events") == 2)
+        #expect(try await world.count("SELECT count(*) FROM provider_events") == 0)
+        world.keyServer.becomeAvailable()
+        try await eventually("the events") {
+            let statuses = [
+                try await world.service.deliverAppleEvent(apple).status,
+                try await world.service.deliverGoogleEvent(google).status,
+            ]
+            return statuses == [200, 202]
         }
-    }
-
-    @Test func `a body of 64 KiB is read and one byte more is not`() async throws {
-        try await EventWorld.run { world in
-            for path in ["/v1/events/apple", "/v1/events/google"] {
-                let fitting = [UInt8](repeating: UInt8(ascii: "a"), count: 65_536)
-                #expect(try await world.service.post(path, body: fitting).status == 400)
-                let longer = try await world.service.post(path, body: fitting + [UInt8(ascii: "a")])
-                #expect(longer.status == 413)
-            }
-        }
-    }
-
-    @Test func `without the keys the sender is asked to retry, and a retry succeeds`() async throws {
-        try await EventWorld.run(withKeys: false) { world in
-            let apple = try EventWorld.signed(EventWorld.appleEvent("email-disabled", of: "kim", id: "a1"))
-            let google = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
-            for answer in [
-                try await world.service.deliverAppleEvent(apple), try await world.service.deliverGoogleEvent(google),
-            ] {
-                #expect(answer.status == 503)
-                #expect(answer.code == "provider_unavailable")
-                #expect((answer.retryAfter ?? 0) > 0)
-            }
-            #expect(try await world.count("SELECT count(*) FROM provider_events") == 0)
-            world.keyServer.becomeAvailable()
-            try await eventually("the events") {
-                let statuses = [
-                    try await world.service.deliverAppleEvent(apple).status,
-                    try await world.service.deliverGoogleEvent(google).status,
-                ]
-                return statuses == [200, 202]
-            }
-            #expect(try await world.count("SELECT count(*) FROM provider_events") == 2)
-        }
+        #expect(try await world.count("SELECT count(*) FROM provider_events") == 2)
     }
 
     /// Whether it is one of the provider's new keys is unknown until the set may be fetched again.
-    @Test func `an event of an unknown key is to be retried once the keys may be fetched again`() async throws {
-        try await EventWorld.run { world in
-            let header = try TokenMint.shared.header(.rs256).with("kid", "unknown")
-            let apple = try EventWorld.signed(Refused.event(true), header: header)
-            let google = try EventWorld.signed(Refused.event(false), header: header)
-            for answer in [
-                try await world.service.deliverAppleEvent(apple), try await world.service.deliverGoogleEvent(google),
-            ] {
-                #expect(answer.status == 503)
-                #expect(answer.code == "provider_unavailable")
-                #expect((1...60).contains(answer.retryAfter ?? 0))
-            }
+    @Test(.fixture(EventWorld.self))
+    func `an event of an unknown key is to be retried once the keys may be fetched again`() async throws {
+        let header = try TokenMint.shared.header(.rs256).with("kid", "unknown")
+        let apple = try EventWorld.signed(Refused.event(true), header: header)
+        let google = try EventWorld.signed(Refused.event(false), header: header)
+        for answer in [
+            try await world.service.deliverAppleEvent(apple), try await world.service.deliverGoogleEvent(google),
+        ] {
+            #expect(answer.status == 503)
+            #expect(answer.code == "provider_unavailable")
+            #expect((1...60).contains(answer.retryAfter ?? 0))
         }
     }
 

@@ -6,169 +6,156 @@ import TestSupport
 import Testing
 
 /// The effects of events that were acknowledged.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct EventEffectTests {
+@Suite(.limitedConcurrency, .fixture(EventWorld.self), .timeLimit(.minutes(5))) struct EventEffectTests {
+    var world: EventWorld { .current }
+
     /// How long an event waits for the service depends on the machine too: what a busy one delays is some, not most.
     @Test func `most sessions end within a second of the event, and a repetition ends no later one`() async throws {
-        try await EventWorld.run { world in
-            for person in ["kim", "ada", "bob", "lee", "joe"] {
-                let session = try await world.appleAccount(person)
-                let other = try await world.googleAccount(person)
-                #expect(try await world.service.isOpen(session))
-                let event = try EventWorld.signed(
-                    EventWorld.appleEvent("consent-revoked", of: person, id: "a-\(person)"))
-                let answer = try await world.service.deliverAppleEvent(event)
-                #expect(answer.status == 200)
-                try await eventually("the end of the session") { try await !world.service.isOpen(session) }
-                #expect(try await world.service.isOpen(other))
+        for person in ["kim", "ada", "bob", "lee", "joe"] {
+            let session = try await world.appleAccount(person)
+            let other = try await world.googleAccount(person)
+            #expect(try await world.service.isOpen(session))
+            let event = try EventWorld.signed(EventWorld.appleEvent("consent-revoked", of: person, id: "a-\(person)"))
+            let answer = try await world.service.deliverAppleEvent(event)
+            #expect(answer.status == 200)
+            try await eventually("the end of the session") { try await !world.service.isOpen(session) }
+            #expect(try await world.service.isOpen(other))
 
-                // The person has consented again.
-                let again = try await world.service.signInWithApple(
-                    EventWorld.signed(EventWorld.appleClaims(person, EventWorld.signedInNow)))
-                #expect(try again.text("status") == "signedIn")
-                #expect(try await world.service.deliverAppleEvent(event).status == 200)
-                #expect(try await world.count("SELECT count(*) FROM provider_events WHERE status = 'pending'") == 0)
-                #expect(try await world.service.isOpen(again))
-            }
-            #expect(try await world.count("SELECT count(*) FROM provider_events") == 5)
-            // By the service's own clock.
-            let prompt: SQL = "FROM provider_events WHERE processed_at - received_at < interval '1 second'"
-            #expect(try await world.count("SELECT count(*) \(prompt)") >= 3)
+            // The person has consented again.
+            let again = try await world.service.signInWithApple(
+                EventWorld.signed(EventWorld.appleClaims(person, EventWorld.signedInNow)))
+            #expect(try again.text("status") == "signedIn")
+            #expect(try await world.service.deliverAppleEvent(event).status == 200)
+            #expect(try await world.count("SELECT count(*) FROM provider_events WHERE status = 'pending'") == 0)
+            #expect(try await world.service.isOpen(again))
         }
+        #expect(try await world.count("SELECT count(*) FROM provider_events") == 5)
+        // By the service's own clock.
+        let prompt: SQL = "FROM provider_events WHERE processed_at - received_at < interval '1 second'"
+        #expect(try await world.count("SELECT count(*) \(prompt)") >= 3)
     }
 
     @Test func `Google's events end sessions and keep a disabled account out`() async throws {
-        try await EventWorld.run { world in
-            let session = try await world.googleAccount("kim")
-            let ended = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
-            #expect(try await world.service.deliverGoogleEvent(ended).status == 202)
-            try await eventually("the end of the session") { try await !world.service.isOpen(session) }
+        let session = try await world.googleAccount("kim")
+        let ended = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
+        #expect(try await world.service.deliverGoogleEvent(ended).status == 202)
+        try await eventually("the end of the session") { try await !world.service.isOpen(session) }
 
-            let disabled = try EventWorld.signed(EventWorld.googleEvent("account-disabled", of: "kim", id: "g2"))
-            #expect(try await world.service.deliverGoogleEvent(disabled).status == 202)
-            try await eventually("the end of the event") { try await world.isDone("g2") }
-            let fresh = try EventWorld.signed(
-                EventWorld.googleClaims("kim", EventWorld.signedInNow))
-            let refused = try await world.service.signInWithGoogle(fresh)
-            #expect(refused.status == 403)
-            #expect(refused.code == "account_disabled")
+        let disabled = try EventWorld.signed(EventWorld.googleEvent("account-disabled", of: "kim", id: "g2"))
+        #expect(try await world.service.deliverGoogleEvent(disabled).status == 202)
+        try await eventually("the end of the event") { try await world.isDone("g2") }
+        let fresh = try EventWorld.signed(EventWorld.googleClaims("kim", EventWorld.signedInNow))
+        let refused = try await world.service.signInWithGoogle(fresh)
+        #expect(refused.status == 403)
+        #expect(refused.code == "account_disabled")
 
-            let enabled = try EventWorld.signed(
-                EventWorld.googleEvent(
-                    "account-enabled", of: "kim", id: "g3", [("iat", .integer(EventWorld.now - 20))]))
-            #expect(try await world.service.deliverGoogleEvent(enabled).status == 202)
-            try await eventually("the end of the event") { try await world.isDone("g3") }
-            #expect(try await world.service.signInWithGoogle(fresh).status == 200)
-        }
+        let enabled = try EventWorld.signed(
+            EventWorld.googleEvent(
+                "account-enabled", of: "kim", id: "g3", [("iat", .integer(EventWorld.now - 20))]))
+        #expect(try await world.service.deliverGoogleEvent(enabled).status == 202)
+        try await eventually("the end of the event") { try await world.isDone("g3") }
+        #expect(try await world.service.signInWithGoogle(fresh).status == 200)
     }
 
     @Test func `an account shows whether mail to its relay address arrives`() async throws {
-        try await EventWorld.run { world in
-            let session = try await world.appleAccount("kim")
-            let bearer = try session.text("session.accessToken")
-            func shown() async throws -> JSONValue? {
-                let account = try await world.service.get("/v1/account", bearer: bearer)
-                let identity =
-                    account.json?["identities"]?.elements?.first
-                    ?? account.json?["account"]?["identities"]?.elements?.first
-                return try #require(identity)["emailDeliverable"]
-            }
-            #expect(try await shown()?.bool == nil)
-            for (number, type) in ["email-disabled", "email-enabled"].enumerated() {
-                let time = EventWorld.now - 30 + Int64(number)
-                let content = #"{"type":"\#(type)","sub":"kim","event_time":\#(time)}"#
-                let event = try EventWorld.signed(
-                    EventWorld.appleEvent(type, of: "kim", id: type, [("events", .string(content))]))
-                #expect(try await world.service.deliverAppleEvent(event).status == 200)
-                try await eventually("the end of the event") { try await world.isDone(type) }
-                #expect(try await shown()?.bool == (type == "email-enabled"))
-            }
+        let session = try await world.appleAccount("kim")
+        let bearer = try session.text("session.accessToken")
+        func shown() async throws -> JSONValue? {
+            let account = try await world.service.get("/v1/account", bearer: bearer)
+            let identity =
+                account.json?["identities"]?.elements?.first
+                ?? account.json?["account"]?["identities"]?.elements?.first
+            return try #require(identity)["emailDeliverable"]
+        }
+        #expect(try await shown()?.bool == nil)
+        for (number, type) in ["email-disabled", "email-enabled"].enumerated() {
+            let time = EventWorld.now - 30 + Int64(number)
+            let content = #"{"type":"\#(type)","sub":"kim","event_time":\#(time)}"#
+            let event = try EventWorld.signed(
+                EventWorld.appleEvent(type, of: "kim", id: type, [("events", .string(content))]))
+            #expect(try await world.service.deliverAppleEvent(event).status == 200)
+            try await eventually("the end of the event") { try await world.isDone(type) }
+            #expect(try await shown()?.bool == (type == "email-enabled"))
         }
     }
 
     @Test func `accepted events are counted, of known and of unknown types`() async throws {
-        try await EventWorld.run { world in
-            let unknown = try EventWorld.signed(EventWorld.appleEvent("account-frozen", of: "kim", id: "a1"))
-            for _ in 1...2 { #expect(try await world.service.deliverAppleEvent(unknown).status == 200) }
-            let forged = try EventWorld.signed(
-                EventWorld.appleEvent("consent-revoked", of: "kim", id: "a2"), by: TokenMint.otherSigner)
-            #expect(try await world.service.deliverAppleEvent(forged).status == 400)
-            var page = ""
-            try await eventually("the end of the event") {
-                page = try await world.service.privateGet("/metrics").text
-                return page.contains(#"outcome="unknown_type""#)
-            }
-            let lines = page.split(separator: "\n").filter { $0.hasPrefix("countersign_provider_events_total{") }
-            for outcome in ["stored", "repeated", "refused", "unknown_type"] {
-                let line = lines.first { $0.contains(#"outcome="\#(outcome)""#) }
-                #expect(line?.hasSuffix(" 1") == true, "\(outcome): \(lines)")
-                #expect(line?.contains(#"provider="apple""#) == true)
-            }
+        let unknown = try EventWorld.signed(EventWorld.appleEvent("account-frozen", of: "kim", id: "a1"))
+        for _ in 1...2 { #expect(try await world.service.deliverAppleEvent(unknown).status == 200) }
+        let forged = try EventWorld.signed(
+            EventWorld.appleEvent("consent-revoked", of: "kim", id: "a2"), by: TokenMint.otherSigner)
+        #expect(try await world.service.deliverAppleEvent(forged).status == 400)
+        var page = ""
+        try await eventually("the end of the event") {
+            page = try await world.service.privateGet("/metrics").text
+            return page.contains(#"outcome="unknown_type""#)
+        }
+        let lines = page.split(separator: "\n").filter { $0.hasPrefix("countersign_provider_events_total{") }
+        for outcome in ["stored", "repeated", "refused", "unknown_type"] {
+            let line = lines.first { $0.contains(#"outcome="\#(outcome)""#) }
+            #expect(line?.hasSuffix(" 1") == true, "\(outcome): \(lines)")
+            #expect(line?.contains(#"provider="apple""#) == true)
         }
     }
 
     // MARK: Crashes
 
     @Test func `killed between storing and acting, the next process acts`() async throws {
-        try await EventWorld.run { world in
-            let apple = try await world.appleAccount("kim")
-            let google = try await world.googleAccount("kim")
-            try await world.scratch.withPool { database in
-                try await database.transaction { transaction in
-                    // The worker that processes the events waits for these locks.
-                    _ = try await transaction.execute("SELECT FROM accounts FOR UPDATE")
-                    let first = try EventWorld.signed(EventWorld.appleEvent("consent-revoked", of: "kim", id: "a1"))
-                    let second = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
-                    #expect(try await world.service.deliverAppleEvent(first).status == 200)
-                    #expect(try await world.service.deliverGoogleEvent(second).status == 202)
-                    try await eventually("a worker that waits") {
-                        let waiting = try await transaction.query(
-                            """
-                            SELECT EXISTS (
-                                SELECT FROM pg_locks
-                                WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-                            """
-                        ) { row throws(PostgresError) in try row.decode(Bool.self) }
-                        return waiting == [true]
-                    }
-                    world.service.send(SIGKILL)
-                    #expect(await world.service.end().status == nil)
+        let apple = try await world.appleAccount("kim")
+        let google = try await world.googleAccount("kim")
+        try await world.scratch.withPool { database in
+            try await database.transaction { transaction in
+                // The worker that processes the events waits for these locks.
+                _ = try await transaction.execute("SELECT FROM accounts FOR UPDATE")
+                let first = try EventWorld.signed(EventWorld.appleEvent("consent-revoked", of: "kim", id: "a1"))
+                let second = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
+                #expect(try await world.service.deliverAppleEvent(first).status == 200)
+                #expect(try await world.service.deliverGoogleEvent(second).status == 202)
+                try await eventually("a worker that waits") {
+                    let waiting = try await transaction.query(
+                        """
+                        SELECT EXISTS (
+                            SELECT FROM pg_locks
+                            WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
+                        """, as: Bool.self)
+                    return waiting == [true]
                 }
+                world.service.send(SIGKILL)
+                #expect(await world.service.end().status == nil)
             }
-            #expect(try await world.count("SELECT count(*) FROM provider_events WHERE status = 'pending'") == 2)
-            #expect(try await world.count("SELECT count(*) FROM sessions WHERE ended_at IS NOT NULL") == 0)
+        }
+        #expect(try await world.count("SELECT count(*) FROM provider_events WHERE status = 'pending'") == 2)
+        #expect(try await world.count("SELECT count(*) FROM sessions WHERE ended_at IS NOT NULL") == 0)
 
-            try await Countersign.serve(world.settings) { next in
-                for session in [apple, google] {
-                    try await eventually("the end of the session") { try await !next.isOpen(session) }
-                }
-                try await eventually("the end of the events") {
-                    try await world.count("SELECT count(*) FROM provider_events WHERE status = 'done'") == 2
-                }
-                #expect(try await world.count("SELECT count(*) FROM audit_events WHERE jti IN ('a1', 'g1')") == 2)
+        try await Countersign.serve(world.settings) { next in
+            for session in [apple, google] {
+                try await eventually("the end of the session") { try await !next.isOpen(session) }
             }
+            try await eventually("the end of the events") {
+                try await world.count("SELECT count(*) FROM provider_events WHERE status = 'done'") == 2
+            }
+            #expect(try await world.count("SELECT count(*) FROM audit_events WHERE jti IN ('a1', 'g1')") == 2)
         }
     }
 
     @Test func `fifty deliveries to two processes at once are one event with one effect`() async throws {
-        try await EventWorld.run { world in
-            try await Countersign.serve(world.settings) { other in
-                let session = try await world.appleAccount("kim")
-                let event = try EventWorld.signed(EventWorld.appleEvent("consent-revoked", of: "kim", id: "a1"))
-                try await withThrowingTaskGroup(of: Int.self) { group in
-                    for number in 1...50 {
-                        group.addTask {
-                            let service = number % 2 == 0 ? world.service : other
-                            return try await retryWhenLate { try await service.deliverAppleEvent(event) }.status
-                        }
+        try await Countersign.serve(world.settings) { other in
+            let session = try await world.appleAccount("kim")
+            let event = try EventWorld.signed(EventWorld.appleEvent("consent-revoked", of: "kim", id: "a1"))
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 1...50 {
+                    group.addTask {
+                        let service = number % 2 == 0 ? world.service : other
+                        return try await retryWhenLate { try await service.deliverAppleEvent(event) }.status
                     }
-                    for try await status in group { #expect(status == 200) }
                 }
-                for service in [world.service, other] {
-                    try await eventually("the end of the session") { try await !service.isOpen(session) }
-                }
-                #expect(try await world.count("SELECT count(*) FROM provider_events") == 1)
-                #expect(try await world.count("SELECT count(*) FROM audit_events WHERE jti = 'a1'") == 1)
+                for try await status in group { #expect(status == 200) }
             }
+            for service in [world.service, other] {
+                try await eventually("the end of the session") { try await !service.isOpen(session) }
+            }
+            #expect(try await world.count("SELECT count(*) FROM provider_events") == 1)
+            #expect(try await world.count("SELECT count(*) FROM audit_events WHERE jti = 'a1'") == 1)
         }
     }
 }

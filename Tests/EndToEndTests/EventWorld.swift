@@ -7,13 +7,15 @@ import Testing
 
 /// A service that trusts the keys of `TokenMint.shared` as Apple's and Google's, so that a test can sign any token and
 /// any event.
-struct EventWorld: Sendable {
+struct EventWorld: TestFixture {
     static let risc = "https://schemas.openid.net/secevent/risc/event-type/"
 
     let service: Countersign
     let scratch: ScratchDatabase
     let settings: Countersign.Settings
     let keyServer: KeySetServer
+
+    static func run(_ body: (EventWorld) async throws -> Void) async throws { try await run([:], body) }
 
     static func run(
         _ settings: Countersign.Settings = [:], keys: [UInt8]? = nil, withKeys hasKeys: Bool = true,
@@ -137,7 +139,7 @@ struct EventWorld: Sendable {
 
     func count(_ query: SQL) async throws -> Int64 {
         try await scratch.withPool { database in
-            let rows = try await database.query(query) { row throws(PostgresError) in try row.decode(Int64.self) }
+            let rows = try await database.query(query, as: Int64.self)
             return rows[0]
         }
     }

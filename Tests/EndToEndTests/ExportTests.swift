@@ -6,7 +6,9 @@ import TestSupport
 import Testing
 
 /// The export of a person's data: for its owner, an administrator and an operator.
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct ExportTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct ExportTests {
+    var world: World { .current }
+
     private static let password = "correct horse battery"
     private static let unknown = "01926a3e-0000-7000-8000-000000000000"
 
@@ -34,15 +36,13 @@ import Testing
                     WHERE i.account_id = \(id)::uuid
                 ) AS secrets (secret)
                 UNION ALL SELECT password_hash FROM accounts WHERE account_id = \(id)::uuid
-                """
-            ) { row throws(PostgresError) in try row.decode(String.self) }
+                """, as: String.self)
         }
         #expect(secrets.count == 9)
         return secrets
     }
 
     @Test func `the owner gets all that is stored of them, and no secret`() async throws {
-        let world = try World.shared
         let created = try await Self.newAccount("export-owner", in: world)
         let id = try created.text("account.accountId")
         let answer = try await world.service.get(
@@ -72,7 +72,6 @@ import Testing
     }
 
     @Test func `an old authentication is refused, and so is the sixth in an hour`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("export-often")
         let id = try created.text("account.accountId")
         let bearer = try created.text("session.accessToken")
@@ -102,7 +101,6 @@ import Testing
     }
 
     @Test func `an administrator and an operator get the same, and each is recorded`() async throws {
-        let world = try World.shared
         let created = try await Self.newAccount("export-admin", in: world)
         let id = try created.text("account.accountId")
         let key = try await world.adminKey("manage", name: "exporter")
@@ -136,7 +134,6 @@ import Testing
     }
 
     @Test func `HEAD makes no export: none is recorded, and none is counted`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("export-head")
         let id = try created.text("account.accountId")
         let bearer = try created.text("session.accessToken")
@@ -197,49 +194,46 @@ import Testing
         return connection
     }
 
-    @Test func `a long document arrives whole, and the process stays as small as it was`() async throws {
-        try await World.run { world in
-            let created = try await Self.longAccount("export-long", in: world)
-            let bearer = try created.text("session.accessToken")
-            let other = try await world.newAccount("export-short").text("session.accessToken")
-            // What the first of anything takes, is taken.
-            #expect(try await world.service.get("/v1/account/export", bearer: other).status == 200)
-            let before = try memory(of: world.service, "VmHWM")
-            let answer = RawAnswer(
-                try await Self.ask(world.service.port, "/v1/account/export", bearer).readToEnd())
-            let after = try memory(of: world.service, "VmHWM")
-            #expect(answer.status == 200)
-            #expect(answer.isWhole)
-            #expect(answer.body.utf8.count > Self.bytes)
-            #expect(answer.body.components(separatedBy: #""reason":"row-"#).count == Self.rows + 1)
-            #expect(after - before < 16 * 1024, "\(before) KiB became \(after)")
-        }
+    @Test(.world)
+    func `a long document arrives whole, and the process stays as small as it was`() async throws {
+        let created = try await Self.longAccount("export-long", in: world)
+        let bearer = try created.text("session.accessToken")
+        let other = try await world.newAccount("export-short").text("session.accessToken")
+        // What the first of anything takes, is taken.
+        #expect(try await world.service.get("/v1/account/export", bearer: other).status == 200)
+        let before = try memory(of: world.service, "VmHWM")
+        let answer = RawAnswer(try await Self.ask(world.service.port, "/v1/account/export", bearer).readToEnd())
+        let after = try memory(of: world.service, "VmHWM")
+        #expect(answer.status == 200)
+        #expect(answer.isWhole)
+        #expect(answer.body.utf8.count > Self.bytes)
+        #expect(answer.body.components(separatedBy: #""reason":"row-"#).count == Self.rows + 1)
+        #expect(after - before < 16 * 1024, "\(before) KiB became \(after)")
     }
 
-    @Test func `clients that don't read have sixteen places, and give them up when they go`() async throws {
-        try await World.run { world in
-            let created = try await Self.longAccount("export-stalled", in: world)
-            let bearer = try created.text("session.accessToken")
-            let key = try await world.adminKey("manage")
-            let path = "/admin/v1/accounts/\(try created.text("account.accountId"))/export"
-            var stalled = try (1...16).map { _ in try Self.ask(world.service.privatePort, path, key) }
-            try await eventually("all to have begun") {
-                try await world.count("SELECT count(*) FROM audit_events WHERE type = 'account_exported'") == 16
-            }
-            let owners = try await world.service.get("/v1/account/export", bearer: bearer)
-            #expect(owners.status == 503, "\(owners.text)")
-            #expect(owners.code == "temporarily_unavailable")
-            #expect(owners.retryAfter == 1)
-            let administrators = try await world.service.administer("GET", path, bearer: key)
-            #expect(administrators.status == 503)
-            #expect(administrators["Retry-After"] == "1")
-            // Until here they are open.
-            withExtendedLifetime(stalled) {}
-            stalled = []
-            try await eventually("a place to be free") {
-                let client = try Self.ask(world.service.port, "/v1/account/export", bearer)
-                return await client.readSome().starts(with: Array("HTTP/1.1 200 ".utf8))
-            }
+    @Test(.world)
+    func `clients that don't read have sixteen places, and give them up when they go`() async throws {
+        let created = try await Self.longAccount("export-stalled", in: world)
+        let bearer = try created.text("session.accessToken")
+        let key = try await world.adminKey("manage")
+        let path = "/admin/v1/accounts/\(try created.text("account.accountId"))/export"
+        var stalled = try (1...16).map { _ in try Self.ask(world.service.privatePort, path, key) }
+        try await eventually("all to have begun") {
+            try await world.count("SELECT count(*) FROM audit_events WHERE type = 'account_exported'") == 16
+        }
+        let owners = try await world.service.get("/v1/account/export", bearer: bearer)
+        #expect(owners.status == 503, "\(owners.text)")
+        #expect(owners.code == "temporarily_unavailable")
+        #expect(owners.retryAfter == 1)
+        let administrators = try await world.service.administer("GET", path, bearer: key)
+        #expect(administrators.status == 503)
+        #expect(administrators["Retry-After"] == "1")
+        // Until here they are open.
+        withExtendedLifetime(stalled) {}
+        stalled = []
+        try await eventually("a place to be free") {
+            let client = try Self.ask(world.service.port, "/v1/account/export", bearer)
+            return await client.readSome().starts(with: Array("HTTP/1.1 200 ".utf8))
         }
     }
 
@@ -275,7 +269,6 @@ import Testing
     // MARK: - Who gets none
 
     @Test func `an account that is not there can't be exported, nor one without the scope`() async throws {
-        let world = try World.shared
         let settings = ["postgres.url": world.scratch.url]
         let id = try await world.newAccount("export-refused").text("account.accountId")
         let (manage, read) = (try await world.adminKey("manage"), try await world.adminKey("read,revoke"))

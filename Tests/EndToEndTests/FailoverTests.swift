@@ -71,9 +71,7 @@ import Testing
         try await primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
         try await primary.withPool { database in
             try await eventually("the standby to confirm commits") {
-                let states = try await database.query("SELECT sync_state FROM pg_stat_replication") {
-                    row throws(PostgresError) in try row.decode(String.self)
-                }
+                let states = try await database.query("SELECT sync_state FROM pg_stat_replication", as: String.self)
                 return states == ["sync"]
             }
         }
@@ -200,7 +198,7 @@ import Testing
                 "SELECT EXISTS (SELECT FROM sessions WHERE session_id = \(change.id)::uuid AND generation > 1)"
             case .deleted: "SELECT NOT EXISTS (SELECT FROM accounts WHERE account_id = \(change.id)::uuid)"
             }
-        let rows = try await database.query(question) { row throws(PostgresError) in try row.decode(Bool.self) }
+        let rows = try await database.query(question, as: Bool.self)
         return rows.first == true
     }
 

@@ -99,8 +99,7 @@ final class FeedKills: Sendable {
                     """
                     SELECT (SELECT count(*) FROM account_events), (SELECT count(*) FROM unstamped_events),
                         (SELECT count(*) FROM webhook_parked)
-                    """
-                ) { row throws(PostgresError) in try row.decode(Int.self, Int.self, Int.self) }
+                    """, as: Int.self, Int.self, Int.self)
             }
             let ids = Set(receiver.accepted.map(\.id))
             return counts.first.map { $0 == (ids.count, 0, 0) } == true
@@ -189,8 +188,8 @@ extension ScratchDatabase {
                 SELECT gen_random_uuid(), 'account.enabled', account_id, last_sequence, '{"by":"admin"}', now()
                 FROM numbered
                 RETURNING sequence
-                """
-            ) { row throws(PostgresError) in try row.decode(Int64.self) }.first
+                """, as: Int64.self
+            ).first
         }
     }
 }

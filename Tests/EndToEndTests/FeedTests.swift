@@ -6,7 +6,9 @@ import TestSupport
 import Testing
 
 /// The feed as the customer's backend reads it, of a running service.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct FeedTests {
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(5))) struct FeedTests {
+    var world: World { .current }
+
     private struct Reader {
         let world: World
         let key: String
@@ -40,96 +42,89 @@ import Testing
     private static func types(_ events: [JSONValue]) -> [String] { events.compactMap { $0["type"]?.string } }
 
     @Test func `a person's story comes in its order, once, to who follows the cursor`() async throws {
-        try await World.run { world in
-            let reader = Reader(world: world, key: try await world.adminKey("feed"))
-            let admin = try await world.adminKey("manage", name: "admin")
-            let start = try await reader.end()
-            let account = try await world.newAccount("feed-1")
-            let id = try account.text("account.accountId")
-            let born = try await reader.events(2, after: start)
-            #expect(Self.types(born.events) == ["account.created", "identity.linked"])
-            let first = try #require(born.events.first)
-            #expect(first["data"]?["accountId"]?.string == id)
-            #expect(first["data"]?["sequence"]?.integer == 1)
-            #expect(first["data"]?["by"]?.string == "create")
-            #expect(born.events[1]["data"]?["provider"]?.string == "apple")
+        let reader = Reader(world: world, key: try await world.adminKey("feed"))
+        let admin = try await world.adminKey("manage", name: "admin")
+        let start = try await reader.end()
+        let account = try await world.newAccount("feed-1")
+        let id = try account.text("account.accountId")
+        let born = try await reader.events(2, after: start)
+        #expect(Self.types(born.events) == ["account.created", "identity.linked"])
+        let first = try #require(born.events.first)
+        #expect(first["data"]?["accountId"]?.string == id)
+        #expect(first["data"]?["sequence"]?.integer == 1)
+        #expect(first["data"]?["by"]?.string == "create")
+        #expect(born.events[1]["data"]?["provider"]?.string == "apple")
 
-            // It waits for what comes, also from another process.
-            async let coming = reader.events(2, after: born.next)
-            let done = try await Countersign.run(
-                ["account", "disable", id, "--reason", "a test"], ["postgres.url": world.scratch.url])
-            #expect(done.status == 0, "\(done.error)")
-            let disabled = try await coming
-            #expect(Self.types(disabled.events) == ["account.disabled", "session.revoked"])
-            #expect(disabled.events[1]["data"]?["count"]?.integer == 1)
+        // It waits for what comes, also from another process.
+        async let coming = reader.events(2, after: born.next)
+        let done = try await Countersign.run(
+            ["account", "disable", id, "--reason", "a test"], ["postgres.url": world.scratch.url])
+        #expect(done.status == 0, "\(done.error)")
+        let disabled = try await coming
+        #expect(Self.types(disabled.events) == ["account.disabled", "session.revoked"])
+        #expect(disabled.events[1]["data"]?["count"]?.integer == 1)
 
-            let deleted = try await world.service.administer("DELETE", "/admin/v1/accounts/\(id)", bearer: admin)
-            #expect(deleted.status == 202 || deleted.status == 204)
-            let (gone, _) = try await reader.events(1, after: disabled.next)
-            #expect(Self.types(gone).contains("account.deleted"))
+        let deleted = try await world.service.administer("DELETE", "/admin/v1/accounts/\(id)", bearer: admin)
+        #expect(deleted.status == 202 || deleted.status == 204)
+        let (gone, _) = try await reader.events(1, after: disabled.next)
+        #expect(Self.types(gone).contains("account.deleted"))
 
-            // By an event's id, by type, from the oldest; the command has the same bytes.
-            let firstID = try #require(first["id"]?.string)
-            let behind = try await reader.json("after=\(firstID)&limit=1")
-            #expect(Self.types(behind["items"]?.elements ?? []) == ["identity.linked"])
-            #expect(behind["more"]?.bool == true)
-            let filtered = try await reader.json("after=\(start)&types=account.deleted,account.disabled")
-            #expect(Self.types(filtered["items"]?.elements ?? []) == ["account.disabled", "account.deleted"])
-            let whole = try await reader.read("after=\(start)&limit=1000").body
-            let printed = try await Countersign.run(
-                ["feed", "--after", start], ["postgres.url": world.scratch.url])
-            #expect(printed.status == 0, "\(printed.error)")
-            let lines = printed.output.split(separator: "\n")
-            #expect(lines.count >= 5)
-            for line in lines { #expect(whole.contains(line)) }
-        }
+        // By an event's id, by type, from the oldest; the command has the same bytes.
+        let firstID = try #require(first["id"]?.string)
+        let behind = try await reader.json("after=\(firstID)&limit=1")
+        #expect(Self.types(behind["items"]?.elements ?? []) == ["identity.linked"])
+        #expect(behind["more"]?.bool == true)
+        let filtered = try await reader.json("after=\(start)&types=account.deleted,account.disabled")
+        #expect(Self.types(filtered["items"]?.elements ?? []) == ["account.disabled", "account.deleted"])
+        let whole = try await reader.read("after=\(start)&limit=1000").body
+        let printed = try await Countersign.run(["feed", "--after", start], ["postgres.url": world.scratch.url])
+        #expect(printed.status == 0, "\(printed.error)")
+        let lines = printed.output.split(separator: "\n")
+        #expect(lines.count >= 5)
+        for line in lines { #expect(whole.contains(line)) }
     }
 
     @Test func `what is no cursor, no type and no number is refused, and who may not read is`() async throws {
-        try await World.run { world in
-            let reader = Reader(world: world, key: try await world.adminKey("read"))
-            let end = try await reader.end()
-            var forged = end
-            forged.replaceSubrange(forged.startIndex...forged.startIndex, with: forged.hasPrefix("A") ? "B" : "A")
-            for query in [
-                "after=\(forged)", "after=x", "after=00000000-0000-7000-8000-000000000000", "types=account.created,",
-                "types=endpoint.test", "types=", "limit=0", "limit=1001", "wait=26", "wait=-1", "other=1",
-            ] {
-                #expect(try await reader.read(query).status == 400, "\(query)")
-            }
-            for (query, status) in [("wait=0&limit=1000", 200), ("after=\(end)&wait=1", 200)] {
-                #expect(try await reader.read(query).status == status, "\(query)")
-            }
-            for scopes in ["revoke", "manage"] {
-                let key = try await world.adminKey(scopes, name: scopes)
-                let answer = try await world.service.administer("GET", "/admin/v1/feed", bearer: key)
-                #expect(answer.status == 403)
-            }
-            // A key for the feed opens nothing else.
-            let key = try await world.adminKey("feed", name: "feed")
-            #expect(try await world.service.administer("GET", "/admin/v1/feed", bearer: key).status == 200)
-            #expect(try await world.service.administer("GET", "/admin/v1/outbox", bearer: key).status == 403)
+        let reader = Reader(world: world, key: try await world.adminKey("read"))
+        let end = try await reader.end()
+        var forged = end
+        forged.replaceSubrange(forged.startIndex...forged.startIndex, with: forged.hasPrefix("A") ? "B" : "A")
+        for query in [
+            "after=\(forged)", "after=x", "after=00000000-0000-7000-8000-000000000000", "types=account.created,",
+            "types=endpoint.test", "types=", "limit=0", "limit=1001", "wait=26", "wait=-1", "other=1",
+        ] {
+            #expect(try await reader.read(query).status == 400, "\(query)")
         }
+        for (query, status) in [("wait=0&limit=1000", 200), ("after=\(end)&wait=1", 200)] {
+            #expect(try await reader.read(query).status == status, "\(query)")
+        }
+        for scopes in ["revoke", "manage"] {
+            let key = try await world.adminKey(scopes, name: scopes)
+            let answer = try await world.service.administer("GET", "/admin/v1/feed", bearer: key)
+            #expect(answer.status == 403)
+        }
+        // A key for the feed opens nothing else.
+        let key = try await world.adminKey("feed", name: "feed")
+        #expect(try await world.service.administer("GET", "/admin/v1/feed", bearer: key).status == 200)
+        #expect(try await world.service.administer("GET", "/admin/v1/outbox", bearer: key).status == 403)
     }
 
     @Test func `behind a day that was dropped a cursor is gone, and the end of a quiet feed is not`() async throws {
-        try await World.run { world in
-            let reader = Reader(world: world, key: try await world.adminKey("feed"))
-            let start = try await reader.end()
-            _ = try await world.newAccount("feed-2")
-            let (events, _) = try await reader.events(2, after: start)
-            let end = try await reader.end()
-            // As if all of it had lain in a day that is over.
-            try await world.scratch.execute(
-                "DELETE FROM account_events", "UPDATE feed_head SET dropped_position = last_position")
-            let id = try #require(events.first?["id"]?.string)
-            for after in [start, id] {
-                let answer = try await reader.read("after=\(after)")
-                #expect(answer.status == 410, "\(after)")
-                #expect(answer.body.contains("cursor_expired"))
-            }
-            #expect(try await reader.json("after=\(end)")["items"]?.elements?.isEmpty == true)
-            #expect(try await reader.json("limit=1")["items"]?.elements?.isEmpty == true)
+        let reader = Reader(world: world, key: try await world.adminKey("feed"))
+        let start = try await reader.end()
+        _ = try await world.newAccount("feed-2")
+        let (events, _) = try await reader.events(2, after: start)
+        let end = try await reader.end()
+        // As if all of it had lain in a day that is over.
+        try await world.scratch.execute(
+            "DELETE FROM account_events", "UPDATE feed_head SET dropped_position = last_position")
+        let id = try #require(events.first?["id"]?.string)
+        for after in [start, id] {
+            let answer = try await reader.read("after=\(after)")
+            #expect(answer.status == 410, "\(after)")
+            #expect(answer.body.contains("cursor_expired"))
         }
+        #expect(try await reader.json("after=\(end)")["items"]?.elements?.isEmpty == true)
+        #expect(try await reader.json("limit=1")["items"]?.elements?.isEmpty == true)
     }
 }

@@ -142,9 +142,7 @@ struct FrozenStandby: Sendable {
             try await observer.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
             try await observer.execute("SELECT pg_reload_conf()")
             try await eventually("the standby to confirm commits") {
-                let states = try await observer.query("SELECT sync_state FROM pg_stat_replication") {
-                    row throws(PostgresError) in try row.decode(String.self)
-                }
+                let states = try await observer.query("SELECT sync_state FROM pg_stat_replication", as: String.self)
                 return states == ["sync"]
             }
             try await more(20)
@@ -178,8 +176,7 @@ struct FrozenStandby: Sendable {
                 SELECT count(*) FROM pg_stat_activity
                 WHERE \(SQL.isOfService) AND wait_event = 'SyncRep'
                     AND clock_timestamp() - query_start > interval '1.2 seconds'
-                """
-            ) { row throws(PostgresError) in try row.decode(Int64.self) }
+                """, as: Int64.self)
             return waiting != [0]
         }
     }
@@ -199,8 +196,7 @@ struct FrozenStandby: Sendable {
                 SELECT session_id::text, generation, ended_at IS NOT NULL
                 FROM sessions
                 WHERE session_id = ANY (\(ids))
-                """
-            ) { row throws(PostgresError) in try row.decode(String.self, Int32.self, Bool.self) }
+                """, as: String.self, Int32.self, Bool.self)
         }
         let stored = Dictionary(uniqueKeysWithValues: found.map { ($0.0, (generation: $0.1, isEnded: $0.2)) })
         for (id, session) in sessions {

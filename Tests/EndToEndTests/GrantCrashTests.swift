@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 /// Crashes after the provider has consumed a code and before its grant is stored.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct GrantCrashTests {
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(5))) struct GrantCrashTests {
+    var world: World { .current }
+
     enum CrashPoint: CaseIterable, Sendable {
         /// The provider has issued its tokens, and its answer is on its way.
         case beforeTheAnswer
@@ -69,34 +71,32 @@ import Testing
     func `killed before what a code brought is kept, the service leaves no half account, and the next sign-in works`(
         point: CrashPoint
     ) async throws {
-        try await World.run { world in
-            try await world.newPerson("kim")
-            let lost = try await world.authorize("kim")
-            try await kill(world.service, at: point, of: lost, person: "kim", world)
-            let rows = try await world.count(
-                """
-                SELECT (SELECT count(*) FROM accounts) + (SELECT count(*) FROM identities)
-                    + (SELECT count(*) FROM provider_grants) + (SELECT count(*) FROM link_tickets)
-                """)
-            #expect(rows == 0)
+        try await world.newPerson("kim")
+        let lost = try await world.authorize("kim")
+        try await kill(world.service, at: point, of: lost, person: "kim", world)
+        let rows = try await world.count(
+            """
+            SELECT (SELECT count(*) FROM accounts) + (SELECT count(*) FROM identities)
+                + (SELECT count(*) FROM provider_grants) + (SELECT count(*) FROM link_tickets)
+            """)
+        #expect(rows == 0)
 
-            try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
-                let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
-                // The phone that got no answer tries again: the code is spent, the token still valid.
-                let spent = try await service.signIn(.apple, lost.codeAlone)
-                #expect(spent.status == 401)
-                #expect(spent.code == "invalid_token")
-                let ticket = try await service.signIn(.apple, lost.both).text("linkTicket")
-                #expect(try await service.post("/v1/links/cancel", ["linkTicket": .string(ticket)]).status == 204)
+        try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
+            let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
+            // The phone that got no answer tries again: the code is spent, the token still valid.
+            let spent = try await service.signIn(.apple, lost.codeAlone)
+            #expect(spent.status == 401)
+            #expect(spent.code == "invalid_token")
+            let ticket = try await service.signIn(.apple, lost.both).text("linkTicket")
+            #expect(try await service.post("/v1/links/cancel", ["linkTicket": .string(ticket)]).status == 204)
 
-                let created = try await next.create(try await next.authorize("kim"), by: \.codeAlone)
-                #expect(try created.text("identity.authorization") == "active")
-                // The refresh token that was never stored here ends with the others.
-                let access = try created.text("session.accessToken")
-                #expect(try await service.delete("/v1/account", bearer: access).status == 202)
-                try await eventually("the revocation") { try await next.grants(of: "kim").allSatisfy { !$0.isLive } }
-                #expect(try await next.grants(of: "kim").count == 2)
-            }
+            let created = try await next.create(try await next.authorize("kim"), by: \.codeAlone)
+            #expect(try created.text("identity.authorization") == "active")
+            // The refresh token that was never stored here ends with the others.
+            let access = try created.text("session.accessToken")
+            #expect(try await service.delete("/v1/account", bearer: access).status == 202)
+            try await eventually("the revocation") { try await next.grants(of: "kim").allSatisfy { !$0.isLive } }
+            #expect(try await next.grants(of: "kim").count == 2)
         }
     }
 
@@ -104,17 +104,15 @@ import Testing
     func `killed before a known person's new grant is kept, the service still has the old one`(
         point: CrashPoint
     ) async throws {
-        try await World.run { world in
-            let created = try await world.newGrantedAccount("kim")
-            try await kill(world.service, at: point, of: try await world.authorize("kim"), person: "kim", world)
-            #expect(try await world.count("SELECT count(*) FROM provider_grants WHERE identity_id IS NOT NULL") == 1)
-            try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
-                let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
-                let answer = try await service.signIn(.apple, try await next.authorize("kim").codeAlone)
-                #expect(try answer.text("account.accountId") == (try created.text("account.accountId")))
-                #expect(try answer.text("identity.authorization") == "active")
-                #expect(try await next.count("SELECT count(*) FROM provider_grants") == 1)
-            }
+        let created = try await world.newGrantedAccount("kim")
+        try await kill(world.service, at: point, of: try await world.authorize("kim"), person: "kim", world)
+        #expect(try await world.count("SELECT count(*) FROM provider_grants WHERE identity_id IS NOT NULL") == 1)
+        try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
+            let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
+            let answer = try await service.signIn(.apple, try await next.authorize("kim").codeAlone)
+            #expect(try answer.text("account.accountId") == (try created.text("account.accountId")))
+            #expect(try answer.text("identity.authorization") == "active")
+            #expect(try await next.count("SELECT count(*) FROM provider_grants") == 1)
         }
     }
 }

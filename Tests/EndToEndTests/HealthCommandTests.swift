@@ -5,53 +5,52 @@ import Testing
 
 /// `countersign health`, as a container's health check runs it.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct HealthCommandTests {
+    var scratch: ScratchDatabase { .current }
+
     private func health(_ arguments: [String] = [], at port: UInt16) async throws -> Countersign.Ending {
         try await Countersign.run(["health"] + arguments, ["admin.port": String(port)])
     }
 
-    @Test func `a service that is ready is asked at its private listener, and at health.port where it has one`()
+    @Test(.fixture(ScratchDatabase.self))
+    func `a service that is ready is asked at its private listener, and at health.port where it has one`()
         async throws
     {
-        try await ScratchDatabase.withMigrated { scratch in
-            let healthPort = try FreePort.choose(1)[0]
-            let settings = [
-                "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/",
-                "health.port": String(healthPort),
-            ]
-            try await Countersign.serve(settings) { service in
-                let ready = try await health(at: service.privatePort)
-                #expect((ready.status, ready.output, ready.error) == (0, "ready\n", ""))
-                let live = try await health(["--live"], at: service.privatePort)
-                #expect((live.status, live.output, live.error) == (0, "live\n", ""))
-                let other = try await Countersign.run(
-                    ["health"],
-                    ["admin.port": "1", "health.port": String(healthPort), "server.host": "0.0.0.0"])
-                #expect((other.status, other.output, other.error) == (0, "ready\n", ""))
-                // It has no path for health.
-                let wrong = try await health(at: service.port)
-                #expect(wrong.status == 2)
-                #expect(wrong.error.contains("is another program, with status 404"), "\(wrong.error)")
-            }
+        let healthPort = try FreePort.choose(1)[0]
+        let settings = [
+            "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/",
+            "health.port": String(healthPort),
+        ]
+        try await Countersign.serve(settings) { service in
+            let ready = try await health(at: service.privatePort)
+            #expect((ready.status, ready.output, ready.error) == (0, "ready\n", ""))
+            let live = try await health(["--live"], at: service.privatePort)
+            #expect((live.status, live.output, live.error) == (0, "live\n", ""))
+            let other = try await Countersign.run(
+                ["health"],
+                ["admin.port": "1", "health.port": String(healthPort), "server.host": "0.0.0.0"])
+            #expect((other.status, other.output, other.error) == (0, "ready\n", ""))
+            // It has no path for health.
+            let wrong = try await health(at: service.port)
+            #expect(wrong.status == 2)
+            #expect(wrong.error.contains("is another program, with status 404"), "\(wrong.error)")
         }
     }
 
-    @Test func `a service that is stopping is not ready, and is live`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let settings = [
-                "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/", "server.drainSeconds": "300",
-            ]
-            try await Countersign.serve(settings) { service in
-                service.send(SIGTERM)
-                try await eventually("it stops", within: .seconds(20)) {
-                    try await service.privateGet("/health/ready").status == 503
-                }
-                let ready = try await health(at: service.privatePort)
-                #expect(ready.status == 1)
-                #expect(ready.output.isEmpty)
-                #expect(ready.error == "countersign: The service is not ready: stopping.\n")
-                #expect(try await health(["--live"], at: service.privatePort).status == 0)
-                await service.kill(SIGKILL)
+    @Test(.fixture(ScratchDatabase.self)) func `a service that is stopping is not ready, and is live`() async throws {
+        let settings = [
+            "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/", "server.drainSeconds": "300",
+        ]
+        try await Countersign.serve(settings) { service in
+            service.send(SIGTERM)
+            try await eventually("it stops", within: .seconds(20)) {
+                try await service.privateGet("/health/ready").status == 503
             }
+            let ready = try await health(at: service.privatePort)
+            #expect(ready.status == 1)
+            #expect(ready.output.isEmpty)
+            #expect(ready.error == "countersign: The service is not ready: stopping.\n")
+            #expect(try await health(["--live"], at: service.privatePort).status == 0)
+            await service.kill(SIGKILL)
         }
     }
 

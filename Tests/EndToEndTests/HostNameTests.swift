@@ -10,6 +10,8 @@ import Testing
     .mailedWorld(["server.publicUrl": "https://auth.example.com", "server.trustedProxies": "127.0.0.1"]),
     .timeLimit(.minutes(5)))
 struct HostNameTests {
+    var world: World { .current }
+
     private static let names = """
         Host: evil.example\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Port: 81\r\n\
         X-Forwarded-Prefix: /evil.example\r\nX-Original-Host: evil.example\r\n\
@@ -18,13 +20,13 @@ struct HostNameTests {
 
     private static func get(_ path: String) async throws -> RawAnswer {
         try await RawConnection.exchange(
-            try World.shared.service.port, "GET \(path) HTTP/1.1\r\n\(names)Connection: close\r\n\r\n")
+            World.current.service.port, "GET \(path) HTTP/1.1\r\n\(names)Connection: close\r\n\r\n")
     }
 
     private static func post(_ path: String, _ members: TokenMint.Members) async throws -> RawAnswer {
         let body = String(decoding: members.bytes, as: UTF8.self)
         return try await RawConnection.exchange(
-            try World.shared.service.port,
+            World.current.service.port,
             """
             POST \(path) HTTP/1.1\r\n\(names)Connection: close\r\nContent-Type: application/json\r\n\
             Content-Length: \(body.utf8.count)\r\n\r\n\(body)
@@ -32,7 +34,7 @@ struct HostNameTests {
     }
 
     @Test func `the documents for verifiers are the same whatever the Host`() async throws {
-        let service = try World.shared.service
+        let service = world.service
         for path in ["/.well-known/openid-configuration", "/.well-known/jwks.json"] {
             let published = try await service.get(path)
             let answer = try await Self.get(path)
@@ -45,7 +47,6 @@ struct HostNameTests {
     }
 
     @Test func `no token, answer or mail has the Host of the request that asked for it`() async throws {
-        let world = try World.shared
         try await world.newPerson("host", email: "host@example.com")
         let token = try await world.appleToken("host")
         let required = try await Self.post("/v1/sign-in/apple", ["identityToken": .string(token)])

@@ -6,7 +6,9 @@ import TestSupport
 import Testing
 
 /// People of another system, from the command that brings them in to their first sign-in.
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct ImportedPersonTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct ImportedPersonTests {
+    var world: World { .current }
+
     private static func `import`(
         _ name: String, _ rows: [String], into world: World, undo: Bool = false
     ) async throws -> Countersign.Ending {
@@ -25,7 +27,6 @@ import Testing
     @Test func `an imported person signs in as before, is known by the old id everywhere, and stays at an undo`()
         async throws
     {
-        let world = try World.shared
         try await world.newPerson("imported-kim")
         let token = try await world.appleToken("imported-kim")
         let subject = try #require(try Self.claims(token)["sub"]?.string)
@@ -88,7 +89,6 @@ import Testing
     }
 
     @Test func `people of a real django-allauth sign in with the passwords that Django hashed`() async throws {
-        let world = try World.shared
         try await ScratchDatabase.withFresh { other in
             try await Self.makeDjango(in: other)
             let words = [

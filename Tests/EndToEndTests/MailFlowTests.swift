@@ -4,15 +4,16 @@ import TestSupport
 import Testing
 
 /// A person's use of codes, from the request through a mail server and back.
-@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5))) struct MailFlowTests
-{
+@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5)))
+struct MailFlowTests {
+    var world: World { .current }
+
     private static let password = "correct horse battery"
 
     @Test
     func `a person registers, verifies the address, signs in, binds, resets the password and changes the address`()
         async throws
     {
-        let world = try World.shared
         let service = world.service
         let (old, new) = ("walker@example.com", "walker@new.example")
         let registered = try await service.post(
@@ -86,7 +87,6 @@ import Testing
     }
 
     @Test func `an identity is replaced over HTTP, and every address is notified once`() async throws {
-        let world = try World.shared
         let service = world.service
         try await world.newPerson("replacer", email: "replacer-old@example.com")
         let ticket = try await service.signInWithGoogle(try await world.googleToken("replacer")).text("linkTicket")

@@ -3,28 +3,25 @@ import JSON
 import TestSupport
 import Testing
 
-/// One world for all tests of a suite, which sends its mail to a real server.
-struct MailedWorld: SuiteTrait, TestScoping {
+/// A world that sends its mail to a real server.
+enum MailedWorld {
     @TaskLocal static var server: MailServer?
 
-    var settings: Countersign.Settings = [:]
-
-    func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
-    ) async throws {
+    static func run(_ settings: Countersign.Settings, _ body: (World) async throws -> Void) async throws {
         try await MailServer.run { server in
             let mail = ["mail.smtpUrl": "smtp://127.0.0.1:\(server.port)", "mail.from": "lamp@example.com"]
             try await World.run(mail.merging(settings) { _, own in own }) { world in
-                try await World.$current.withValue(world) {
-                    try await MailedWorld.$server.withValue(server) { try await function() }
-                }
+                try await MailedWorld.$server.withValue(server) { try await body(world) }
             }
         }
     }
 }
 
-extension Trait where Self == MailedWorld {
-    static func mailedWorld(_ settings: Countersign.Settings = [:]) -> MailedWorld { MailedWorld(settings: settings) }
+extension Trait where Self == FixtureTrait<World> {
+    /// One world for all tests of a suite, with mail.
+    static func mailedWorld(_ settings: Countersign.Settings = [:]) -> Self {
+        sharedFixture { try await MailedWorld.run(settings, $0) }
+    }
 }
 
 extension World {

@@ -3,9 +3,10 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct MainJobTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct MainJobTests {
+    var world: World { .current }
+
     @Test func `a person signs in with Apple, creates, binds Google, refreshes and signs out`() async throws {
-        let world = try World.shared
         let service = world.service
         try await world.newPerson("kim")
 

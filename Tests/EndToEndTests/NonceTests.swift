@@ -6,20 +6,22 @@ import TestSupport
 import Testing
 
 /// Nonces that the service issues, from the phone's side.
-@Suite(.limitedConcurrency, .sharedWorld(["nonces.policy": "required"]), .timeLimit(.minutes(5))) struct NonceTests {
+@Suite(.limitedConcurrency, .world(["nonces.policy": "required"]), .timeLimit(.minutes(5))) struct NonceTests {
+    var world: World { .current }
+
     /// The form of a raw nonce that an app hands to Apple's SDK.
     private static func hex(_ nonce: String) -> String {
         SHA256.hash(Array(nonce.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     private static func issue(_ provider: String) async throws -> String {
-        let answer = try await World.shared.service.post("/v1/nonces", ["provider": .string(provider)])
+        let answer = try await World.current.service.post("/v1/nonces", ["provider": .string(provider)])
         #expect(answer.status == 201)
         return try answer.text("nonce")
     }
 
     @Test func `a nonce is issued for ten minutes`() async throws {
-        let answer = try await World.shared.service.post("/v1/nonces", ["provider": "apple"])
+        let answer = try await world.service.post("/v1/nonces", ["provider": "apple"])
         #expect(answer.status == 201)
         #expect(try answer.text("nonce").hasPrefix("csn_"))
         #expect(try answer.text("expiresAt").wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
@@ -27,7 +29,6 @@ import Testing
     }
 
     @Test func `a nonce signs in once at the provider that it is for`() async throws {
-        let world = try World.shared
         try await world.newPerson("nonce")
         let apple = try await Self.issue("apple")
         let appleToken = try await world.appleToken("nonce", nonce: Self.hex(apple))
@@ -50,7 +51,6 @@ import Testing
     }
 
     @Test func `of fifty sign-ins with one nonce at once one gets in`() async throws {
-        let world = try World.shared
         try await world.newPerson("racer")
         let nonce = try await Self.issue("google")
         let token = try await world.googleToken("racer", nonce: nonce)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `what is no provider gets no nonce`() async throws {
-        let service = try World.shared.service
+        let service = world.service
         let bodies: [TokenMint.Members] = [
             [:], ["provider": "facebook"], ["provider": "Apple"], ["provider": ""], ["provider": .null],
             ["provider": 1],

@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// Commands of an operator while the service runs.
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct OperatorTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct OperatorTests {
+    var world: World { .current }
+
     // MARK: countersign identity revoke
 
     private func revoke(_ identityID: String, _ more: String..., world: World) async throws -> Countersign.Ending {
@@ -23,7 +25,6 @@ import Testing
     }
 
     @Test func `identity revoke ends the authorization and its sessions, and unlinks the identity`() async throws {
-        let world = try World.shared
         let created = try await world.newGrantedAccount("two-ways")
         let apple = try created.text("identity.identityId")
         let access = try created.text("session.accessToken")
@@ -57,7 +58,6 @@ import Testing
     }
 
     @Test func `identity revoke keeps the last way in and marks it, and a new code makes it good again`() async throws {
-        let world = try World.shared
         let created = try await world.newGrantedAccount("one-way")
         let identity = try created.text("identity.identityId")
         let done = words(try await revoke(identity, world: world))
@@ -78,13 +78,11 @@ import Testing
     @Test func `identity revoke keeps an identity with --keep, and is done where nothing was granted`()
         async throws
     {
-        let world = try World.shared
         let identity = try await world.newAccount("never-granted").text("identity.identityId")
         #expect(words(try await revoke(identity, "--keep", world: world)).dropFirst() == ["done", "kept"])
     }
 
     @Test func `identity revoke says in a sentence what it can't do`() async throws {
-        let world = try World.shared
         let missing = try await revoke("01926a3e-0000-7000-8000-000000000000", world: world)
         #expect(missing.status == 1)
         #expect(missing.error == "countersign: There is no identity 01926a3e-0000-7000-8000-000000000000.\n")
@@ -111,7 +109,6 @@ import Testing
     }
 
     @Test func `apple client-secret prints a secret that Apple's endpoint accepts, and nothing else`() async throws {
-        let world = try World.shared
         let ending = try await clientSecret(world: world)
         #expect(ending.status == 0)
         #expect(ending.error == "")
@@ -129,7 +126,6 @@ import Testing
     }
 
     @Test func `apple client-secret wants a client of ours, and a key that is a secret`() async throws {
-        let world = try World.shared
         let unknown = try await clientSecret("com.example.other", world: world)
         #expect(unknown.status == 2)
         #expect(unknown.error.contains("--client-id com.example.other is no client of an Apple team"))

@@ -6,9 +6,11 @@ import Testing
 
 /// Passwords at the cost that they really have: 128 MiB and a third of a second each. One test at a time.
 @Suite(
-    .limitedConcurrency, .sharedWorld(["limits.passwordPerAccount": "0", "limits.guessPerNetwork": "0"]), .serialized,
+    .limitedConcurrency, .world(["limits.passwordPerAccount": "0", "limits.guessPerNetwork": "0"]), .serialized,
     .timeLimit(.minutes(5)))
 struct PasswordTests {
+    var world: World { .current }
+
     private static let password = "correct horse battery"
 
     /// Addresses of each kind, for which a wrong password must be answered alike.
@@ -34,7 +36,6 @@ struct PasswordTests {
 
     /// That the work is the same too is counted in `EqualWorkTests`, and its time measured by `Scripts/bench oracle`.
     @Test func `a wrong password reveals nothing about the account`() async throws {
-        let world = try World.shared
         let classes = try await Self.classes(world)
         var answers: Set<String> = []
         for (_, email) in classes {
@@ -69,7 +70,6 @@ struct PasswordTests {
     }
 
     @Test func `sixty logins at once take the memory of two, and delay no other request`() async throws {
-        let world = try World.shared
         try await world.newPerson("fast")
         let token = try await world.appleToken("fast")
         let base = try memory(of: world.service, "VmRSS")

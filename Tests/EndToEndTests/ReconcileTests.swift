@@ -76,8 +76,7 @@ import Testing
     private static func now(in scratch: ScratchDatabase) async throws -> String {
         try await scratch.withPool { database in
             let texts = try await database.query(
-                #"SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"#
-            ) { row throws(PostgresError) in try row.decode(String.self) }
+                #"SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"#, as: String.self)
             return try #require(texts.first)
         }
     }
@@ -284,8 +283,8 @@ extension ScratchDatabase {
     fileprivate func identity(of account: String) async throws -> String {
         try await withPool { database in
             let ids = try await database.query(
-                "SELECT identity_id::text FROM identities WHERE account_id = \(account)::text::uuid AND provider = 'apple'"
-            ) { row throws(PostgresError) in try row.decode(String.self) }
+                "SELECT identity_id::text FROM identities WHERE account_id = \(account)::text::uuid AND provider = 'apple'",
+                as: String.self)
             return try #require(ids.first)
         }
     }

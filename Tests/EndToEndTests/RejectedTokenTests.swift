@@ -65,11 +65,12 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct RejectedTokenTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct RejectedTokenTests {
+    var world: World { .current }
+
     /// Everything in which the answers may differ is compared, headers too, except for `Retry-After`: an unknown key
     /// may be a new one, and then a retry succeeds.
     @Test func `no refusal of a token reveals which check failed, and none leaves a row`() async throws {
-        let world = try World.shared
         try await world.newPerson("kim")
         var answers: [String: [String]] = [:]
         for (index, rejected) in RejectedToken.all.enumerated() {
@@ -102,7 +103,7 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
     func `tokens and events that the providers really signed are refused here, at both endpoints`(
         _ token: Vectors.RealToken
     ) async throws {
-        let service = try World.shared.service
+        let service = world.service
         for answer in [try await service.signInWithApple(token.token), try await service.signInWithGoogle(token.token)]
         {
             #expect(answer.status == 401)
@@ -111,7 +112,6 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
     }
 
     @Test func `a token of one provider is refused at the other's endpoint`() async throws {
-        let world = try World.shared
         try await world.newPerson("lee")
         // With the other's audience even the client ID matches.
         let apple = try await world.sandbox.authorizeApple(
@@ -126,7 +126,6 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
 
     /// A `kid` is compared, and used for nothing else.
     @Test func `a made-up key id is refused, whatever it is, and causes no error`() async throws {
-        let world = try World.shared
         try await world.newPerson("sam")
         let long = String(repeating: "k", count: 257)
         let kids = [
@@ -149,7 +148,7 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
     }
 
     @Test func `a key id of a megabyte is refused before it is a token`() async throws {
-        let service = try World.shared.service
+        let service = world.service
         let header = Base64URL.encode(Array(#"{"alg":"RS256","kid":"\#(String(repeating: "k", count: 30_000))"}"#.utf8))
         let large = try await service.signInWithApple("\(header).e30.AAAA")
         #expect(large.status == 400)

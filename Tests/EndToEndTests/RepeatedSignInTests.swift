@@ -5,68 +5,67 @@ import Testing
 
 /// One token, posted again and again: what is left of it.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct RepeatedSignInTests {
-    @Test func `of three hundred sign-ins by one token as many sessions stay as an account may have`() async throws {
-        try await World.run(["limits.sessionsPerAccount": "20"]) { world in
-            let created = try await world.newAccount("kim")
-            let token = try await world.appleToken("kim")
-            let start = ContinuousClock.now
-            var opened: [String] = []
-            for _ in 0..<300 {
-                let answer = try await world.service.signInWithApple(token)
-                #expect(answer.status == 200)
-                opened.append(try answer.text("session.accessToken"))
-            }
-            // Each is in the trail, at most one row a second: a sum, or a sign-in after a pause of a second.
-            let signIns: SQL = "FROM audit_events WHERE type = 'signed_in' AND provider = 'apple'"
-            try await eventually("the sums") {
-                try await world.count("SELECT COALESCE(sum(occurrences), 0) \(signIns)") == 300
-            }
-            let seconds = (ContinuousClock.now - start).components.seconds
-            #expect(try await world.count("SELECT count(*) \(signIns)") <= 2 * seconds + 3)
-            try await eventually("the end of the longest unused sessions") {
-                try await world.count("SELECT count(*) FROM sessions WHERE ended_at IS NULL") == 20
-            }
-            for bearer in opened.suffix(20) {
-                #expect(try await world.service.get("/v1/account", bearer: bearer).status == 200)
-            }
-            let first = try created.text("session.accessToken")
-            for bearer in [first, opened[0], opened[279]] {
-                #expect(try await world.service.get("/v1/account", bearer: bearer).code == "invalid_session")
-            }
-            let ended = try await world.count(
-                """
-                SELECT sum(occurrences) FROM audit_events WHERE type = 'sessions_ended' AND reason = 'session_limit'
-                """)
-            #expect(ended == 281)
-            try await eventually("the count of them") {
-                try await world.service.privateGet("/metrics").text.contains(
-                    "countersign_sessions_over_limit_total 281\n")
-            }
-            #expect(
-                try await world.count("SELECT count(*) FROM sessions WHERE end_reason = 'session_limit'") <= 20)
+    var world: World { .current }
+
+    @Test(.world(["limits.sessionsPerAccount": "20"]))
+    func `of three hundred sign-ins by one token as many sessions stay as an account may have`() async throws {
+        let created = try await world.newAccount("kim")
+        let token = try await world.appleToken("kim")
+        let start = ContinuousClock.now
+        var opened: [String] = []
+        for _ in 0..<300 {
+            let answer = try await world.service.signInWithApple(token)
+            #expect(answer.status == 200)
+            opened.append(try answer.text("session.accessToken"))
         }
+        // Each is in the trail, at most one row a second: a sum, or a sign-in after a pause of a second.
+        let signIns: SQL = "FROM audit_events WHERE type = 'signed_in' AND provider = 'apple'"
+        try await eventually("the sums") {
+            try await world.count("SELECT COALESCE(sum(occurrences), 0) \(signIns)") == 300
+        }
+        let seconds = (ContinuousClock.now - start).components.seconds
+        #expect(try await world.count("SELECT count(*) \(signIns)") <= 2 * seconds + 3)
+        try await eventually("the end of the longest unused sessions") {
+            try await world.count("SELECT count(*) FROM sessions WHERE ended_at IS NULL") == 20
+        }
+        for bearer in opened.suffix(20) {
+            #expect(try await world.service.get("/v1/account", bearer: bearer).status == 200)
+        }
+        let first = try created.text("session.accessToken")
+        for bearer in [first, opened[0], opened[279]] {
+            #expect(try await world.service.get("/v1/account", bearer: bearer).code == "invalid_session")
+        }
+        let ended = try await world.count(
+            """
+            SELECT sum(occurrences) FROM audit_events WHERE type = 'sessions_ended' AND reason = 'session_limit'
+            """)
+        #expect(ended == 281)
+        try await eventually("the count of them") {
+            try await world.service.privateGet("/metrics").text.contains(
+                "countersign_sessions_over_limit_total 281\n")
+        }
+        #expect(try await world.count("SELECT count(*) FROM sessions WHERE end_reason = 'session_limit'") <= 20)
     }
 
-    @Test func `of six tickets of one person the first is gone, and the others are good`() async throws {
-        try await World.run { world in
-            try await world.newPerson("kim")
-            let token = try await world.appleToken("kim")
-            var tickets: [String] = []
-            for _ in 0..<6 {
-                let answer = try await world.service.signInWithApple(token)
-                tickets.append(try answer.text("linkTicket"))
-            }
-            func create(_ ticket: String) async throws -> Answer {
-                try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-            }
-            let gone = try await create(tickets[0])
-            #expect(gone.status == 410)
-            #expect(gone.code == "link_ticket_expired")
-            #expect(try await create(tickets[1]).status == 201)
-            for ticket in tickets.suffix(4) {
-                #expect(try await create(ticket).code == "identity_already_linked")
-            }
-            #expect(try await create(tickets[0]).status == 410)
+    @Test(.world)
+    func `of six tickets of one person the first is gone, and the others are good`() async throws {
+        try await world.newPerson("kim")
+        let token = try await world.appleToken("kim")
+        var tickets: [String] = []
+        for _ in 0..<6 {
+            let answer = try await world.service.signInWithApple(token)
+            tickets.append(try answer.text("linkTicket"))
         }
+        func create(_ ticket: String) async throws -> Answer {
+            try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+        }
+        let gone = try await create(tickets[0])
+        #expect(gone.status == 410)
+        #expect(gone.code == "link_ticket_expired")
+        #expect(try await create(tickets[1]).status == 201)
+        for ticket in tickets.suffix(4) {
+            #expect(try await create(ticket).code == "identity_already_linked")
+        }
+        #expect(try await create(tickets[0]).status == 410)
     }
 }

@@ -91,13 +91,14 @@ private struct Call: Sendable {
     }
 }
 
-@Suite(.limitedConcurrency, .sharedWorld, .serialized, .timeLimit(.minutes(5))) struct RequestTests {
+@Suite(.limitedConcurrency, .world, .serialized, .timeLimit(.minutes(5))) struct RequestTests {
+    var world: World { .current }
+
     /// Sends bodies that must all be refused, and expects that none of them leaves a row.
     private func expectRefusals(
         of bodies: (Call) -> [(field: String, body: [UInt8])], person: String, status: Int = 400,
         code: String = "invalid_request", type: String = "application/json"
     ) async throws {
-        let world = try World.shared
         let calls = try await Call.all(in: world, person: person)
         let before = try await world.rows()
         var count = 0
@@ -144,7 +145,6 @@ private struct Call: Sendable {
 
     /// Otherwise a client could believe that a posted address or subject has an effect.
     @Test func `a member that a call does not know is refused and named`() async throws {
-        let world = try World.shared
         for call in try await Call.all(in: world, person: "unknown") {
             for name in ["email", "sub", "accountId", "role", "emailVerified"] where !call.names.contains(name) {
                 let answer = try await world.service.post(
@@ -181,7 +181,7 @@ private struct Call: Sendable {
     }
 
     @Test func `a body of 64 KiB and a byte is too large, and one header field of too many ends it`() async throws {
-        let service = try World.shared.service
+        let service = world.service
         let padded = Array(#"{"linkTicket":"a"}"#.utf8) + [UInt8](repeating: 0x20, count: 65_536 - 18)
         #expect(try await service.post("/v1/links/cancel", body: padded).status == 204)
         let large = try await service.post("/v1/links/cancel", body: padded + [0x20])

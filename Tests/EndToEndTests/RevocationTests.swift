@@ -8,6 +8,8 @@ import Testing
 
 /// Revocations that have to be carried out whatever happens to the process that accepted them.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct RevocationTests {
+    var world: World { .current }
+
     /// The address of all processes of a test, so that each accepts the access tokens of the others.
     private static let address = ["server.publicUrl": "https://lamp.example.com"]
 
@@ -109,33 +111,32 @@ import Testing
         }
     }
 
-    @Test func `a revocation has an identity, and one that a ticket left behind an id that no identity has`()
+    @Test(.world)
+    func `a revocation has an identity, and one that a ticket left behind an id that no identity has`()
         async throws
     {
-        try await World.run { world in
-            let key = try await world.adminKey("read,revoke")
-            let owner = try await world.newGrantedAccount("owner")
-            let identity = try owner.text("identity.identityId")
-            let asked = try await world.service.administer(
-                "POST", "/admin/v1/identities/\(identity)/revoke", bearer: key, body: #"{"reason":"a test"}"#)
-            #expect(asked.status == 202)
-            #expect(asked.body.contains(#""identityId":"\#(identity)""#))
+        let key = try await world.adminKey("read,revoke")
+        let owner = try await world.newGrantedAccount("owner")
+        let identity = try owner.text("identity.identityId")
+        let asked = try await world.service.administer(
+            "POST", "/admin/v1/identities/\(identity)/revoke", bearer: key, body: #"{"reason":"a test"}"#)
+        #expect(asked.status == 202)
+        #expect(asked.body.contains(#""identityId":"\#(identity)""#))
 
-            try await world.newPerson("stray")
-            let credential = try await world.authorize("stray", .apple)
-            let stray = try await retryWhenLate { try await world.service.signIn(.apple, credential.codeAlone) }
-            let cancelled = try await world.service.post(
-                "/v1/links/cancel", ["linkTicket": .string(stray.text("linkTicket"))])
-            #expect(cancelled.status == 204)
-            let left = "SELECT count(*) FROM outbox WHERE kind = 'revocation' AND identity_id IS NULL" as SQL
-            try await eventually("the revocation of what the ticket held") { try await world.count(left) == 1 }
-            let list = try await world.service.administer("GET", "/admin/v1/revocations", bearer: key)
-            let items = try #require(try JSONValue(parsing: Array(list.body.utf8))["items"]?.elements)
-            #expect(items.count == 2)
-            let ids = items.map { ($0["identityId"]?.string, $0["revocationId"]?.string) }
-            #expect(ids.contains { $0.0 == identity })
-            #expect(ids.contains { $0.0 != nil && $0.0 == $0.1 })
-        }
+        try await world.newPerson("stray")
+        let credential = try await world.authorize("stray", .apple)
+        let stray = try await retryWhenLate { try await world.service.signIn(.apple, credential.codeAlone) }
+        let cancelled = try await world.service.post(
+            "/v1/links/cancel", ["linkTicket": .string(stray.text("linkTicket"))])
+        #expect(cancelled.status == 204)
+        let left = "SELECT count(*) FROM outbox WHERE kind = 'revocation' AND identity_id IS NULL" as SQL
+        try await eventually("the revocation of what the ticket held") { try await world.count(left) == 1 }
+        let list = try await world.service.administer("GET", "/admin/v1/revocations", bearer: key)
+        let items = try #require(try JSONValue(parsing: Array(list.body.utf8))["items"]?.elements)
+        #expect(items.count == 2)
+        let ids = items.map { ($0["identityId"]?.string, $0["revocationId"]?.string) }
+        #expect(ids.contains { $0.0 == identity })
+        #expect(ids.contains { $0.0 != nil && $0.0 == $0.1 })
     }
 
     @Test func `two processes share one outbox and ask for nothing twice`() async throws {
@@ -180,61 +181,59 @@ import Testing
         }
     }
 
-    @Test func `a person who returns while the revocation is pending ends up in the provider's state`() async throws {
-        try await World.run { world in
-            let old = try await world.newGrantedAccount("kim")
-            try await deleteDuringOutage(try old.text("session.accessToken"), world)
+    @Test(.world)
+    func `a person who returns while the revocation is pending ends up in the provider's state`() async throws {
+        let old = try await world.newGrantedAccount("kim")
+        try await deleteDuringOutage(try old.text("session.accessToken"), world)
 
-            let new = try await world.create(try await world.authorize("kim"), by: \.codeAlone)
-            #expect(try new.text("account.accountId") != (try old.text("account.accountId")))
-            #expect(try new.text("identity.authorization") == "active")
-            let access = try new.text("session.accessToken")
-            #expect(try await world.grants(of: "kim").map(\.isLive) == [true, true])
+        let new = try await world.create(try await world.authorize("kim"), by: \.codeAlone)
+        #expect(try new.text("account.accountId") != (try old.text("account.accountId")))
+        #expect(try new.text("identity.authorization") == "active")
+        let access = try new.text("session.accessToken")
+        #expect(try await world.grants(of: "kim").map(\.isLive) == [true, true])
 
-            // The revocation that comes now ends the new authorization with the old one, and the service detects that.
-            try await world.sandbox.clearFaults()
-            try await eventually("the end of the session") {
-                try await world.service.get("/v1/account", bearer: access).status == 401
-            }
-            #expect(try await pending(world) == 0)
-            #expect(try await world.grants(of: "kim").map(\.isLive) == [false, false])
-            let token = try await world.service.signIn(.apple, try await world.authorize("kim").tokenAlone)
-            #expect(try token.text("identity.authorization") == "revoked")
-            #expect(try token.text("account.accountId") == (try new.text("account.accountId")))
-
-            let code = try await world.service.signIn(.apple, try await world.authorize("kim").codeAlone)
-            #expect(try code.text("identity.authorization") == "active")
-            #expect(try await world.grants(of: "kim").map(\.isLive) == [false, false, true])
+        // The revocation that comes now ends the new authorization with the old one, and the service detects that.
+        try await world.sandbox.clearFaults()
+        try await eventually("the end of the session") {
+            try await world.service.get("/v1/account", bearer: access).status == 401
         }
+        #expect(try await pending(world) == 0)
+        #expect(try await world.grants(of: "kim").map(\.isLive) == [false, false])
+        let token = try await world.service.signIn(.apple, try await world.authorize("kim").tokenAlone)
+        #expect(try token.text("identity.authorization") == "revoked")
+        #expect(try token.text("account.accountId") == (try new.text("account.accountId")))
+
+        let code = try await world.service.signIn(.apple, try await world.authorize("kim").codeAlone)
+        #expect(try code.text("identity.authorization") == "active")
+        #expect(try await world.grants(of: "kim").map(\.isLive) == [false, false, true])
     }
 
-    @Test func `when a person returns after the outage, the pending revocation goes first`() async throws {
-        try await World.run { world in
-            // The sign-in gives the revocation one second. Where that was not enough, the next person tries.
-            for person in ["kim", "lee", "sam", "zoe", "joe"] {
-                let old = try await world.newGrantedAccount(person)
-                try await deleteDuringOutage(try old.text("session.accessToken"), world)
-                // Far from due: only the sign-in can trigger it.
-                try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now() + interval '1 hour'")
-                try await world.sandbox.clearFaults()
-                let new = try await world.create(try await world.authorize(person))
-                // The revocation also ended the code, which was issued under the old authorization and not used yet.
-                guard try new.text("identity.authorization") == "none" else {
-                    try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now()")
-                    try await eventually("the end of the revocation") { try await pending(world) == 0 }
-                    continue
-                }
-                #expect(try await pending(world) == 0)
-                #expect(try await world.grants(of: person).map(\.isLive) == [false])
-
-                let next = try await world.service.signIn(.apple, try await world.authorize(person).codeAlone)
-                #expect(try next.text("identity.authorization") == "active")
-                #expect(try next.text("account.accountId") == (try new.text("account.accountId")))
-                #expect(try await world.grants(of: person).map(\.isLive) == [false, true])
-                return
+    @Test(.world)
+    func `when a person returns after the outage, the pending revocation goes first`() async throws {
+        // The sign-in gives the revocation one second. Where that was not enough, the next person tries.
+        for person in ["kim", "lee", "sam", "zoe", "joe"] {
+            let old = try await world.newGrantedAccount(person)
+            try await deleteDuringOutage(try old.text("session.accessToken"), world)
+            // Far from due: only the sign-in can trigger it.
+            try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now() + interval '1 hour'")
+            try await world.sandbox.clearFaults()
+            let new = try await world.create(try await world.authorize(person))
+            // The revocation also ended the code, which was issued under the old authorization and not used yet.
+            guard try new.text("identity.authorization") == "none" else {
+                try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now()")
+                try await eventually("the end of the revocation") { try await pending(world) == 0 }
+                continue
             }
-            Issue.record("No revocation went first.")
+            #expect(try await pending(world) == 0)
+            #expect(try await world.grants(of: person).map(\.isLive) == [false])
+
+            let next = try await world.service.signIn(.apple, try await world.authorize(person).codeAlone)
+            #expect(try next.text("identity.authorization") == "active")
+            #expect(try next.text("account.accountId") == (try new.text("account.accountId")))
+            #expect(try await world.grants(of: person).map(\.isLive) == [false, true])
+            return
         }
+        Issue.record("No revocation went first.")
     }
 
     // MARK: The key ring

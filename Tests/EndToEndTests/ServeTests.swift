@@ -6,7 +6,9 @@ import TestSupport
 import Testing
 
 /// The conditions under which `serve` starts.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct ServeTests {
+@Suite(.limitedConcurrency, .fixture(ScratchDatabase.self), .timeLimit(.minutes(5))) struct ServeTests {
+    var scratch: ScratchDatabase { .current }
+
     /// Expects one sentence on standard error, without a source location.
     private func expectRefusal(
         _ ending: Countersign.Ending, saying words: String, status: Int32 = 1,
@@ -19,22 +21,20 @@ import Testing
         #expect(ending.output.isEmpty, sourceLocation: location)
     }
 
-    @Test func `a database without a schema is refused with what to do about it`() async throws {
-        try await ScratchDatabase.withFresh { scratch in
-            let ending = try await Countersign.run(["serve"], ["postgres.url": scratch.url])
-            expectRefusal(ending, saying: "run `countersign migrate up`")
-        }
+    @Test(.fixture { try await ScratchDatabase.withFresh($0) })
+    func `a database without a schema is refused with what to do about it`() async throws {
+        let ending = try await Countersign.run(["serve"], ["postgres.url": scratch.url])
+        expectRefusal(ending, saying: "run `countersign migrate up`")
     }
 
-    @Test func `an older schema is refused, and served once it is brought up`() async throws {
-        try await ScratchDatabase.withFresh { scratch in
-            let settings = ["postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/"]
-            #expect(try await Countersign.run(["migrate", "up", "--to", "2"], settings).status == 0)
-            expectRefusal(try await Countersign.run(["serve"], settings), saying: "behind this binary")
-            try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
-                let readiness = try await service.privateGet("/health/ready")
-                #expect(readiness.status == 200)
-            }
+    @Test(.fixture { try await ScratchDatabase.withFresh($0) })
+    func `an older schema is refused, and served once it is brought up`() async throws {
+        let settings = ["postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/"]
+        #expect(try await Countersign.run(["migrate", "up", "--to", "2"], settings).status == 0)
+        expectRefusal(try await Countersign.run(["serve"], settings), saying: "behind this binary")
+        try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
+            let readiness = try await service.privateGet("/health/ready")
+            #expect(readiness.status == 200)
         }
     }
 
@@ -48,61 +48,55 @@ import Testing
     @Test func `a database that acknowledges before it has written is refused, and a smaller risk is logged`()
         async throws
     {
-        try await ScratchDatabase.withMigrated { scratch in
-            func settings(_ level: String) -> Countersign.Settings {
-                let options = "options=-c%20synchronous_commit%3D\(level)"
-                return [
-                    "postgres.url": scratch.url + (scratch.url.contains("?") ? "&" : "?") + options,
-                    "apple.keysUrl": "http://127.0.0.1:1/",
-                ]
-            }
-            let ending = try await Countersign.run(["serve"], settings("off"))
-            expectRefusal(ending, saying: "synchronous_commit is off: ")
-            let fsync = try await scratch.withPool { database in
-                try await database.query("SHOW fsync") { row throws(PostgresError) in try row.decode(String.self) }
-            }
-            try await Countersign.serve(settings("local")) { service in
-                #expect(service.log.contains("fsync is off: ") == (fsync == ["off"]))
-                #expect(!service.log.contains("synchronous_commit"))
-            }
+        func settings(_ level: String) -> Countersign.Settings {
+            let options = "options=-c%20synchronous_commit%3D\(level)"
+            return [
+                "postgres.url": scratch.url + (scratch.url.contains("?") ? "&" : "?") + options,
+                "apple.keysUrl": "http://127.0.0.1:1/",
+            ]
+        }
+        let ending = try await Countersign.run(["serve"], settings("off"))
+        expectRefusal(ending, saying: "synchronous_commit is off: ")
+        let fsync = try await scratch.withPool { database in
+            try await database.query("SHOW fsync", as: String.self)
+        }
+        try await Countersign.serve(settings("local")) { service in
+            #expect(service.log.contains("fsync is off: ") == (fsync == ["off"]))
+            #expect(!service.log.contains("synchronous_commit"))
         }
     }
 
     @Test func `the log begins with the version and ends with the reason, the metrics and the console have it too`()
         async throws
     {
-        try await ScratchDatabase.withMigrated { scratch in
-            let version = try await Countersign.run(["--version"]).output.split(separator: "\n")
-            let number = version[0].dropFirst("countersign ".count)
-            let commit = version[1].dropFirst("commit ".count)
-            let settings = [
-                "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/", "servr.drainSeconds": "7",
-            ]
-            for (signal, name) in [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT")] {
-                let service = try await Countersign.start(settings)
-                let metrics = try await service.privateGet("/metrics").text
-                #expect(
-                    metrics.contains("countersign_build_info{commit=\"\(commit)\",version=\"\(number)\"} 1\n")
-                        || metrics.contains("countersign_build_info{version=\"\(number)\",commit=\"\(commit)\"} 1\n"))
-                let first = try #require(try service.logLines().first)
-                #expect(first["message"]?.string == "starting")
-                #expect(first["version"]?.string == String(number))
-                #expect(first["commit"]?.string == String(commit))
-                let last = await service.kill(signal).error.split(separator: "\n").last
-                #expect(last?.contains(#""message":"ended","reason":"\#(name)""#) == true, "\(last ?? "")")
-            }
+        let version = try await Countersign.run(["--version"]).output.split(separator: "\n")
+        let number = version[0].dropFirst("countersign ".count)
+        let commit = version[1].dropFirst("commit ".count)
+        let settings = [
+            "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/", "servr.drainSeconds": "7",
+        ]
+        for (signal, name) in [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT")] {
+            let service = try await Countersign.start(settings)
+            let metrics = try await service.privateGet("/metrics").text
+            #expect(
+                metrics.contains("countersign_build_info{commit=\"\(commit)\",version=\"\(number)\"} 1\n")
+                    || metrics.contains("countersign_build_info{version=\"\(number)\",commit=\"\(commit)\"} 1\n"))
+            let first = try #require(try service.logLines().first)
+            #expect(first["message"]?.string == "starting")
+            #expect(first["version"]?.string == String(number))
+            #expect(first["commit"]?.string == String(commit))
+            let last = await service.kill(signal).error.split(separator: "\n").last
+            #expect(last?.contains(#""message":"ended","reason":"\#(name)""#) == true, "\(last ?? "")")
         }
     }
 
     @Test func `a variable that belongs to no key is logged`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let settings = [
-                "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/", "servr.drainSeconds": "7",
-            ]
-            try await Countersign.serve(settings) { service in
-                let variables = try service.logLines().compactMap { $0["variable"]?.string }
-                #expect(variables == ["COUNTERSIGN_SERVR_DRAIN_SECONDS"])
-            }
+        let settings = [
+            "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/", "servr.drainSeconds": "7",
+        ]
+        try await Countersign.serve(settings) { service in
+            let variables = try service.logLines().compactMap { $0["variable"]?.string }
+            #expect(variables == ["COUNTERSIGN_SERVR_DRAIN_SECONDS"])
         }
     }
 
@@ -113,46 +107,43 @@ import Testing
     }
 
     @Test func `a port that is taken is reported with its address`() async throws {
-        try await ScratchDatabase.withMigrated { scratch in
-            let settings = ["postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/"]
-            try await Countersign.serve(settings) { service in
-                let taken = settings.merging(["server.port": String(service.port)]) { _, new in new }
-                let ending = try await Countersign.run(["serve"], taken)
-                expectRefusal(
-                    ending,
-                    saying: "The public listener can't use 127.0.0.1:\(service.port): Address already in use.")
-                #expect(service.isRunning)
-            }
+        let settings = ["postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/"]
+        try await Countersign.serve(settings) { service in
+            let taken = settings.merging(["server.port": String(service.port)]) { _, new in new }
+            let ending = try await Countersign.run(["serve"], taken)
+            expectRefusal(
+                ending,
+                saying: "The public listener can't use 127.0.0.1:\(service.port): Address already in use.")
+            #expect(service.isRunning)
         }
     }
 
-    @Test func `two that start at once on an empty database share their signing key, and each other's sessions`()
+    @Test(.fixture { try await ScratchDatabase.withFresh($0) })
+    func `two that start at once on an empty database share their signing key, and each other's sessions`()
         async throws
     {
-        try await ScratchDatabase.withFresh { scratch in
-            try await Sandbox.run { sandbox in
-                let settings = try World.settings(scratch, sandbox)
-                    .merging(["tokens.issuer": "https://a.example", "tokens.audience": "a"]) { _, new in new }
-                async let starting = [
-                    Countersign.start(settings, arguments: ["--migrate"]),
-                    Countersign.start(settings, arguments: ["--migrate"]),
-                ]
-                let services = try await starting
-                let published = try await services.map { try await $0.get("/.well-known/jwks.json").body }
-                #expect(published[0] == published[1])
-                let world = World(service: services[0], sandbox: sandbox, scratch: scratch)
-                let created = try await world.newAccount("kim")
-                let access = try created.text("session.accessToken")
-                #expect(try await services[1].get("/v1/account", bearer: access).status == 200)
-                let refreshed = try await services[1].post(
-                    "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
-                #expect(refreshed.status == 200)
-                let other = try await services[1].post(
-                    "/v1/sessions/revoke", ["scope": "current"], bearer: try refreshed.text("accessToken"))
-                #expect(other.status == 204)
-                #expect(try await services[0].get("/v1/account", bearer: access).status == 401)
-                for service in services { #expect(await service.stop().status == 0) }
-            }
+        try await Sandbox.run { sandbox in
+            let settings = try World.settings(scratch, sandbox)
+                .merging(["tokens.issuer": "https://a.example", "tokens.audience": "a"]) { _, new in new }
+            async let starting = [
+                Countersign.start(settings, arguments: ["--migrate"]),
+                Countersign.start(settings, arguments: ["--migrate"]),
+            ]
+            let services = try await starting
+            let published = try await services.map { try await $0.get("/.well-known/jwks.json").body }
+            #expect(published[0] == published[1])
+            let world = World(service: services[0], sandbox: sandbox, scratch: scratch)
+            let created = try await world.newAccount("kim")
+            let access = try created.text("session.accessToken")
+            #expect(try await services[1].get("/v1/account", bearer: access).status == 200)
+            let refreshed = try await services[1].post(
+                "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
+            #expect(refreshed.status == 200)
+            let other = try await services[1].post(
+                "/v1/sessions/revoke", ["scope": "current"], bearer: try refreshed.text("accessToken"))
+            #expect(other.status == 204)
+            #expect(try await services[0].get("/v1/account", bearer: access).status == 401)
+            for service in services { #expect(await service.stop().status == 0) }
         }
     }
 }

@@ -12,6 +12,8 @@ import Testing
 /// Authorization of the API for apps: each operation of openapi.yaml with each kind of credential, over the wire.
 @Suite(.limitedConcurrency, .mailedWorld(OAuthWorld.settings), .serialized, .timeLimit(.minutes(5)))
 struct SessionCredentialTests {
+    var world: World { .current }
+
     /// A person with an account, and the claims of an access token for it.
     private struct Owner {
         let name: String
@@ -148,7 +150,6 @@ struct SessionCredentialTests {
     }
 
     @Test func `no operation on an account opens without a live session of it, and each does with one`() async throws {
-        let world = try World.shared
         let service = world.service
         let refused = try await refused("impostor", in: world)
         let (keyID, key) = try await signingKey(world)
@@ -194,7 +195,6 @@ struct SessionCredentialTests {
     }
 
     @Test func `an operation that needs no credential answers alike with any credential`() async throws {
-        let world = try World.shared
         let service = world.service
         let credentials = try await refused("anybody", in: world)
         let document = try APIDocument.read()

@@ -4,9 +4,10 @@ import TestSupport
 import Testing
 
 /// The list of sessions, and the end of single sessions.
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct SessionTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct SessionTests {
+    var world: World { .current }
+
     @Test func `one device sees the others and signs one of them out`() async throws {
-        let world = try World.shared
         let service = world.service
         let first = try await world.newAccount("devices")
         let device: TokenMint.Members = ["name": "Kim's tablet", "platform": "android"]
@@ -48,7 +49,7 @@ import Testing
     }
 
     @Test func `the session of a registration names its device`() async throws {
-        let service = try World.shared.service
+        let service = world.service
         let registered = try await service.post(
             "/v1/accounts",
             [
@@ -61,7 +62,6 @@ import Testing
     }
 
     @Test func `the sessions of another account can neither be seen nor ended`() async throws {
-        let world = try World.shared
         let service = world.service
         let kim = try await world.newAccount("owner")
         let ada = try await world.newAccount("other-owner")
@@ -80,7 +80,6 @@ import Testing
     }
 
     @Test func `a refresh token of two steps ago is refused as used again, and ends the session`() async throws {
-        let world = try World.shared
         let service = world.service
         func refresh(_ token: String) async throws -> Answer {
             try await service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
@@ -98,7 +97,6 @@ import Testing
     }
 
     @Test func `the session that asks may end itself`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("leaving")
         let bearer = try created.text("session.accessToken")
         let path = "/v1/sessions/\(try created.text("session.sessionId"))"

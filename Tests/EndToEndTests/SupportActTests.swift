@@ -7,6 +7,8 @@ import Testing
 /// What support does for a person who is on the telephone: a name that is wrong, a code that did not come.
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "3/h"]), .timeLimit(.minutes(5)))
 struct SupportActTests {
+    var world: World { .current }
+
     private func register(_ name: String, in world: World) async throws -> String {
         let email = "\(name)@example.com"
         return try await world.service.post(
@@ -25,7 +27,6 @@ struct SupportActTests {
     }
 
     @Test func `a name is changed and cleared, with the reason in the trail`() async throws {
-        let world = try World.shared
         let id = try await register("renamed", in: world)
         let key = try await world.adminKey("manage")
         let named = try await administer(
@@ -63,7 +64,6 @@ struct SupportActTests {
     }
 
     @Test func `a sign-in code is mailed to the person, counted, and shown to nobody`() async throws {
-        let world = try World.shared
         let email = "coded@example.com"
         let id = try await register("coded", in: world)
         let key = try await world.adminKey("manage")
@@ -102,7 +102,6 @@ struct SupportActTests {
     }
 
     @Test func `an account that is disabled or has no address gets no code`() async throws {
-        let world = try World.shared
         let id = try await register("codeless", in: world)
         let key = try await world.adminKey("manage")
         try await world.scratch.execute("UPDATE accounts SET status = 'disabled' WHERE account_id = \(id)::uuid")
@@ -116,7 +115,6 @@ struct SupportActTests {
     }
 
     @Test func `account find finds as the console does, a line or a JSON object each`() async throws {
-        let world = try World.shared
         let ids = [try await register("findable1", in: world), try await register("findable2", in: world)]
         let found = try await run("account", "find", "findable", world: world)
         #expect(

@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 /// What all answers have in common, and the paths of each listener.
-@Suite(.limitedConcurrency, .sharedWorld(OAuthWorld.settings), .timeLimit(.minutes(5))) struct SurfaceTests {
+@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .timeLimit(.minutes(5))) struct SurfaceTests {
+    var world: World { .current }
+
     private static let publicPaths = [
         "/v1/nonces", "/v1/sessions", "/v1/sign-in/apple", "/v1/sign-in/google", "/v1/sign-in/password",
         "/v1/links/create", "/v1/links/bind", "/v1/email-codes", "/v1/sign-in/email-code", "/v1/account/verify-email",
@@ -25,7 +27,7 @@ import Testing
     private static let privatePaths = ["/health/live", "/health/ready", "/metrics"]
 
     @Test func `no path of one listener answers on the other`() async throws {
-        let service = try World.shared.service
+        let service = world.service
         for path in Self.publicPaths {
             #expect(try await service.privateGet(path).status == 404, "\(path)")
             #expect(try await service.get(path).status != 404, "\(path)")
@@ -44,7 +46,7 @@ import Testing
     ])
     func `another spelling of a path is another path`(_ path: String) async throws {
         let answer = try await RawConnection.exchange(
-            try World.shared.service.port, "GET \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            world.service.port, "GET \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         #expect(answer.status == 404)
     }
 
@@ -54,7 +56,7 @@ import Testing
     func `a browser at an address that is none gets a page in its language, everybody else JSON`(
         _ path: String
     ) async throws {
-        let service = try World.shared.service
+        let service = world.service
         func ask(_ method: String, accept: String) async throws -> RawAnswer {
             try await service.exchange(
                 service.port, method, path, authorization: nil,
@@ -82,7 +84,7 @@ import Testing
         "/v1", "/v1/", "/v1?a", "/v1/nowhere", "/v1/nowhere?a=b", "http://a/v1", "http://a/v1?a", "http://a/v1/nowhere",
     ])
     func `below v1 a browser gets JSON too`(_ path: String) async throws {
-        let service = try World.shared.service
+        let service = world.service
         let answer = try await service.exchange(
             service.port, "GET", path, authorization: nil, headers: "Accept: text/html\r\n")
         #expect(answer.status == 404)
@@ -93,7 +95,7 @@ import Testing
     func `a method that a path does not have is refused, and the ones that it has are named`(
         _ method: String
     ) async throws {
-        let service = try World.shared.service
+        let service = world.service
         for path in Self.publicPaths {
             let allowed: [Substring] =
                 switch path {
@@ -123,7 +125,6 @@ import Testing
 
     /// Answers of every kind, and the header fields that all of them must have.
     @Test func `every answer forbids caching and content sniffing`() async throws {
-        let world = try World.shared
         let service = world.service
         let created = try await world.newAccount("headers")
         let access = try created.text("session.accessToken")
@@ -163,7 +164,6 @@ import Testing
     }
 
     @Test func `the documents for verifiers may be cached, and verify our access tokens`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("verifier")
         let document = try await world.service.get("/.well-known/openid-configuration")
         #expect(try document.text("issuer") == world.service.url)
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test func `a sane request id is kept and any other is replaced`() async throws {
-        let service = try World.shared.service
+        let service = world.service
         let kept = try await service.post(
             "/v1/links/cancel", ["linkTicket": "a"], headers: [("X-Request-Id", "a-1.B_2")])
         #expect(kept.header("X-Request-Id") == "a-1.B_2")

@@ -6,6 +6,8 @@ import Testing
 
 /// Token endpoints that fail. The keys are cached: a token alone needs nothing of the provider.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct TokenEndpointOutageTests {
+    var world: World { .current }
+
     /// Signs a new person up while the endpoint fails: the token suffices, and no authorization results.
     ///
     /// - Returns: the duration of the sign-in.
@@ -54,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Sandbox.Provider.allCases)
+    @Test(.world, arguments: Sandbox.Provider.allCases)
     func `a good token signs in beside a token endpoint that fails, and a code alone is to be retried`(
         provider: Sandbox.Provider
     ) async throws {
@@ -62,52 +64,48 @@ import Testing
             ("failing", .status(500)), ("throttled", .status(429, headers: [("Retry-After", "1")])), ("page", .html),
             ("empty", .status(200, body: "{}")), ("refusing", .reset), ("torn", .resetMidBody), ("lost", .lost),
         ]
-        try await World.run { world in
-            for (name, fault) in faults {
-                try await world.sandbox.fail(provider.tokenPath, fault)
-                try await signUpWithoutEndpoint(name, provider, world)
-                try await expectUnavailable(name, provider, world)
-                try await world.sandbox.clearFaults()
-                try await expectRecovered(name, provider, world)
-            }
-            try await expectNoCodeTwice(world)
-            // Three codes for each fault; the two that were lost are not tried again.
-            #expect(try await world.exchanges(provider).count == 3 * faults.count)
+        for (name, fault) in faults {
+            try await world.sandbox.fail(provider.tokenPath, fault)
+            try await signUpWithoutEndpoint(name, provider, world)
+            try await expectUnavailable(name, provider, world)
+            try await world.sandbox.clearFaults()
+            try await expectRecovered(name, provider, world)
         }
+        try await expectNoCodeTwice(world)
+        // Three codes for each fault; the two that were lost are not tried again.
+        #expect(try await world.exchanges(provider).count == 3 * faults.count)
     }
 
-    @Test func `a good token signs in beside a token endpoint that does not answer, and a code alone is to be retried`()
+    @Test(.world)
+    func `a good token signs in beside a token endpoint that does not answer, and a code alone is to be retried`()
         async throws
     {
-        try await World.run { world in
-            for provider in Sandbox.Provider.allCases { try await world.sandbox.fail(provider.tokenPath, .hang) }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for provider in Sandbox.Provider.allCases {
-                    let name = "waiting-\(provider)"
-                    group.addTask {
-                        // The limit is two seconds beside a good token and ten for a code alone: even on a busy machine
-                        // the sign-in takes less than ten.
-                        #expect(try await signUpWithoutEndpoint(name, provider, world) < .seconds(9))
-                        try await expectUnavailable(name, provider, world)
-                    }
-                }
-                try await group.waitForAll()
-            }
-            try await world.sandbox.clearFaults()
+        for provider in Sandbox.Provider.allCases { try await world.sandbox.fail(provider.tokenPath, .hang) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for provider in Sandbox.Provider.allCases {
-                try await expectRecovered("waiting-\(provider)", provider, world)
+                let name = "waiting-\(provider)"
+                group.addTask {
+                    // The limit is two seconds beside a good token and ten for a code alone: even on a busy machine
+                    // the sign-in takes less than ten.
+                    #expect(try await signUpWithoutEndpoint(name, provider, world) < .seconds(9))
+                    try await expectUnavailable(name, provider, world)
+                }
             }
-            try await expectNoCodeTwice(world)
+            try await group.waitForAll()
         }
+        try await world.sandbox.clearFaults()
+        for provider in Sandbox.Provider.allCases {
+            try await expectRecovered("waiting-\(provider)", provider, world)
+        }
+        try await expectNoCodeTwice(world)
     }
 
-    @Test func `a good token signs in beside a token endpoint that nobody listens at`() async throws {
-        try await World.run(["apple.tokenUrl": "http://127.0.0.1:1/auth/token"]) { world in
-            try await signUpWithoutEndpoint("kim", .apple, world)
-            try await expectUnavailable("kim", .apple, world)
-            // The other provider is not affected.
-            try await world.newGrantedAccount("lee", .google)
-        }
+    @Test(.world(["apple.tokenUrl": "http://127.0.0.1:1/auth/token"]))
+    func `a good token signs in beside a token endpoint that nobody listens at`() async throws {
+        try await signUpWithoutEndpoint("kim", .apple, world)
+        try await expectUnavailable("kim", .apple, world)
+        // The other provider is not affected.
+        try await world.newGrantedAccount("lee", .google)
     }
 
     // MARK: Our own key
@@ -141,75 +139,73 @@ import Testing
         #expect(errors.allSatisfy { $0["key"]?.string == key }, sourceLocation: location)
     }
 
-    @Test func `a key that the provider refuses stops no token and any code alone, and the log says why`()
+    @Test(.world)
+    func `a key that the provider refuses stops no token and any code alone, and the log says why`()
         async throws
     {
-        try await World.run { world in
-            try await world.sandbox.revokeAppleKey(team: World.appleTeam, keyID: World.appleKeyID)
-            try await expectClientRejected(.apple, key: World.appleKeyID, world)
-            try await world.sandbox.deleteGoogleClient(Countersign.googleClient)
-            try await expectClientRejected(.google, key: Countersign.googleClient, world)
-            try await expectNoCodeTwice(world)
+        try await world.sandbox.revokeAppleKey(team: World.appleTeam, keyID: World.appleKeyID)
+        try await expectClientRejected(.apple, key: World.appleKeyID, world)
+        try await world.sandbox.deleteGoogleClient(Countersign.googleClient)
+        try await expectClientRejected(.google, key: Countersign.googleClient, world)
+        try await expectNoCodeTwice(world)
 
-            try await World.registerClients(at: world.sandbox)
-            try await world.newGrantedAccount("kim")
-            try await world.newGrantedAccount("lee", .google)
-        }
+        try await World.registerClients(at: world.sandbox)
+        try await world.newGrantedAccount("kim")
+        try await world.newGrantedAccount("lee", .google)
     }
 
     // MARK: Load
 
-    @Test func `calls that hang at the provider cost other requests neither a connection nor a wait`() async throws {
-        try await World.run(["postgres.poolSize": "2", "server.trustedProxies": "127.0.0.1"]) { world in
-            let person = try await world.newGrantedAccount("kim")
-            let access = try person.text("session.accessToken")
-            let token = try await world.authorize("kim").tokenAlone
-            var codes: [World.Credential] = []
-            for number in 0..<24 {
-                let name = "waiting-\(number)"
-                try await world.newPerson(name)
-                codes.append(try await world.authorize(name))
-            }
-            let leaving = try await world.newGrantedAccount("lee").text("session.accessToken")
-            try await world.sandbox.fail("/apple/auth/token", .hang)
-            try await world.sandbox.fail("/apple/auth/revoke", .hang)
-            let before = try await world.sandbox.history(path: "/apple/auth/token").count
+    @Test(.world(["postgres.poolSize": "2", "server.trustedProxies": "127.0.0.1"]))
+    func `calls that hang at the provider cost other requests neither a connection nor a wait`() async throws {
+        let person = try await world.newGrantedAccount("kim")
+        let access = try person.text("session.accessToken")
+        let token = try await world.authorize("kim").tokenAlone
+        var codes: [World.Credential] = []
+        for number in 0..<24 {
+            let name = "waiting-\(number)"
+            try await world.newPerson(name)
+            codes.append(try await world.authorize(name))
+        }
+        let leaving = try await world.newGrantedAccount("lee").text("session.accessToken")
+        try await world.sandbox.fail("/apple/auth/token", .hang)
+        try await world.sandbox.fail("/apple/auth/revoke", .hang)
+        let before = try await world.sandbox.history(path: "/apple/auth/token").count
 
-            try await withThrowingTaskGroup(of: Int?.self) { group in
-                // No network has more than a quarter of the places.
-                for (index, code) in codes.enumerated() {
-                    group.addTask {
-                        try await world.service.post(
-                            "/v1/sign-in/apple", code.codeAlone, headers: [("X-Forwarded-For", "192.\(index / 4).2.7")]
-                        ).status
-                    }
+        try await withThrowingTaskGroup(of: Int?.self) { group in
+            // No network has more than a quarter of the places.
+            for (index, code) in codes.enumerated() {
+                group.addTask {
+                    try await world.service.post(
+                        "/v1/sign-in/apple", code.codeAlone, headers: [("X-Forwarded-For", "192.\(index / 4).2.7")]
+                    ).status
                 }
-                #expect(try await world.service.delete("/v1/account", bearer: leaving).status == 202)
-                let hanging = try await world.sandbox.history(
-                    path: "/apple/auth/token", count: before + codes.count, wait: 60)
-                #expect(hanging.count == before + codes.count)
-                #expect(try await world.sandbox.history(path: "/apple/auth/revoke", count: 1, wait: 60).count == 1)
-
-                // Two connections for all of them: one that an outgoing call held would be missing here at once.
-                let held = try await world.count(
-                    """
-                    SELECT count(*) FROM pg_stat_activity
-                    WHERE datname = current_database() AND state LIKE 'idle in transaction%'
-                        AND state_change < now() - interval '200 ms'
-                    """)
-                #expect(held == 0)
-                for _ in 0..<10 {
-                    #expect(try await world.service.signIn(.apple, token).status == 200)
-                    #expect(try await world.service.privateGet("/health/ready").status == 200)
-                    #expect(try await world.service.get("/v1/account", bearer: access).status == 200)
-                }
-                // All of that while the others still hung: their ten seconds are not over.
-                group.addTask { nil }
-                let first = try await group.next()
-                #expect(first == .some(nil), "the calls that hang ended before those that don't")
-                let statuses = try await group.reduce(into: [Int]()) { $0.append($1 ?? 0) }
-                #expect(statuses == Array(repeating: 503, count: codes.count))
             }
+            #expect(try await world.service.delete("/v1/account", bearer: leaving).status == 202)
+            let hanging = try await world.sandbox.history(
+                path: "/apple/auth/token", count: before + codes.count, wait: 60)
+            #expect(hanging.count == before + codes.count)
+            #expect(try await world.sandbox.history(path: "/apple/auth/revoke", count: 1, wait: 60).count == 1)
+
+            // Two connections for all of them: one that an outgoing call held would be missing here at once.
+            let held = try await world.count(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND state LIKE 'idle in transaction%'
+                    AND state_change < now() - interval '200 ms'
+                """)
+            #expect(held == 0)
+            for _ in 0..<10 {
+                #expect(try await world.service.signIn(.apple, token).status == 200)
+                #expect(try await world.service.privateGet("/health/ready").status == 200)
+                #expect(try await world.service.get("/v1/account", bearer: access).status == 200)
+            }
+            // All of that while the others still hung: their ten seconds are not over.
+            group.addTask { nil }
+            let first = try await group.next()
+            #expect(first == .some(nil), "the calls that hang ended before those that don't")
+            let statuses = try await group.reduce(into: [Int]()) { $0.append($1 ?? 0) }
+            #expect(statuses == Array(repeating: 503, count: codes.count))
         }
     }
 }

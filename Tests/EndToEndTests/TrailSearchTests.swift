@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 /// The trail as support searches it: by what it is given, at the console, in the admin API and as a table.
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct TrailSearchTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct TrailSearchTests {
+    var world: World { .current }
+
     private static let request = "01a1fc41-9b43-7a01-afff-a0f49219c0de"
     private static let network = "198.51.100.0/24"
 
@@ -32,7 +34,6 @@ import Testing
     }
 
     @Test func `each condition finds its rows, and all that are given hold`() async throws {
-        let world = try World.shared
         let (mark, key) = ("filters", try await world.adminKey("read"))
         try await write(mark, to: world)
         let account = "accountId=\(AuditRows.account(mark))"
@@ -56,7 +57,6 @@ import Testing
     }
 
     @Test func `the reference of a page finds its rows, below people or in place of them`() async throws {
-        let world = try World.shared
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
         try await world.scratch.execute(
             """
@@ -73,7 +73,6 @@ import Testing
     }
 
     @Test func `the trail names accounts by their addresses, and says what is wrong with a search`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("trail-named")
         let id = try created.text("account.accountId")
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
@@ -88,7 +87,6 @@ import Testing
     }
 
     @Test func `CSV has the rows that the filters match, no formula, and leaves a row that says which`() async throws {
-        let world = try World.shared
         let mark = "sheet"
         try await write(mark, to: world)
         try await world.scratch.execute(

@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 /// An app that moves to another developer team, with its users.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct TransferTests {
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(5))) struct TransferTests {
+    var world: World { .current }
+
     private static let recipient = "RECIPIENT1"
     private static let people = ["kim", "lee", "sam"]
 
@@ -26,88 +28,84 @@ import Testing
     @Test func `every user of an app that moves keeps their account, however often the commands are interrupted`()
         async throws
     {
-        try await World.run { world in
-            var accounts: [String: (account: String, identity: String)] = [:]
+        var accounts: [String: (account: String, identity: String)] = [:]
+        for person in Self.people {
+            let created = try await world.newGrantedAccount(person)
+            accounts[person] = (try created.text("account.accountId"), try created.text("identity.identityId"))
+        }
+        let sender = try World.settings(world.scratch, world.sandbox)
+        let key = try P256PrivateKey()
+        try await world.sandbox.registerAppleKey(team: Self.recipient, keyID: "RECIPKEY01", key)
+        let path = try World.privateFile("recipient.p8", String(decoding: try key.pem(), as: UTF8.self))
+        let recipient = sender.merging([
+            "apple.teamId": Self.recipient, "apple.keyId": "RECIPKEY01", "apple.privateKeyPath": path,
+        ]) { _, new in new }
+
+        // The sending team, with a failure of Apple's for one of the three.
+        let plan = try await transfer(["export", "--to-team-id", Self.recipient, "--dry-run"], sender)
+        #expect(plan.status == 0)
+        #expect(plan.error == "countersign: 0 of 3 have a transfer identifier, 0 failed\n")
+        try await world.sandbox.fail("/apple/auth/usermigrationinfo", .status(503), times: 1)
+        let first = try await transfer(["export", "--to-team-id", Self.recipient], sender)
+        #expect(first.status == 1)
+        #expect(first.error.contains("http_503"))
+        #expect(first.error.hasSuffix("countersign: 2 of 3 have a transfer identifier, 1 failed\n"))
+        let second = try await transfer(["export", "--to-team-id", Self.recipient], sender)
+        #expect(second.status == 0, "\(second.error)")
+        #expect(try moved(first).count == 2)
+        #expect(try moved(second).count == 1)
+        // Only the identifier that got no answer was requested twice.
+        #expect(try await world.sandbox.history(path: "/apple/auth/usermigrationinfo").count == 4)
+
+        // Apple moves the app; one of the three signs in before the receiving team's command runs.
+        try await world.sandbox.transferAppleApp(Countersign.appleClient, to: Self.recipient)
+        await world.service.stop()
+        try await Countersign.serve(recipient) { service in
+            let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
+            let early = try await service.signIn(.apple, try await next.authorize("kim").codeAlone)
+            #expect(try early.text("account.accountId") == accounts["kim"]?.account)
+            #expect(try early.text("identity.identityId") == accounts["kim"]?.identity)
+            #expect(try early.text("identity.authorization") == "active")
+
+            let ending = try await transfer(["import", "--team-id", Self.recipient], recipient)
+            #expect(ending.status == 0, "\(ending.error)")
+            #expect(ending.error == "countersign: 2 of 2 have their new subject, 0 failed\n")
+            var subjects = try moved(ending)
+            subjects[try early.text("identity.identityId")] = try early.text("identity.subject")
             for person in Self.people {
-                let created = try await world.newGrantedAccount(person)
-                accounts[person] = (try created.text("account.accountId"), try created.text("identity.identityId"))
+                let answer = try await service.signIn(.apple, try await next.authorize(person).tokenAlone)
+                #expect(try answer.text("account.accountId") == accounts[person]?.account)
+                #expect(try answer.text("identity.subject") == subjects[accounts[person]?.identity ?? ""])
             }
-            let sender = try World.settings(world.scratch, world.sandbox)
-            let key = try P256PrivateKey()
-            try await world.sandbox.registerAppleKey(team: Self.recipient, keyID: "RECIPKEY01", key)
-            let path = try World.privateFile("recipient.p8", String(decoding: try key.pem(), as: UTF8.self))
-            let recipient = sender.merging([
-                "apple.teamId": Self.recipient, "apple.keyId": "RECIPKEY01", "apple.privateKeyPath": path,
-            ]) { _, new in new }
+            let nothing = try await transfer(["import", "--team-id", Self.recipient], recipient)
+            #expect(nothing.error == "countersign: 0 of 0 have their new subject, 0 failed\n")
+            #expect(try await next.count("SELECT count(*) FROM identities") == 3)
+            let recorded = try await next.count(
+                """
+                SELECT 10 * count(*) FILTER (WHERE actor = 'operator') + count(*) FILTER (WHERE actor = 'provider')
+                FROM audit_events
+                WHERE type = 'identity_transferred'
+                """)
+            #expect(recorded == 21)
 
-            // The sending team, with a failure of Apple's for one of the three.
-            let plan = try await transfer(["export", "--to-team-id", Self.recipient, "--dry-run"], sender)
-            #expect(plan.status == 0)
-            #expect(plan.error == "countersign: 0 of 3 have a transfer identifier, 0 failed\n")
-            try await world.sandbox.fail("/apple/auth/usermigrationinfo", .status(503), times: 1)
-            let first = try await transfer(["export", "--to-team-id", Self.recipient], sender)
-            #expect(first.status == 1)
-            #expect(first.error.contains("http_503"))
-            #expect(first.error.hasSuffix("countersign: 2 of 3 have a transfer identifier, 1 failed\n"))
-            let second = try await transfer(["export", "--to-team-id", Self.recipient], sender)
-            #expect(second.status == 0, "\(second.error)")
-            #expect(try moved(first).count == 2)
-            #expect(try moved(second).count == 1)
-            // Only the identifier that got no answer was requested twice.
-            #expect(try await world.sandbox.history(path: "/apple/auth/usermigrationinfo").count == 4)
-
-            // Apple moves the app; one of the three signs in before the receiving team's command runs.
-            try await world.sandbox.transferAppleApp(Countersign.appleClient, to: Self.recipient)
-            await world.service.stop()
-            try await Countersign.serve(recipient) { service in
-                let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
-                let early = try await service.signIn(.apple, try await next.authorize("kim").codeAlone)
-                #expect(try early.text("account.accountId") == accounts["kim"]?.account)
-                #expect(try early.text("identity.identityId") == accounts["kim"]?.identity)
-                #expect(try early.text("identity.authorization") == "active")
-
-                let ending = try await transfer(["import", "--team-id", Self.recipient], recipient)
-                #expect(ending.status == 0, "\(ending.error)")
-                #expect(ending.error == "countersign: 2 of 2 have their new subject, 0 failed\n")
-                var subjects = try moved(ending)
-                subjects[try early.text("identity.identityId")] = try early.text("identity.subject")
-                for person in Self.people {
-                    let answer = try await service.signIn(.apple, try await next.authorize(person).tokenAlone)
-                    #expect(try answer.text("account.accountId") == accounts[person]?.account)
-                    #expect(try answer.text("identity.subject") == subjects[accounts[person]?.identity ?? ""])
-                }
-                let nothing = try await transfer(["import", "--team-id", Self.recipient], recipient)
-                #expect(nothing.error == "countersign: 0 of 0 have their new subject, 0 failed\n")
-                #expect(try await next.count("SELECT count(*) FROM identities") == 3)
-                let recorded = try await next.count(
-                    """
-                    SELECT 10 * count(*) FILTER (WHERE actor = 'operator') + count(*) FILTER (WHERE actor = 'provider')
-                    FROM audit_events
-                    WHERE type = 'identity_transferred'
-                    """)
-                #expect(recorded == 21)
-
-                // The old team's refresh tokens are the new team's now, and end with the account.
-                let access = try early.text("session.accessToken")
-                #expect(try await service.delete("/v1/account", bearer: access).status == 202)
-                try await eventually("the revocation") { try await next.grants(of: "kim").allSatisfy { !$0.isLive } }
-            }
+            // The old team's refresh tokens are the new team's now, and end with the account.
+            let access = try early.text("session.accessToken")
+            #expect(try await service.delete("/v1/account", bearer: access).status == 202)
+            try await eventually("the revocation") { try await next.grants(of: "kim").allSatisfy { !$0.isLive } }
         }
     }
 
     @Test func `a transfer with a key that Apple refuses requests no identifier`() async throws {
-        try await World.run { world in
-            try await world.newGrantedAccount("kim")
-            try await world.newGrantedAccount("lee")
-            let settings = try World.settings(world.scratch, world.sandbox)
-            let before = try await world.sandbox.history(path: "/apple/auth/usermigrationinfo").count
-            try await world.sandbox.revokeAppleKey(team: World.appleTeam, keyID: World.appleKeyID)
-            let ending = try await transfer(["export", "--to-team-id", Self.recipient], settings)
-            #expect(ending.status == 1)
-            #expect(
-                ending.error
-                    == "countersign: Apple refuses the key LAMPKEY001 (invalid_client); nothing more was asked for.\n")
-            #expect(try await world.sandbox.history(path: "/apple/auth/usermigrationinfo").count == before)
-        }
+        try await world.newGrantedAccount("kim")
+        try await world.newGrantedAccount("lee")
+        let settings = try World.settings(world.scratch, world.sandbox)
+        let before = try await world.sandbox.history(path: "/apple/auth/usermigrationinfo").count
+        try await world.sandbox.revokeAppleKey(team: World.appleTeam, keyID: World.appleKeyID)
+        let ending = try await transfer(["export", "--to-team-id", Self.recipient], settings)
+        #expect(ending.status == 1)
+        #expect(
+            ending.error
+                == "countersign: Apple refuses the key LAMPKEY001 (invalid_client); nothing more was asked for.\n")
+        #expect(try await world.sandbox.history(path: "/apple/auth/usermigrationinfo").count == before)
     }
 }

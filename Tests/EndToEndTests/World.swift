@@ -6,10 +6,12 @@ import TestSupport
 import Testing
 
 /// A service, the sandbox whose keys it trusts, and the database they share: all real, all in processes of their own.
-struct World: Sendable {
+struct World: TestFixture {
     let service: Countersign
     let sandbox: Sandbox
     let scratch: ScratchDatabase
+
+    static func run(_ body: (World) async throws -> Void) async throws { try await run([:]) { try await body($0) } }
 
     /// Runs one on a migrated database for as long as the closure runs.
     ///
@@ -42,13 +44,6 @@ struct World: Sendable {
             "apple.keysUrl": sandbox.appleKeysURL, "google.keysUrl": sandbox.googleKeysURL,
             "web.apps": "lamp", "web.app.lamp.redirectUris": "https://app.example.com/signed-in",
         ].merging(try codeSettings(sandbox)) { _, code in code }
-    }
-
-    /// The world of the suite that a test belongs to.
-    @TaskLocal static var current: World?
-
-    static var shared: World {
-        get throws { try #require(current, "The suite lacks the trait .sharedWorld.") }
     }
 
     // MARK: People
@@ -92,7 +87,7 @@ struct World: Sendable {
 
     func count(_ query: SQL) async throws -> Int64 {
         try await scratch.withPool { database in
-            let rows = try await database.query(query) { row throws(PostgresError) in try row.decode(Int64.self) }
+            let rows = try await database.query(query, as: Int64.self)
             return rows[0]
         }
     }
@@ -116,8 +111,7 @@ struct World: Sendable {
                     UNION ALL SELECT row_to_json(b)::text FROM oauth_access_tokens b
                 ) AS contents
                 ORDER BY content
-                """
-            ) { row throws(PostgresError) in try row.decode(String.self) }
+                """, as: String.self)
         }
     }
 }
@@ -131,23 +125,13 @@ extension ScratchDatabase {
     }
 }
 
-/// One world for all tests of a suite, where they don't interfere with each other.
-struct SharedWorld: SuiteTrait, TestScoping {
-    var settings: Countersign.Settings = [:]
-
-    func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
-    ) async throws {
-        try await World.run(settings) { world in
-            try await World.$current.withValue(world) { try await function() }
-        }
+extension Trait where Self == FixtureTrait<World> {
+    /// A world for a test, or one for all tests of a suite, where they don't interfere with each other.
+    static func world(_ settings: Countersign.Settings) -> Self {
+        sharedFixture { body in try await World.run(settings) { try await body($0) } }
     }
-}
 
-extension Trait where Self == SharedWorld {
-    static var sharedWorld: SharedWorld { SharedWorld() }
-
-    static func sharedWorld(_ settings: Countersign.Settings) -> SharedWorld { SharedWorld(settings: settings) }
+    static var world: Self { world([:]) }
 }
 
 struct TimedOut: Error, CustomStringConvertible {

@@ -15,8 +15,8 @@ extension ServiceRoleTests {
     /// The name of that month's partition.
     private static func partition(_ months: Int, in database: Database) async throws -> String {
         try await database.query(
-            "SELECT 'audit_events_' || to_char(\(unsafeSQL: begin(months)) AT TIME ZONE 'UTC', 'YYYY_MM')"
-        ) { row throws(PostgresError) in try row.decode(String.self) }[0]
+            "SELECT 'audit_events_' || to_char(\(unsafeSQL: begin(months)) AT TIME ZONE 'UTC', 'YYYY_MM')",
+            as: String.self)[0]
     }
 
     private static func insertion(at time: String) -> SQL {
@@ -36,7 +36,7 @@ extension ServiceRoleTests {
             try await owner.execute("ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO \"\(unsafeSQL: role)\"")
             let month = try await Self.partition(2, in: owner)
             try await owner.execute("DROP TABLE IF EXISTS \(unsafeSQL: month)")
-            let made = try await service.query(Self.make) { row throws(PostgresError) in try row.decode(String.self) }
+            let made = try await service.query(Self.make, as: String.self)
             #expect(made.contains(month))
             try await service.execute(Self.insertion(at: Self.begin(2)))
             #expect(try await owner.count("SELECT count(*) FROM \(unsafeSQL: month)") == 1)
@@ -113,8 +113,7 @@ extension ServiceRoleTests {
                     try await connection.execute(SQL(unsafeSQL: statement))
                 }
                 return try await connection.query(
-                    "SELECT partition_name FROM public.make_audit_partitions() WHERE outcome = 'made'"
-                ) { row throws(PostgresError) in try row.decode(String.self) }
+                    "SELECT partition_name FROM public.make_audit_partitions() WHERE outcome = 'made'", as: String.self)
             }
             #expect(made.contains(month))
             try await owner.execute(Self.insertion(at: Self.begin(2)))
@@ -140,7 +139,7 @@ extension ServiceRoleTests {
                 END
                 $$
                 """)
-            let made = try await service.query(Self.make) { row throws(PostgresError) in try row.decode(String.self) }
+            let made = try await service.query(Self.make, as: String.self)
             #expect(made.contains(month))
             await expectRefusal("DELETE FROM audit_events", by: service)
         }

@@ -24,8 +24,7 @@ import Testing
             SELECT 'index ' || indisvalid || ' ' || pg_get_indexdef(indexrelid)
             FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE relnamespace = 'public'::regnamespace
             ORDER BY 1
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            """, as: String.self)
     }
 
     /// Leaves what a runner leaves that dies after `count` statements of a script.

@@ -16,7 +16,7 @@ extension ScratchDatabase {
 
 extension Database {
     func count(_ sql: SQL) async throws -> Int64 {
-        try await query(sql) { row throws(PostgresError) in try row.decode(Int64.self) }.first ?? -1
+        try await query(sql, as: Int64.self).first ?? -1
     }
 
     func migrator(_ migrations: [Migration], service: ServiceRole? = nil) -> Migrator {

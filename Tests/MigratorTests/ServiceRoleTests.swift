@@ -115,8 +115,7 @@ import Testing
                 try await service.execute(SQL(unsafeSQL: allowed))
             }
             let partitions = try await owner.query(
-                "SELECT relid::regclass::text FROM pg_partition_tree('audit_events') WHERE isleaf"
-            ) { row throws(PostgresError) in try row.decode(String.self) }
+                "SELECT relid::regclass::text FROM pg_partition_tree('audit_events') WHERE isleaf", as: String.self)
             #expect(partitions.count == 25)
             for table in ["audit_events", "audit_seals"] + partitions {
                 for refused in [
@@ -183,8 +182,7 @@ import Testing
                 FROM pg_class
                 WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
                     AND NOT relispartition
-                """
-            ) { row throws(PostgresError) in try row.decode(String.self, Bool.self) }
+                """, as: String.self, Bool.self)
             #expect(tables.count > 15)
             #expect(tables.filter { !$0.1 }.map(\.0) == [])
             let privileges = try await service.migrator(Migration.embedded).privileges()
@@ -284,9 +282,7 @@ import Testing
 
     @Test func `an owner that is the service is granted nothing`() async throws {
         try await ScratchDatabase.withEmpty { _, database in
-            let owners = try await database.query("SELECT current_user::text") { row throws(PostgresError) in
-                try row.decode(String.self)
-            }
+            let owners = try await database.query("SELECT current_user::text", as: String.self)
             let owner = try #require(owners.first)
             _ = try await database.migrator(Self.migrations, service: ServiceRole(name: owner)).up()
             let granted: SQL =

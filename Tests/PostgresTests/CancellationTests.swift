@@ -73,8 +73,7 @@ import Testing
                                     """
                                     WITH slow AS MATERIALIZED (SELECT pg_sleep(\(Double(number % 3) / 4000)))
                                     INSERT INTO t SELECT \(number) FROM slow RETURNING n
-                                    """
-                                ) { row throws(PostgresError) in try row.decode(Int.self) }
+                                    """, as: Int.self)
                                 #expect(rows == [number])
                                 return nil
                             } catch {
@@ -90,9 +89,7 @@ import Testing
                 }
                 return try await group.reduce(into: [:]) { $0[$1.0] = .some($1.1) }
             }
-            let stored = try await database.query("SELECT n FROM t") { row throws(PostgresError) in
-                try row.decode(Int.self)
-            }
+            let stored = try await database.query("SELECT n FROM t", as: Int.self)
             #expect(Set(stored).count == stored.count)
             for number in 0..<2000 {
                 switch outcomes[number] {

@@ -111,9 +111,7 @@ import Testing
     @Test func `a connection to a server that became read-only is given up for another one`() async throws {
         try await withPools { database, observer in
             try await observer.execute("CREATE TABLE t (n int8)")
-            let name = try await observer.query("SELECT current_database()") { row throws(PostgresError) in
-                try row.decode(String.self)
-            }[0]
+            let name = try await observer.query("SELECT current_database()", as: String.self)[0]
             try await observer.execute("ALTER DATABASE \(unsafeSQL: name) SET default_transaction_read_only = on")
             let before = try await backend(of: database)
             try await observer.execute("ALTER DATABASE \(unsafeSQL: name) RESET default_transaction_read_only")
@@ -180,9 +178,7 @@ import Testing
             var stored: [Int]?
             while stored == nil {
                 do throws(PostgresError) {
-                    stored = try await database.query("SELECT n FROM t") { row throws(PostgresError) in
-                        try row.decode(Int.self)
-                    }
+                    stored = try await database.query("SELECT n FROM t", as: Int.self)
                 } catch {
                     try #require(error.code == .connectionLost)
                 }

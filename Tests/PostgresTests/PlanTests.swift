@@ -4,7 +4,10 @@ import Testing
 
 /// A prepared statement has one plan, unless it asks for one each time. By itself the server would plan the first five
 /// executions for their values, and then compare.
-@Suite(.timeLimit(.minutes(2))) struct PlanTests {
+@Suite(.fixture { try await ScratchDatabase.withFreshPool(.test(poolSize: 1), $0) }, .timeLimit(.minutes(2)))
+struct PlanTests {
+    var database: Database { .current }
+
     private struct Plans: Equatable {
         let once: Int
         let eachTime: Int
@@ -17,76 +20,65 @@ import Testing
             SELECT COALESCE(sum(generic_plans), 0)::int8, COALESCE(sum(custom_plans), 0)::int8
             FROM pg_prepared_statements
             WHERE statement LIKE \(pattern)
-            """
-        ) { row throws(PostgresError) in try row.decode(Int.self, Int.self) }
+            """, as: Int.self, Int.self)
         let (once, eachTime) = try #require(rows.first)
         return Plans(once: once, eachTime: eachTime)
     }
 
     @Test func `a prepared statement is planned once`() async throws {
-        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
-            for number in 0..<8 { try await expect("SELECT \(number)", is: number, in: database) }
-            // The first was not prepared.
-            let found = try await plans(of: "SELECT $1", in: database)
-            #expect(found == Plans(once: 7, eachTime: 0))
-        }
+        for number in 0..<8 { try await expect("SELECT \(number)", is: number, in: database) }
+        // The first was not prepared.
+        let found = try await plans(of: "SELECT $1", in: database)
+        #expect(found == Plans(once: 7, eachTime: 0))
     }
 
     @Test func `a statement that asks for it is planned each time, and no other one is`() async throws {
-        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
-            for number in 0..<8 {
-                try await Database.planningEachTime {
-                    try await expect("SELECT \(number) + 1", is: number + 1, in: database)
-                }
-                try await expect("SELECT \(number) + 2", is: number + 2, in: database)
+        for number in 0..<8 {
+            try await Database.planningEachTime {
+                try await expect("SELECT \(number) + 1", is: number + 1, in: database)
             }
-            #expect(try await plans(of: "SELECT $1 + 1", in: database) == Plans(once: 0, eachTime: 7))
-            #expect(try await plans(of: "SELECT $1 + 2", in: database) == Plans(once: 7, eachTime: 0))
+            try await expect("SELECT \(number) + 2", is: number + 2, in: database)
         }
+        #expect(try await plans(of: "SELECT $1 + 1", in: database) == Plans(once: 0, eachTime: 7))
+        #expect(try await plans(of: "SELECT $1 + 2", in: database) == Plans(once: 7, eachTime: 0))
     }
 
     @Test func `in a transaction the rest is planned each time too, and behind it nothing`() async throws {
-        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
-            for number in 0..<8 {
-                try await database.transaction { transaction in
-                    try await Database.planningEachTime {
-                        try await expect("SELECT \(number) + 1", is: number + 1, in: transaction)
-                    }
-                    try await expect("SELECT \(number) + 2", is: number + 2, in: transaction)
+        for number in 0..<8 {
+            try await database.transaction { transaction in
+                try await Database.planningEachTime {
+                    try await expect("SELECT \(number) + 1", is: number + 1, in: transaction)
                 }
-                try await expect("SELECT \(number) + 3", is: number + 3, in: database)
+                try await expect("SELECT \(number) + 2", is: number + 2, in: transaction)
             }
-            for text in ["SELECT $1 + 1", "SELECT $1 + 2"] {
-                #expect(try await plans(of: text, in: database) == Plans(once: 0, eachTime: 7), "\(text)")
-            }
-            #expect(try await plans(of: "SELECT $1 + 3", in: database) == Plans(once: 7, eachTime: 0))
+            try await expect("SELECT \(number) + 3", is: number + 3, in: database)
         }
+        for text in ["SELECT $1 + 1", "SELECT $1 + 2"] {
+            #expect(try await plans(of: text, in: database) == Plans(once: 0, eachTime: 7), "\(text)")
+        }
+        #expect(try await plans(of: "SELECT $1 + 3", in: database) == Plans(once: 7, eachTime: 0))
     }
 
     @Test func `a statement that fails while it asks for it leaves the connection as it was`() async throws {
-        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
-            let before = try await backend(of: database)
-            for _ in 0..<3 {
-                let error = await failure {
-                    try await Database.planningEachTime { try await database.execute("SELECT 1 / \(0)") }
-                }
-                #expect(error?.code == .server(sqlState: "22012"))
+        let before = try await backend(of: database)
+        for _ in 0..<3 {
+            let error = await failure {
+                try await Database.planningEachTime { try await database.execute("SELECT 1 / \(0)") }
             }
-            for number in 0..<8 { try await expect("SELECT \(number)", is: number, in: database) }
-            #expect(try await plans(of: "SELECT $1", in: database) == Plans(once: 7, eachTime: 0))
-            #expect(try await backend(of: database) == before)
+            #expect(error?.code == .server(sqlState: "22012"))
         }
+        for number in 0..<8 { try await expect("SELECT \(number)", is: number, in: database) }
+        #expect(try await plans(of: "SELECT $1", in: database) == Plans(once: 7, eachTime: 0))
+        #expect(try await backend(of: database) == before)
     }
 
     @Test func `no plan is compiled, however costly`() async throws {
-        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
-            try await database.execute("SET jit_above_cost = 0")
-            let plan = try await database.query("EXPLAIN (ANALYZE) SELECT sum(n) FROM generate_series(1, 10) n") {
-                row throws(PostgresError) in try row.decode(String.self)
-            }
-            #expect(!plan.isEmpty && !plan.contains { $0.contains("JIT") }, "\(plan)")
-            try await expect("SELECT (current_setting('jit') = 'off')::int", is: 1, in: database)
+        try await database.execute("SET jit_above_cost = 0")
+        let plan = try await database.query("EXPLAIN (ANALYZE) SELECT sum(n) FROM generate_series(1, 10) n") {
+            row throws(PostgresError) in try row.decode(String.self)
         }
+        #expect(!plan.isEmpty && !plan.contains { $0.contains("JIT") }, "\(plan)")
+        try await expect("SELECT (current_setting('jit') = 'off')::int", is: 1, in: database)
     }
 
     @Test func `the URL's own options come behind ours and win`() async throws {

@@ -5,6 +5,10 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct PoolTests {
+    var database: Database { .current }
+    var scratch: ScratchDatabase { .current }
+    var observer: Database { .current }
+
     /// A transaction that keeps a connection until `release` is called.
     private struct OpenTransaction {
         let task: Task<Void, any Error>
@@ -35,52 +39,49 @@ import Testing
         }
     }
 
-    @Test func `ten thousand concurrent statements get their own answers, failures among them`() async throws {
-        try await ScratchDatabase.withFreshPool { database in
-            let wrong = await withTaskGroup(of: Bool.self) { group in
-                for number in 0..<10_000 {
-                    group.addTask {
-                        do throws(PostgresError) {
-                            switch number % 5 {
-                            case 0:
-                                // Fails on the server, alone.
-                                try await database.execute("SELECT 1 / (\(number) - \(number))")
-                                return true
-                            case 1:
-                                // Fails to be prepared.
-                                try await database.execute("SELECT \(number) FROM nowhere")
-                                return true
-                            case 2:
-                                let rows = try await database.query("SELECT \(number), \("text \(number)")") {
-                                    row throws(PostgresError) in try row.decode(Int.self, String.self)
-                                }
-                                return rows.count != 1 || rows[0] != (number, "text \(number)")
-                            case 3:
-                                let rows = try await database.query("SELECT generate_series(1, \(Int32(number % 7)))") {
-                                    row throws(PostgresError) in try row.decode(Int.self)
-                                }
-                                return rows.count != number % 7
-                            default:
-                                // Fails here, when it is read.
-                                _ = try await database.query("SELECT \(number)") { row throws(PostgresError) in
-                                    try row.decode(String.self)
-                                }
-                                return true
+    @Test(.fixture(Database.self))
+    func `ten thousand concurrent statements get their own answers, failures among them`() async throws {
+        let wrong = await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<10_000 {
+                group.addTask {
+                    do throws(PostgresError) {
+                        switch number % 5 {
+                        case 0:
+                            // Fails on the server, alone.
+                            try await database.execute("SELECT 1 / (\(number) - \(number))")
+                            return true
+                        case 1:
+                            // Fails to be prepared.
+                            try await database.execute("SELECT \(number) FROM nowhere")
+                            return true
+                        case 2:
+                            let rows = try await database.query("SELECT \(number), \("text \(number)")") {
+                                row throws(PostgresError) in try row.decode(Int.self, String.self)
                             }
-                        } catch {
-                            switch (number % 5, error.code) {
-                            case (0, .server("22012")), (1, .server("42P01")), (4, .decoding): return false
-                            default: return true
+                            return rows.count != 1 || rows[0] != (number, "text \(number)")
+                        case 3:
+                            let rows = try await database.query("SELECT generate_series(1, \(Int32(number % 7)))") {
+                                row throws(PostgresError) in try row.decode(Int.self)
                             }
+                            return rows.count != number % 7
+                        default:
+                            // Fails here, when it is read.
+                            _ = try await database.query("SELECT \(number)", as: String.self)
+                            return true
+                        }
+                    } catch {
+                        switch (number % 5, error.code) {
+                        case (0, .server("22012")), (1, .server("42P01")), (4, .decoding): return false
+                        default: return true
                         }
                     }
                 }
-                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
-            #expect(wrong == 0)
-            #expect(database.statistics.waiting == 0)
-            #expect(database.statistics.busy == 0)
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
+        #expect(wrong == 0)
+        #expect(database.statistics.waiting == 0)
+        #expect(database.statistics.busy == 0)
     }
 
     @Test func `a pool has as many threads as connections, whatever it does`() async throws {
@@ -104,138 +105,129 @@ import Testing
         while try threads() > 0 { try await pollingPause() }
     }
 
-    @Test func `connections are made when they are needed`() async throws {
-        try await ScratchDatabase.withFreshPool { database in
-            #expect(database.statistics == Database.Statistics())
-            for _ in 0..<20 { try await database.execute("SELECT 1") }
-            #expect(database.statistics == Database.Statistics(idle: 1))
-            let transaction = await OpenTransaction.begin(in: database)
-            #expect(database.statistics == Database.Statistics(busy: 1))
-            try await database.execute("SELECT 1")
-            #expect(database.statistics == Database.Statistics(idle: 1, busy: 1))
+    @Test(.fixture(Database.self)) func `connections are made when they are needed`() async throws {
+        #expect(database.statistics == Database.Statistics())
+        for _ in 0..<20 { try await database.execute("SELECT 1") }
+        #expect(database.statistics == Database.Statistics(idle: 1))
+        let transaction = await OpenTransaction.begin(in: database)
+        #expect(database.statistics == Database.Statistics(busy: 1))
+        try await database.execute("SELECT 1")
+        #expect(database.statistics == Database.Statistics(idle: 1, busy: 1))
+        try await transaction.release()
+        #expect(database.statistics == Database.Statistics(idle: 2))
+    }
+
+    @Test(.fixture { try await ScratchDatabase.withFreshPool(.test(poolSize: 1, acquireTimeout: .seconds(1)), $0) })
+    func `statements and transactions wait for a full pool no longer than the acquire timeout`() async throws {
+        let transaction = await OpenTransaction.begin(in: database)
+        let start = ContinuousClock.now
+        async let statement = failure { try await database.execute("SELECT 1") }
+        async let lease = failure { try await database.transaction { try await $0.execute("SELECT 1") } }
+        let errors = await [statement, lease]
+        #expect(errors.map { $0?.code } == [.acquireTimedOut, .acquireTimedOut])
+        #expect(start.duration(to: .now) >= .seconds(1))
+        #expect(start.duration(to: .now) < .seconds(20))
+        try await transaction.release()
+        try await expect("SELECT 7", is: 7, in: database)
+    }
+
+    @Test(.fixture { try await ScratchDatabase.withFreshPool(.test(poolSize: 1, maximumWaiting: 3), $0) })
+    func `a request beyond the limit of waiting ones is refused at once`() async throws {
+        let transaction = await OpenTransaction.begin(in: database)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<3 { group.addTask { try await database.execute("SELECT 1") } }
+            try await waiting(3, in: database)
+            let error = await failure { try await database.execute("SELECT 1") }
+            #expect(error?.code == .queueFull)
             try await transaction.release()
-            #expect(database.statistics == Database.Statistics(idle: 2))
+            for try await rows in group { #expect(rows == 1) }
         }
     }
 
-    @Test func `statements and transactions wait for a full pool no longer than the acquire timeout`() async throws {
-        try await ScratchDatabase.withFreshPool(.test(poolSize: 1, acquireTimeout: .seconds(1))) { database in
-            let transaction = await OpenTransaction.begin(in: database)
-            let start = ContinuousClock.now
-            async let statement = failure { try await database.execute("SELECT 1") }
-            async let lease = failure { try await database.transaction { try await $0.execute("SELECT 1") } }
-            let errors = await [statement, lease]
-            #expect(errors.map { $0?.code } == [.acquireTimedOut, .acquireTimedOut])
-            #expect(start.duration(to: .now) >= .seconds(1))
-            #expect(start.duration(to: .now) < .seconds(20))
+    @Test(.fixture { try await ScratchDatabase.withFreshPool(.test(poolSize: 2, pipelineDepth: 2), $0) })
+    func `a transaction gets its connection although statements never cease`() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    while !Task.isCancelled { _ = try? await database.execute("SELECT pg_sleep(0.001)") }
+                }
+            }
+            for number in 0..<20 {
+                try await database.transaction { try await expect("SELECT \(number)", is: number, in: $0) }
+            }
+            group.cancelAll()
+        }
+    }
+
+    @Test(.fixture { try await ScratchDatabase.withFreshPool(.test(poolSize: 1), $0) })
+    func `statements that wait are served in their order`() async throws {
+        try await database.execute("CREATE TABLE t (id int8 GENERATED ALWAYS AS IDENTITY, n int8)")
+        let transaction = await OpenTransaction.begin(in: database)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<30 {
+                group.addTask { try await database.execute("INSERT INTO t (n) VALUES (\(number))") }
+                try await waiting(number + 1, in: database)
+            }
             try await transaction.release()
-            try await expect("SELECT 7", is: 7, in: database)
+            try await group.waitForAll()
         }
+        try await expect("SELECT count(*) FROM t WHERE n <> id - 1", is: 0, in: database)
     }
 
-    @Test func `a request beyond the limit of waiting ones is refused at once`() async throws {
-        try await ScratchDatabase.withFreshPool(.test(poolSize: 1, maximumWaiting: 3)) { database in
-            let transaction = await OpenTransaction.begin(in: database)
-            try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<3 { group.addTask { try await database.execute("SELECT 1") } }
-                try await waiting(3, in: database)
-                let error = await failure { try await database.execute("SELECT 1") }
-                #expect(error?.code == .queueFull)
-                try await transaction.release()
-                for try await rows in group { #expect(rows == 1) }
+    @Test(.fixture { try await ScratchDatabase.withFresh($0) })
+    func `shutdown refuses what comes, finishes what runs or waits, and returns when all is closed`() async throws {
+        var configuration = Database.Configuration.test(poolSize: 1, maximumWaiting: 1)
+        configuration.url = scratch.url
+        let database = Database(
+            configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await database.execute("CREATE TABLE t (n int8)")
+        let (here, filled) = (Barrier(of: 2), Barrier(of: 2))
+        let running = Task {
+            try await database.transaction { transaction in
+                try await transaction.execute("INSERT INTO t VALUES (1)")
+                await here.arrive()
+                await filled.arrive()
+                // One waits already, so another is refused either way; the reason shows that the shutdown has
+                // begun.
+                while await failure(of: { try await database.execute("SELECT 1") })?.code != .closed {}
+                try await transaction.execute("INSERT INTO t VALUES (2)")
             }
         }
-    }
-
-    @Test func `a transaction gets its connection although statements never cease`() async throws {
-        try await ScratchDatabase.withFreshPool(.test(poolSize: 2, pipelineDepth: 2)) { database in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<20 {
-                    group.addTask {
-                        while !Task.isCancelled { _ = try? await database.execute("SELECT pg_sleep(0.001)") }
-                    }
-                }
-                for number in 0..<20 {
-                    try await database.transaction { try await expect("SELECT \(number)", is: number, in: $0) }
-                }
-                group.cancelAll()
-            }
+        await here.arrive()
+        let queued = Task { try await database.execute("INSERT INTO t VALUES (3)") }
+        try await waiting(1, in: database)
+        await filled.arrive()
+        async let first: Void = database.shutdown()
+        async let second: Void = database.shutdown()
+        _ = await (first, second)
+        try await running.value
+        #expect(try await queued.value == 1)
+        #expect(database.statistics == Database.Statistics())
+        await database.shutdown()
+        for error in await [
+            failure { try await database.execute("SELECT 1") },
+            failure { try await database.transaction { _ in } },
+            failure { try await database.withConnection { _ in } },
+        ] {
+            #expect(error?.code == .closed)
         }
-    }
-
-    @Test func `statements that wait are served in their order`() async throws {
-        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
-            try await database.execute("CREATE TABLE t (id int8 GENERATED ALWAYS AS IDENTITY, n int8)")
-            let transaction = await OpenTransaction.begin(in: database)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<30 {
-                    group.addTask { try await database.execute("INSERT INTO t (n) VALUES (\(number))") }
-                    try await waiting(number + 1, in: database)
-                }
-                try await transaction.release()
-                try await group.waitForAll()
-            }
-            try await expect("SELECT count(*) FROM t WHERE n <> id - 1", is: 0, in: database)
-        }
-    }
-
-    @Test func `shutdown refuses what comes, finishes what runs or waits, and returns when all is closed`() async throws
-    {
-        try await ScratchDatabase.withFresh { scratch in
-            var configuration = Database.Configuration.test(poolSize: 1, maximumWaiting: 1)
-            configuration.url = scratch.url
-            let database = Database(
-                configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            try await database.execute("CREATE TABLE t (n int8)")
-            let (here, filled) = (Barrier(of: 2), Barrier(of: 2))
-            let running = Task {
-                try await database.transaction { transaction in
-                    try await transaction.execute("INSERT INTO t VALUES (1)")
-                    await here.arrive()
-                    await filled.arrive()
-                    // One waits already, so another is refused either way; the reason shows that the shutdown has
-                    // begun.
-                    while await failure(of: { try await database.execute("SELECT 1") })?.code != .closed {}
-                    try await transaction.execute("INSERT INTO t VALUES (2)")
-                }
-            }
-            await here.arrive()
-            let queued = Task { try await database.execute("INSERT INTO t VALUES (3)") }
-            try await waiting(1, in: database)
-            await filled.arrive()
-            async let first: Void = database.shutdown()
-            async let second: Void = database.shutdown()
-            _ = await (first, second)
-            try await running.value
-            #expect(try await queued.value == 1)
-            #expect(database.statistics == Database.Statistics())
-            await database.shutdown()
-            for error in await [
-                failure { try await database.execute("SELECT 1") },
-                failure { try await database.transaction { _ in } },
-                failure { try await database.withConnection { _ in } },
-            ] {
-                #expect(error?.code == .closed)
-            }
-            try await scratch.withPool { other in
-                try await expect("SELECT count(*) FROM t", is: 3, in: other)
-                try await eventually(
-                    "NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend')",
-                    in: other)
-            }
-        }
-    }
-
-    @Test func `a database without references closes its connections`() async throws {
-        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { observer in
-            do {
-                let database = Database(
-                    configuration: observer.configuration,
-                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-                try await database.execute("SELECT 1")
-            }
+        try await scratch.withPool { other in
+            try await expect("SELECT count(*) FROM t", is: 3, in: other)
             try await eventually(
-                "(SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()) = 1", in: observer)
+                "NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend')",
+                in: other)
         }
+    }
+
+    @Test(.fixture { try await ScratchDatabase.withFreshPool(.test(poolSize: 1), $0) })
+    func `a database without references closes its connections`() async throws {
+        do {
+            let database = Database(
+                configuration: observer.configuration,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            try await database.execute("SELECT 1")
+        }
+        try await eventually(
+            "(SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()) = 1", in: observer)
     }
 }

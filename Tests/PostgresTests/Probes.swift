@@ -5,7 +5,7 @@ import Testing
 
 /// The single integer that a statement returns.
 func count(_ sql: SQL, in session: some PostgresSession) async throws -> Int {
-    let rows = try await session.query(sql) { row throws(PostgresError) in try row.decode(Int.self) }
+    let rows = try await session.query(sql, as: Int.self)
     return try #require(rows.first)
 }
 

@@ -63,9 +63,7 @@ private struct Refused: Error, Equatable {
     func `it has the isolation that was asked for`(_ isolation: IsolationLevel) async throws {
         try await ScratchDatabase.withFreshPool { database in
             let levels = try await database.transaction(isolation) { transaction in
-                try await transaction.query("SELECT current_setting('transaction_isolation')") {
-                    row throws(PostgresError) in try row.decode(String.self)
-                }
+                try await transaction.query("SELECT current_setting('transaction_isolation')", as: String.self)
             }
             #expect(levels == [isolation.rawValue.lowercased()])
         }
@@ -178,8 +176,8 @@ private struct Refused: Error, Equatable {
                     for id in 10..<60 {
                         group.addTask {
                             let rows = try await transaction.query(
-                                "INSERT INTO t VALUES (\(id), \(id)) RETURNING n, pg_backend_pid()"
-                            ) { row throws(PostgresError) in try row.decode(Int.self, Int.self) }
+                                "INSERT INTO t VALUES (\(id), \(id)) RETURNING n, pg_backend_pid()",
+                                as: Int.self, Int.self)
                             return try #require(rows.first)
                         }
                     }

@@ -106,8 +106,7 @@ import Testing
             FROM pg_prepared_statements
             WHERE statement NOT LIKE '%pg_prepared_statements%'
             GROUP BY statement
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self, Int64.self) }
+            """, as: String.self, Int64.self)
         return Dictionary(uniqueKeysWithValues: rows)
     }
 
@@ -126,7 +125,7 @@ import Testing
             configuration.mailLanguages = ["en"]
             configuration.limits = Dictionary(uniqueKeysWithValues: limits)
         } _: { fixture in
-            let ticket = try await fixture.ticket(.apple, try fixture.apple("asker"))
+            let ticket = try await fixture.ticket(.apple("asker"))
             var seen: [Call: [Work]] = [:]
             for round in 1...Self.rounds {
                 let addresses = try await Self.addresses(round, fixture)

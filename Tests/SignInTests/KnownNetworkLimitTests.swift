@@ -83,8 +83,7 @@ import Testing
     @Test func `neither an answer nor its work shows from where an account is used, or that there is one`() async throws
     {
         try await Self.run { (fixture, service) async throws in
-            _ = try await fixture.create(
-                try await fixture.ticket(.google, try fixture.google("1", SignInFixture.email("plain@example.com"))))
+            _ = try await fixture.signUp(.google("1", SignInFixture.email("plain@example.com")))
             let people = [Self.email, "nobody@example.com", "plain@example.com", "no address"]
             var seen: [[String]] = []
             for (number, email) in people.enumerated() {
@@ -256,7 +255,7 @@ import Testing
             }
             // Six new codes, from six networks.
             for number in 0..<6 {
-                let ticket = try await fixture.ticket(.google, try fixture.google("\(number)"))
+                let ticket = try await fixture.ticket(.google("\(number)"))
                 try await ask("10.0.\(number).0/24", .bind, ticket: ticket)
             }
             #expect(try await fixture.mails(.bindCode).count == 6)
@@ -287,7 +286,7 @@ import Testing
         try await Self.run { (fixture, service) async throws in
             for network in [Self.elsewhere, Self.home] {
                 for number in 0..<7 {
-                    let ticket = try await fixture.ticket(.google, try fixture.google("\(number)"))
+                    let ticket = try await fixture.ticket(.google("\(number)"))
                     let ask = { @Sendable () async throws in
                         try await service.emailCodes.mailCode(
                             to: Self.email, for: .bind, linkTicket: ticket.linkTicket,

@@ -21,7 +21,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let kim = try await fixture.service.passwords.register(
                 email: email, password: password, displayName: nil, by: fixture.call)
-            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let ticket = try await fixture.ticket(.apple("a-1"))
             _ = try await fixture.bind(ticket, kim.session.credential)
             try await body(fixture, try fixture.service { $0.limits = limits })
         }
@@ -133,8 +133,8 @@ import Testing
 
     @Test func `binding by password and changing one are the same guesses`() async throws {
         try await Self.run { (fixture, service) async throws in
-            let ticket = try await fixture.ticket(.google, try fixture.google("g-1")).linkTicket
-            let session = try await fixture.session(.apple, try fixture.apple("a-1")).session
+            let ticket = try await fixture.ticket(.google("g-1")).linkTicket
+            let session = try await fixture.session(.apple("a-1")).session
             let kim = try await service.sessions.session(of: session.bearer, by: service.calls.begin(by: .local))
             for _ in 0..<5 {
                 try await expectFailure("invalidCredentials") {
@@ -391,7 +391,7 @@ import Testing
 extension SignInFixture {
     /// The single text that a query returns, or `""`.
     func text(_ query: SQL) async throws -> String {
-        let rows = try await database.query(query) { row throws(PostgresError) in try row.decode(String?.self) }
+        let rows = try await database.query(query, as: String?.self)
         return (rows.first ?? nil) ?? ""
     }
 }

@@ -7,6 +7,8 @@ import Testing
 
 /// Refusals, which reach the trail as sums and cost the refused request nothing.
 @Suite struct RefusalAggregatorTests {
+    var fixture: SignInFixture { .current }
+
     private static func rows(_ fixture: SignInFixture) async throws -> [String] {
         try await fixture.database.query(
             """
@@ -15,8 +17,7 @@ import Testing
             FROM audit_events
             WHERE type IN ('credential_rejected', 'guess_rejected', 'rate_limited', 'code_requested')
             ORDER BY type, reason, network, occurrences
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            """, as: String.self)
     }
 
     private static func client(_ id: String, _ network: Network = "192.0.2.0/24") -> Caller {
@@ -30,57 +31,54 @@ import Testing
         }
     }
 
-    @Test func `a refused token is written down at the next flush, and many as one`() async throws {
-        try await SignInFixture.run { fixture in
-            let foreign = try fixture.apple("a-1", [("aud", "com.example.other")])
-            try await Self.refuse("junk", Self.client("r1"), by: fixture.service)
-            for number in 2...4 {
-                try await Self.refuse(foreign, Self.client("r\(number)"), by: fixture.service)
-            }
-            try await Self.refuse(foreign, Self.client("r5", "198.51.100.0/24"), by: fixture.service)
-            #expect(try await Self.rows(fixture) == [])
-            #expect(try await fixture.service.refusals.flush() == 3)
-            #expect(
-                try await Self.rows(fixture) == [
-                    "credential_rejected apple audience_rejected 192.0.2.0/24 r2 3",
-                    "credential_rejected apple audience_rejected 198.51.100.0/24 r5 1",
-                    "credential_rejected apple malformed 192.0.2.0/24 r1 1",
-                ])
-            #expect(try await fixture.service.refusals.flush() == 0)
-            #expect(try await Self.rows(fixture).count == 3)
+    @Test(.fixture(SignInFixture.self))
+    func `a refused token is written down at the next flush, and many as one`() async throws {
+        let foreign = try fixture.apple("a-1", [("aud", "com.example.other")])
+        try await Self.refuse("junk", Self.client("r1"), by: fixture.service)
+        for number in 2...4 {
+            try await Self.refuse(foreign, Self.client("r\(number)"), by: fixture.service)
         }
+        try await Self.refuse(foreign, Self.client("r5", "198.51.100.0/24"), by: fixture.service)
+        #expect(try await Self.rows(fixture) == [])
+        #expect(try await fixture.service.refusals.flush() == 3)
+        #expect(
+            try await Self.rows(fixture) == [
+                "credential_rejected apple audience_rejected 192.0.2.0/24 r2 3",
+                "credential_rejected apple audience_rejected 198.51.100.0/24 r5 1",
+                "credential_rejected apple malformed 192.0.2.0/24 r1 1",
+            ])
+        #expect(try await fixture.service.refusals.flush() == 0)
+        #expect(try await Self.rows(fixture).count == 3)
     }
 
-    @Test func `a wrong guess is in the story of the account that it was at, and nothing that was typed`() async throws
-    {
-        try await SignInFixture.run { fixture in
-            let service = fixture.service
-            let kim = try await service.passwords.register(
-                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
-            for email in ["kim@example.com", "nobody@example.com", "nonsense"] {
-                await #expect(throws: SignInFailure.self) {
-                    try await service.passwords.signIn(
-                        email: email, password: "a wrong one", by: service.calls.begin(by: Self.client("r1")))
-                }
-            }
+    @Test(.fixture(SignInFixture.self))
+    func `a wrong guess is in the story of the account that it was at, and nothing that was typed`() async throws {
+        let service = fixture.service
+        let kim = try await service.passwords.register(
+            email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+        for email in ["kim@example.com", "nobody@example.com", "nonsense"] {
             await #expect(throws: SignInFailure.self) {
-                try await service.emailCodes.signIn(
-                    email: "kim@example.com", code: "123456", by: service.calls.begin(by: Self.client("r2")))
+                try await service.passwords.signIn(
+                    email: email, password: "a wrong one", by: service.calls.begin(by: Self.client("r1")))
             }
-            try await service.refusals.flush()
-            #expect(
-                try await Self.rows(fixture) == [
-                    "guess_rejected - email_code 192.0.2.0/24 r2 1", "guess_rejected - password 192.0.2.0/24 r1 1",
-                    "guess_rejected - password 192.0.2.0/24 r1 2",
-                ])
-            #expect(
-                try await fixture.count(
-                    "audit_events WHERE type = 'guess_rejected' AND account_id = \(kim.account.id) AND occurrences = 1")
-                    == 2)
-            #expect(
-                try await fixture.count(
-                    "audit_events e WHERE strpos(e::text, 'nobody') + strpos(e::text, 'nonsense') > 0") == 0)
         }
+        await #expect(throws: SignInFailure.self) {
+            try await service.emailCodes.signIn(
+                email: "kim@example.com", code: "123456", by: service.calls.begin(by: Self.client("r2")))
+        }
+        try await service.refusals.flush()
+        #expect(
+            try await Self.rows(fixture) == [
+                "guess_rejected - email_code 192.0.2.0/24 r2 1", "guess_rejected - password 192.0.2.0/24 r1 1",
+                "guess_rejected - password 192.0.2.0/24 r1 2",
+            ])
+        #expect(
+            try await fixture.count(
+                "audit_events WHERE type = 'guess_rejected' AND account_id = \(kim.account.id) AND occurrences = 1")
+                == 2)
+        #expect(
+            try await fixture.count(
+                "audit_events e WHERE strpos(e::text, 'nobody') + strpos(e::text, 'nonsense') > 0") == 0)
     }
 
     @Test func `a limit that is reached is recorded by its kind, and a request for a code by its purpose`() async throws
@@ -144,63 +142,59 @@ import Testing
         }
     }
 
-    @Test func `beyond its bound the aggregator forgets the networks and no refusal`() async throws {
-        try await SignInFixture.run { fixture in
-            let aggregator = fixture.service.refusals
-            for number in 0..<1000 {
-                aggregator.note(
-                    .credentialRejected, provider: .apple, reason: "expired", network: "10.0.\(number).0/24",
-                    requestID: "r\(number)")
-                aggregator.note(
-                    .guessRejected, reason: "password", network: "10.1.\(number).0/24", requestID: "g\(number)")
-            }
-            #expect(try await aggregator.flush() == RefusalAggregator.limit + 2)
-            let rows = try await Self.rows(fixture)
-            let rest = 1000 - RefusalAggregator.limit / 2
-            // Of the first that had no sum of its own network.
-            let first = RefusalAggregator.limit / 2
-            #expect(rows.contains("credential_rejected apple expired - r\(first) \(rest)"))
-            #expect(rows.contains("guess_rejected - password - g\(first) \(rest)"))
-            #expect(try await fixture.count("audit_events WHERE occurrences = 1") == Int64(RefusalAggregator.limit))
+    @Test(.fixture(SignInFixture.self))
+    func `beyond its bound the aggregator forgets the networks and no refusal`() async throws {
+        let aggregator = fixture.service.refusals
+        for number in 0..<1000 {
+            aggregator.note(
+                .credentialRejected, provider: .apple, reason: "expired", network: "10.0.\(number).0/24",
+                requestID: "r\(number)")
+            aggregator.note(
+                .guessRejected, reason: "password", network: "10.1.\(number).0/24", requestID: "g\(number)")
         }
+        #expect(try await aggregator.flush() == RefusalAggregator.limit + 2)
+        let rows = try await Self.rows(fixture)
+        let rest = 1000 - RefusalAggregator.limit / 2
+        // Of the first that had no sum of its own network.
+        let first = RefusalAggregator.limit / 2
+        #expect(rows.contains("credential_rejected apple expired - r\(first) \(rest)"))
+        #expect(rows.contains("guess_rejected - password - g\(first) \(rest)"))
+        #expect(try await fixture.count("audit_events WHERE occurrences = 1") == Int64(RefusalAggregator.limit))
     }
 
-    @Test func `beyond their bound the aggregator forgets the addresses and no guess`() async throws {
-        try await SignInFixture.run { fixture in
-            let service = fixture.service
-            let kim = try await service.passwords.register(
-                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
-            let event = AuditEvent(.guessRejected, by: .person, reason: "password")
-            let count = RefusalAggregator.addressLimit * 2
-            service.refusals.note(event, of: EmailAddress("kim@example.com"), at: fixture.call.now)
-            for number in 1..<count {
-                service.refusals.note(event, of: EmailAddress("n\(number)@example.com"), at: fixture.call.now)
-            }
-            // One for the account, one for all who have none.
-            #expect(try await service.refusals.flush() == 2)
-            let sum: SQL = "SELECT sum(occurrences) FROM audit_events WHERE type = 'guess_rejected'"
-            let sums = try await fixture.database.query(sum) { row throws(PostgresError) in try row.decode(Int64.self) }
-            #expect(sums == [Int64(count)])
-            #expect(
-                try await fixture.count(
-                    "audit_events WHERE account_id = \(kim.account.id) AND occurrences = 1 AND type = 'guess_rejected'")
-                    == 1)
+    @Test(.fixture(SignInFixture.self))
+    func `beyond their bound the aggregator forgets the addresses and no guess`() async throws {
+        let service = fixture.service
+        let kim = try await service.passwords.register(
+            email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+        let event = AuditEvent(.guessRejected, by: .person, reason: "password")
+        let count = RefusalAggregator.addressLimit * 2
+        service.refusals.note(event, of: EmailAddress("kim@example.com"), at: fixture.call.now)
+        for number in 1..<count {
+            service.refusals.note(event, of: EmailAddress("n\(number)@example.com"), at: fixture.call.now)
         }
+        // One for the account, one for all who have none.
+        #expect(try await service.refusals.flush() == 2)
+        let sum: SQL = "SELECT sum(occurrences) FROM audit_events WHERE type = 'guess_rejected'"
+        let sums = try await fixture.database.query(sum, as: Int64.self)
+        #expect(sums == [Int64(count)])
+        #expect(
+            try await fixture.count(
+                "audit_events WHERE account_id = \(kim.account.id) AND occurrences = 1 AND type = 'guess_rejected'")
+                == 1)
     }
 
-    @Test func `a sum of several addresses has the request of its first`() async throws {
-        try await SignInFixture.run { fixture in
-            for number in (0..<20).reversed() {
-                let event = AuditEvent(.guessRejected, by: .person, reason: "password", requestID: "r\(number)")
-                fixture.service.refusals.note(
-                    event, of: EmailAddress("n\(number)@example.com"),
-                    at: fixture.call.now.advanced(bySeconds: Int64(number)))
-            }
-            let count = try await fixture.service.refusals.flush()
-            let rows = try await Self.rows(fixture)
-            #expect(count == 1)
-            #expect(rows == ["guess_rejected - password - r0 20"])
+    @Test(.fixture(SignInFixture.self)) func `a sum of several addresses has the request of its first`() async throws {
+        for number in (0..<20).reversed() {
+            let event = AuditEvent(.guessRejected, by: .person, reason: "password", requestID: "r\(number)")
+            fixture.service.refusals.note(
+                event, of: EmailAddress("n\(number)@example.com"),
+                at: fixture.call.now.advanced(bySeconds: Int64(number)))
         }
+        let count = try await fixture.service.refusals.flush()
+        let rows = try await Self.rows(fixture)
+        #expect(count == 1)
+        #expect(rows == ["guess_rejected - password - r0 20"])
     }
 
     @Test func `a password that is refused for the number of guesses is in the story of the account`() async throws {
@@ -226,21 +220,19 @@ import Testing
         }
     }
 
-    @Test func `what can't be written is kept, within the same bound`() async throws {
-        try await SignInFixture.run { fixture in
-            let aggregator = fixture.service.refusals
-            aggregator.note(.guessRejected, reason: "password", network: "10.0.0.0/24", requestID: "r1")
-            try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
-            await #expect(throws: PostgresError.self) { try await aggregator.flush() }
-            aggregator.note(.guessRejected, reason: "password", network: "10.0.0.0/24", requestID: "r2")
-            for number in 0..<RefusalAggregator.limit {
-                aggregator.note(.guessRejected, reason: "email_code", network: "n\(number)", requestID: "r3")
-            }
-            await #expect(throws: PostgresError.self) { try await aggregator.flush() }
-            try await fixture.database.execute("ALTER TABLE audit_events_away RENAME TO audit_events")
-            #expect(try await aggregator.flush() == RefusalAggregator.limit + 1)
-            #expect(try await Self.rows(fixture).contains("guess_rejected - password 10.0.0.0/24 r1 2"))
-            #expect(try await fixture.count("audit_events") == Int64(RefusalAggregator.limit) + 1)
+    @Test(.fixture(SignInFixture.self)) func `what can't be written is kept, within the same bound`() async throws {
+        let aggregator = fixture.service.refusals
+        aggregator.note(.guessRejected, reason: "password", network: "10.0.0.0/24", requestID: "r1")
+        try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
+        await #expect(throws: PostgresError.self) { try await aggregator.flush() }
+        aggregator.note(.guessRejected, reason: "password", network: "10.0.0.0/24", requestID: "r2")
+        for number in 0..<RefusalAggregator.limit {
+            aggregator.note(.guessRejected, reason: "email_code", network: "n\(number)", requestID: "r3")
         }
+        await #expect(throws: PostgresError.self) { try await aggregator.flush() }
+        try await fixture.database.execute("ALTER TABLE audit_events_away RENAME TO audit_events")
+        #expect(try await aggregator.flush() == RefusalAggregator.limit + 1)
+        #expect(try await Self.rows(fixture).contains("guess_rejected - password 10.0.0.0/24 r1 2"))
+        #expect(try await fixture.count("audit_events") == Int64(RefusalAggregator.limit) + 1)
     }
 }

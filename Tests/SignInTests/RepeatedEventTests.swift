@@ -38,8 +38,7 @@ import Testing
             FROM audit_events
             WHERE type = \(type) AND (provider = 'apple' OR provider IS NULL) AND network IS NOT NULL
             ORDER BY transaction_id, network
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            """, as: String.self)
     }
 
     @Test func `of three hundred sign-ins in a second one has a row of its own, and a sum has the others`()
@@ -217,7 +216,7 @@ import Testing
         }
         try await SignInFixture.run(configure: limits) { fixture in
             for person in ["a-1", "a-2"] {
-                let signedIn = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple(person)))
+                let signedIn = try await fixture.signUp(.apple(person))
                 let session = try await fixture.opened(signedIn)
                 @Sendable func rename(_ name: String) async throws(SignInFailure) -> Account {
                     try await fixture.service.accounts.rename(

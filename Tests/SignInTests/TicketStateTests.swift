@@ -42,7 +42,7 @@ import Testing
         let state = try #require(try Self.drawn(under: "Link ticket")[way])
         try await ProviderEventFixture.run { fixture in
             let people = fixture.people
-            let member = try await people.create(try await people.ticket(.google, try people.google("member")))
+            let member = try await people.signUp(.google("member"))
             let token = try people.apple("kim")
             let ticket = try await people.ticket(.apple, token)
             #expect(try await linkState(people) == "open")
@@ -68,8 +68,7 @@ import Testing
             SELECT t.consumed_at IS NOT NULL, t.expires_at <= \(now)
             FROM link_tickets t
             WHERE t.created_at = \(Timestamp(seconds: SignInFixture.start)) AND t.subject = 'kim'
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self, Bool.self) }
+            """, as: Bool.self, Bool.self)
         // The oldest of six is deleted if nothing came with its code.
         guard let (isConsumed, isOver) = rows.first else { return "expired" }
         guard isConsumed else { return isOver ? "expired" : "open" }

@@ -12,8 +12,7 @@ enum KeptPlans {
             """
             SELECT name, cardinality(parameter_types) FROM pg_prepared_statements
             WHERE strpos(statement, \(part)) > 0 AND generic_plans > 0
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self, Int32.self) }
+            """, as: String.self, Int32.self)
         #expect(!statements.isEmpty)
         var scans: [String] = []
         for (name, count) in statements {

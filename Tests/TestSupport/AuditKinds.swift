@@ -11,13 +11,9 @@ enum AuditKinds {
     static func note(in scratch: ScratchDatabase) async throws {
         guard let path else { return }
         let kinds = try await scratch.withPool(.test(poolSize: 1)) { database in
-            let tables = try await database.query("SELECT to_regclass('audit_events') IS NOT NULL") {
-                row throws(PostgresError) in try row.decode(Bool.self)
-            }
+            let tables = try await database.query("SELECT to_regclass('audit_events') IS NOT NULL", as: Bool.self)
             guard tables == [true] else { return [String]() }
-            return try await database.query("SELECT DISTINCT type FROM audit_events") { row throws(PostgresError) in
-                try row.decode(String.self)
-            }
+            return try await database.query("SELECT DISTINCT type FROM audit_events", as: String.self)
         }
         guard !kinds.isEmpty else { return }
         // One write at the end of the file, so that no other test's lines get between them.

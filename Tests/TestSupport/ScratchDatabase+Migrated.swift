@@ -25,3 +25,16 @@ extension ScratchDatabase {
         }
     }
 }
+
+extension ScratchDatabase: TestFixture {
+    package static func run(_ body: (ScratchDatabase) async throws -> Void) async throws {
+        try await withMigrated(body)
+    }
+}
+
+/// A pool on an empty database.
+extension Database: TestFixture {
+    package static func run(_ body: (Database) async throws -> Void) async throws {
+        try await ScratchDatabase.withFreshPool { try await body($0) }
+    }
+}

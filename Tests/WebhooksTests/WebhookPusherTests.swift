@@ -192,8 +192,8 @@ import Testing
                 while try await world.store.streams(of: "crm").count > 1 { try await pollingPause() }
             }
             let recorded = try await world.database.query(
-                "SELECT type FROM audit_events WHERE type LIKE 'webhook%' ORDER BY created_at, event_id"
-            ) { row throws(PostgresError) in try row.decode(String.self) }
+                "SELECT type FROM audit_events WHERE type LIKE 'webhook%' ORDER BY created_at, event_id",
+                as: String.self)
             #expect(Set(recorded) == ["webhook_paused", "webhook_resumed", "webhook_replayed"])
         }
     }

@@ -5,8 +5,9 @@ import Testing
 /// Acts at the console that begin at a row, or take more than a reason.
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5)))
 struct ConsoleActTests {
+    var world: World { .current }
+
     @Test func `End session at a session's row signs that device out`() async throws {
-        let world = try World.shared
         let created = try await world.service.post(
             "/v1/accounts", ["email": "console-ended@example.com", "password": "correct horse battery"])
         let id = try created.text("account.accountId")
@@ -20,7 +21,6 @@ struct ConsoleActTests {
     }
 
     @Test func `Replace address is asked for and stopped, and says what is wrong with an address`() async throws {
-        let world = try World.shared
         let created = try await world.service.post(
             "/v1/accounts", ["email": "console-replaced@example.com", "password": "correct horse battery"])
         let id = try created.text("account.accountId")
@@ -45,7 +45,6 @@ struct ConsoleActTests {
     }
 
     @Test func `a revocation leads to who asked for it, why, and for whom`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("console-revoked")
         let (id, identity) = (try created.text("account.accountId"), try created.text("identity.identityId"))
         let visit = try await ConsoleVisit.signedIn(to: world)

@@ -3,9 +3,10 @@ import TestSupport
 import Testing
 
 /// What the console says of the service and its work: figures, times, what waits and what was given up.
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct ConsoleOverviewTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct ConsoleOverviewTests {
+    var world: World { .current }
+
     @Test func `when an identity was used is shown to the hour, and a key to the minute`() async throws {
-        let world = try World.shared
         let id = try await world.newAccount("console-used").text("account.accountId")
         try await world.scratch.execute(
             "UPDATE identities SET last_sign_in_at = '2026-11-20T23:19:14Z' WHERE account_id = \(id)::uuid")
@@ -21,7 +22,6 @@ import Testing
     }
 
     @Test func `each revocation that isn't done can be tried again`() async throws {
-        let world = try World.shared
         let ids = (1...3).map { "01000000-0000-7000-8000-0000000abc0\($0)" }
         for (id, status) in zip(ids, ["pending", "failed", "done"]) {
             try await world.scratch.execute(
@@ -48,37 +48,34 @@ import Testing
         }
     }
 
-    @Test func `what was given up in the last day is reason to look`() async throws {
-        try await World.run { world in
-            let visit = try await ConsoleVisit.signedIn(to: world)
-            for kind in ["revocation", "mail"] {
-                func set(hoursAgo: Int32) async throws -> String {
-                    try await world.scratch.execute(
-                        "DELETE FROM outbox",
-                        """
-                        INSERT INTO outbox (message_id, kind, status, provider, realm, subject, template, language,
-                            attempts, last_error, next_attempt_at, created_at, finished_at, expires_at)
-                        SELECT gen_random_uuid(), \(kind), 'failed',
-                            CASE WHEN \(kind) = 'revocation' THEN 'google' END,
-                            CASE WHEN \(kind) = 'revocation' THEN 'main' END,
-                            CASE WHEN \(kind) = 'revocation' THEN 'given-up' END,
-                            CASE WHEN \(kind) = 'mail' THEN 'emailCode' END, CASE WHEN \(kind) = 'mail' THEN 'en' END,
-                            9, 'x', now(), now() - interval '3 days', now() - make_interval(hours => \(hoursAgo)),
-                            CASE WHEN \(kind) = 'mail' THEN now() + interval '1 day' END
-                        """)
-                    return try await visit.open("/console/").html.text
-                }
-                let recent = try await set(hoursAgo: 23)
-                #expect(recent.contains("the last was given up 23 h"), "\(kind): \(recent)")
-                #expect(!recent.contains("The service is well"), "\(kind)")
-                let old = try await set(hoursAgo: 25)
-                #expect(!old.contains("the last was given up"), "\(kind): \(old)")
+    @Test(.world) func `what was given up in the last day is reason to look`() async throws {
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        for kind in ["revocation", "mail"] {
+            func set(hoursAgo: Int32) async throws -> String {
+                try await world.scratch.execute(
+                    "DELETE FROM outbox",
+                    """
+                    INSERT INTO outbox (message_id, kind, status, provider, realm, subject, template, language,
+                        attempts, last_error, next_attempt_at, created_at, finished_at, expires_at)
+                    SELECT gen_random_uuid(), \(kind), 'failed',
+                        CASE WHEN \(kind) = 'revocation' THEN 'google' END,
+                        CASE WHEN \(kind) = 'revocation' THEN 'main' END,
+                        CASE WHEN \(kind) = 'revocation' THEN 'given-up' END,
+                        CASE WHEN \(kind) = 'mail' THEN 'emailCode' END, CASE WHEN \(kind) = 'mail' THEN 'en' END,
+                        9, 'x', now(), now() - interval '3 days', now() - make_interval(hours => \(hoursAgo)),
+                        CASE WHEN \(kind) = 'mail' THEN now() + interval '1 day' END
+                    """)
+                return try await visit.open("/console/").html.text
             }
+            let recent = try await set(hoursAgo: 23)
+            #expect(recent.contains("the last was given up 23 h"), "\(kind): \(recent)")
+            #expect(!recent.contains("The service is well"), "\(kind)")
+            let old = try await set(hoursAgo: 25)
+            #expect(!old.contains("the last was given up"), "\(kind): \(old)")
         }
     }
 
     @Test func `the overview's figures lead to their rows`() async throws {
-        let world = try World.shared
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
         _ = try await world.service.post(
             "/v1/sign-in/password", ["email": "nobody@example.com", "password": "correct horse battery"])

@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 /// Finding people at the console, what their page shows, and what can be done to them there.
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct ConsolePeopleTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct ConsolePeopleTests {
+    var world: World { .current }
+
     /// The ids of the accounts that a search lists.
     private static func found(_ query: String, _ visit: ConsoleVisit) async throws -> [String] {
         let page = try await visit.open("/console/accounts?q=\(FormEncoding.encode(query))")
@@ -15,7 +17,6 @@ import Testing
     }
 
     @Test func `the search finds a person by whatever support is given`() async throws {
-        let world = try World.shared
         try await world.newPerson("console-found", email: "console+found@example.com")
         let created = try await world.create(
             of: try await world.service.signInWithGoogle(try await world.googleToken("console-found")))
@@ -55,7 +56,6 @@ import Testing
     }
 
     @Test func `a long list goes on at Next, each account once`() async throws {
-        let world = try World.shared
         try await world.scratch.execute(
             """
             INSERT INTO accounts (account_id, email, status, created_at)
@@ -77,7 +77,6 @@ import Testing
 
     @Test func `an account's page shows the whole of it, and acts on it with the key's name in the trail`() async throws
     {
-        let world = try World.shared
         let created = try await world.newAccount("console-whole")
         let id = try created.text("account.accountId")
         let identity = try created.text("identity.identityId")
@@ -156,7 +155,6 @@ import Testing
     }
 
     @Test func `an account without a way in is enabled with an address alone`() async throws {
-        let world = try World.shared
         let id = "01900000-0000-7000-8000-00000000c501"
         try await world.scratch.execute(
             """
@@ -183,7 +181,6 @@ import Testing
     }
 
     @Test func `an account whose address is its way in is enabled without another`() async throws {
-        let world = try World.shared
         let id = "01900000-0000-7000-8000-00000000c502"
         try await world.scratch.execute(
             """
@@ -201,7 +198,6 @@ import Testing
     }
 
     @Test func `a reason that is too long comes back with its form`() async throws {
-        let world = try World.shared
         let id = try await world.newAccount("console-long").text("account.accountId")
         let visit = try await ConsoleVisit.signedIn(to: world)
         let reason = String(repeating: "あ", count: 342)
@@ -211,7 +207,6 @@ import Testing
     }
 
     @Test func `what a form has done is said in its session alone`() async throws {
-        let world = try World.shared
         let id = try await world.newAccount("console-said").text("account.accountId")
         let visit = try await ConsoleVisit.signedIn(to: world)
         let done = try await visit.act("Disable", on: try await visit.account(id), typed: ["reason": "x"])
@@ -229,7 +224,6 @@ import Testing
     }
 
     @Test func `what is not blocked or given up any more is said to be so, and recorded by nobody`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("console-nothing")
         let identity = try created.text("identity.identityId")
         let visit = try await ConsoleVisit.signedIn(to: world, name: "idle")
@@ -242,7 +236,6 @@ import Testing
     }
 
     @Test func `long lists of revocations, of the outbox and of sessions go on`() async throws {
-        let world = try World.shared
         let id = try await world.newAccount("console-lists").text("account.accountId")
         // Older than those of the other tests.
         try await world.scratch.execute(
@@ -273,7 +266,6 @@ import Testing
     }
 
     @Test func `what people call themselves is text, wherever it is shown`() async throws {
-        let world = try World.shared
         let probe = #""'><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}"#
         let created = try await world.newAccount("console-probe")
         let id = try created.text("account.accountId")
@@ -314,7 +306,7 @@ import Testing
         "/console/revocations?cursor=%27", "/console/provider-events?cursor=1",
     ])
     func `a query that is none is refused on a page`(path: String) async throws {
-        let visit = try await ConsoleVisit.signedIn(to: try World.shared, "read")
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
         let page = try await visit.open(path)
         #expect(page.status == 400)
         #expect(page.answer["Content-Type"] == "text/html; charset=utf-8")
@@ -322,7 +314,7 @@ import Testing
 
     @Test(arguments: ["%00", "%FF", "a%09b", String(repeating: "a", count: 1025)])
     func `what can't be searched for gets a page with the search box`(query: String) async throws {
-        let visit = try await ConsoleVisit.signedIn(to: try World.shared, "read")
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
         let page = try await visit.open("/console/accounts?q=" + query)
         #expect(page.status == 400)
         #expect(page.notice != nil)
@@ -330,7 +322,6 @@ import Testing
     }
 
     @Test func `white space around what is searched for does not count`() async throws {
-        let world = try World.shared
         let id = try await world.newAccount("console-spaced").text("account.accountId")
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
         for text in [" console-spaced@example.com ", "\tconsole-spaced@example.com\t", "\u{A0}\(id)\u{A0}"] {
@@ -339,7 +330,6 @@ import Testing
     }
 
     @Test func `an address below the console that is none is a page for a browser`() async throws {
-        let world = try World.shared
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
         for path in ["/console/nowhere", "/console/accounts/x/nowhere/y"] {
             let page = try await visit.open(path)
@@ -361,21 +351,20 @@ import Testing
         "/console/admin-keys/01a1fc41-9b43-7a01-afff-a0f49219c796/revoke",
     ])
     func `what doesn't exist is not found`(path: String) async throws {
-        let visit = try await ConsoleVisit.signedIn(to: try World.shared)
+        let visit = try await ConsoleVisit.signedIn(to: world)
         #expect(try await visit.open(path).status == 404)
     }
 
-    @Test func `neither the search nor the key nor the cookie is in the log`() async throws {
-        try await World.run(["log.level": "trace"]) { world in
-            let key = try await world.adminKey("read,manage")
-            let visit = ConsoleVisit(world)
-            _ = try await visit.signIn(with: key)
-            _ = try await visit.open("/console/accounts?q=secret.person%40example.com")
-            let cookie = try #require(visit.browser.cookies(of: visit.origin).first?.value)
-            try await eventually("the lines of the requests") {
-                world.service.log.contains("/console/accounts")
-            }
-            for secret in [key, cookie, "secret.person"] { #expect(!world.service.log.contains(secret)) }
+    @Test(.world(["log.level": "trace"]))
+    func `neither the search nor the key nor the cookie is in the log`() async throws {
+        let key = try await world.adminKey("read,manage")
+        let visit = ConsoleVisit(world)
+        _ = try await visit.signIn(with: key)
+        _ = try await visit.open("/console/accounts?q=secret.person%40example.com")
+        let cookie = try #require(visit.browser.cookies(of: visit.origin).first?.value)
+        try await eventually("the lines of the requests") {
+            world.service.log.contains("/console/accounts")
         }
+        for secret in [key, cookie, "secret.person"] { #expect(!world.service.log.contains(secret)) }
     }
 }

@@ -6,14 +6,15 @@ import TestSupport
 import Testing
 
 /// Who gets into the console, for how long, and what a form of another site can do.
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct ConsoleSessionTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct ConsoleSessionTests {
+    var world: World { .current }
+
     private static let pages = [
         "/console/", "/console/accounts", "/console/accounts/01a1fc41-9b43-7a01-afff-a0f49219c796",
         "/console/revocations", "/console/provider-events", "/console/audit", "/console/admin-keys", "/console/system",
     ]
 
     @Test func `a page without a session asks for the key, and leads on after it`() async throws {
-        let world = try World.shared
         for path in Self.pages {
             let visit = ConsoleVisit(world)
             let page = try await visit.open(path)
@@ -31,7 +32,6 @@ import Testing
 
     @Test(arguments: ["", "csa_", "csa_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "' OR 1=1 --", "revoked"])
     func `a wrong key is refused in place, and leaves no cookie`(key: String) async throws {
-        let world = try World.shared
         let key = key == "revoked" ? try await world.revokedAdminKey() : key
         let visit = ConsoleVisit(world)
         let page = try await visit.signIn(with: key)
@@ -48,9 +48,9 @@ import Testing
         "/console/\r\nX: y",
     ])
     func `a sign-in leads to a page of the console alone`(destination: String) async throws {
-        let visit = ConsoleVisit(try World.shared)
+        let visit = ConsoleVisit(world)
         let page = try await visit.open("/console/")
-        let key = try await World.shared.adminKey("read")
+        let key = try await world.adminKey("read")
         let answer = try await visit.browser.send(
             [("to", destination), ("key", key)], to: "/console/sign-in", on: page, following: false)
         #expect([303, 400].contains(answer.status))
@@ -61,7 +61,6 @@ import Testing
     @Test func `a row that was not made by a sign-in opens nothing, nor does one that was given another key`()
         async throws
     {
-        let world = try World.shared
         let bytes = try SecureRandom.bytes(32)
         let visit = try await ConsoleVisit.signedIn(to: world, "read", name: "reader of rows")
         try await world.scratch.execute(
@@ -92,7 +91,7 @@ import Testing
     }
 
     @Test func `the cookie is out of reach of scripts, other sites and the rest of the listener`() async throws {
-        let visit = try await ConsoleVisit.signedIn(to: try World.shared)
+        let visit = try await ConsoleVisit.signedIn(to: world)
         let cookie = try #require(visit.browser.cookies(of: visit.origin).first)
         #expect(cookie.attributes["httponly"] == "")
         #expect(cookie.attributes["samesite"] == "Strict")
@@ -101,7 +100,7 @@ import Testing
     }
 
     @Test func `every answer has the header fields that keep others out`() async throws {
-        let visit = try await ConsoleVisit.signedIn(to: try World.shared)
+        let visit = try await ConsoleVisit.signedIn(to: world)
         for path in Self.pages + ["/console/none", "/console/accounts?cursor=x"] {
             let answer = try await visit.open(path).answer
             guard path != "/console/none" else {
@@ -127,7 +126,6 @@ import Testing
     }
 
     @Test func `a session ends when it is not used for 30 minutes, and after 8 hours`() async throws {
-        let world = try World.shared
         for (column, minutes) in [("last_used_at", 30), ("created_at", 8 * 60)] {
             let name = "at \(column)"
             let visit = try await ConsoleVisit.signedIn(to: world, name: name)
@@ -148,7 +146,6 @@ import Testing
     }
 
     @Test func `a page that loads itself again does not keep the session alive`() async throws {
-        let world = try World.shared
         let visit = try await ConsoleVisit.signedIn(to: world, name: "follower")
         func idle() async throws -> Int64 {
             try await world.count(
@@ -182,7 +179,7 @@ import Testing
     }
 
     @Test func `signing out ends the session, also for a browser that keeps the cookie`() async throws {
-        let visit = try await ConsoleVisit.signedIn(to: try World.shared)
+        let visit = try await ConsoleVisit.signedIn(to: world)
         let kept = visit.browser.cookies(of: visit.origin)
         let page = try await visit.open("/console/accounts")
         let out = try await visit.browser.submit(try page.form("/console/sign-out"), on: page)
@@ -193,7 +190,6 @@ import Testing
     }
 
     @Test func `a revoked key ends its sessions at once, in every process`() async throws {
-        let world = try World.shared
         let visit = try await ConsoleVisit.signedIn(to: world, name: "leaving")
         let cookies = visit.browser.cookies(of: visit.origin)
         let settings = try World.settings(world.scratch, world.sandbox)
@@ -213,7 +209,6 @@ import Testing
     }
 
     @Test func `what a key may not do is not shown, and refused`() async throws {
-        let world = try World.shared
         let created = try await world.newAccount("console-scopes")
         let id = try created.text("account.accountId")
         let reader = try await ConsoleVisit.signedIn(to: world, "read", name: "reader")
@@ -241,7 +236,6 @@ import Testing
     }
 
     @Test func `a form of another site, of no session or of another page does nothing`() async throws {
-        let world = try World.shared
         let id = try await world.newAccount("console-csrf").text("account.accountId")
         let visit = try await ConsoleVisit.signedIn(to: world, name: "target")
         let path = "/console/accounts/\(id)/disable"
@@ -269,7 +263,6 @@ import Testing
 
     @Test func `another name than the console's own is refused, which a page of another site would send`() async throws
     {
-        let world = try World.shared
         let visit = try await ConsoleVisit.signedIn(to: world)
         let port = world.service.privatePort
         for host in [
@@ -288,26 +281,24 @@ import Testing
         }
     }
 
-    @Test func `the public host is the console's too, and its cookie stays with https`() async throws {
-        try await World.run(["admin.publicHost": "support.example.com"]) { world in
-            let visit = ConsoleVisit(world)
-            let page = try await visit.open("/console/", headers: [("Host", "support.example.com")])
-            #expect(page.status == 200)
-            let key = try await world.adminKey("read")
-            for (proto, isSecure) in [("https", true), ("http", false)] {
-                let answer = try await visit.browser.send(
-                    [("key", key)], to: "/console/sign-in", on: page, following: false,
-                    headers: [("Host", "support.example.com"), ("X-Forwarded-Proto", proto)])
-                #expect(answer.status == 303)
-                let cookie = try #require(answer.answer.values("Set-Cookie").first)
-                #expect(cookie.hasSuffix("; Secure") == isSecure, "\(cookie)")
-            }
-            #expect(try await visit.open("/console/", headers: [("Host", "other.example.com")]).status == 403)
+    @Test(.world(["admin.publicHost": "support.example.com"]))
+    func `the public host is the console's too, and its cookie stays with https`() async throws {
+        let visit = ConsoleVisit(world)
+        let page = try await visit.open("/console/", headers: [("Host", "support.example.com")])
+        #expect(page.status == 200)
+        let key = try await world.adminKey("read")
+        for (proto, isSecure) in [("https", true), ("http", false)] {
+            let answer = try await visit.browser.send(
+                [("key", key)], to: "/console/sign-in", on: page, following: false,
+                headers: [("Host", "support.example.com"), ("X-Forwarded-Proto", proto)])
+            #expect(answer.status == 303)
+            let cookie = try #require(answer.answer.values("Set-Cookie").first)
+            #expect(cookie.hasSuffix("; Secure") == isSecure, "\(cookie)")
         }
+        #expect(try await visit.open("/console/", headers: [("Host", "other.example.com")]).status == 403)
     }
 
     @Test func `the public listener has no console`() async throws {
-        let world = try World.shared
         for path in ["/console", "/console/", "/console/accounts", "/console/sign-in"] {
             #expect(try await world.service.get(path).status == 404)
         }

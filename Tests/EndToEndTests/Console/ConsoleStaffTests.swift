@@ -5,15 +5,16 @@ import Testing
 
 /// Staff at the console by Google: the sandbox's authorization page and token endpoint, and the cookies on the wire.
 @Suite(.limitedConcurrency, .staffWorld(), .serialized, .timeLimit(.minutes(5))) struct ConsoleStaffTests {
+    var world: World { .current }
+
     private static let refusal = "This Google account may not use the console."
 
     /// Adds a person of Google's.
     private func person(_ name: String, _ members: String) async throws {
-        _ = try await World.shared.sandbox.addGooglePerson(name, members)
+        _ = try await world.sandbox.addGooglePerson(name, members)
     }
 
     @Test func `a person of the list signs in, with the scopes of the list, under its name`() async throws {
-        let world = try World.shared
         try await person("google-kim", #"{"email":"Kim@Lamp.example","hostedDomain":"lamp.example"}"#)
         let rows = try await world.rows()
         let visit = ConsoleVisit(world)
@@ -56,7 +57,6 @@ import Testing
     @Test func `who is not of the list, of the domain or verified is refused in one sentence, and leaves no address`()
         async throws
     {
-        let world = try World.shared
         let refused = [
             ("visitor", #"{"email":"visitor@lamp.example","hostedDomain":"lamp.example"}"#),
             ("outside", #"{"email":"ann@lamp.example","hostedDomain":"other.example"}"#),
@@ -82,7 +82,6 @@ import Testing
     }
 
     @Test func `a name belongs to one account at Google until it is forgotten`() async throws {
-        let world = try World.shared
         try await person("google-bo", #"{"email":"bo@lamp.example","hostedDomain":"lamp.example"}"#)
         let bo = ConsoleVisit(world)
         #expect(try await StaffWorld.signIn("google-bo", bo).status == 200)
@@ -115,7 +114,6 @@ import Testing
     @Test func `an answer that is another's, cancelled, or that Google does not honour says so on the form`()
         async throws
     {
-        let world = try World.shared
         try await person("google-kim-2", #"{"email":"kim@lamp.example","hostedDomain":"lamp.example"}"#)
         let cancelled = try await StaffWorld.signIn("google-kim-2", ConsoleVisit(world), action: "cancel")
         #expect(cancelled.status == 400 && cancelled.notice == "Nobody was signed in at Google.")
@@ -142,7 +140,6 @@ import Testing
     }
 
     @Test func `an answer of another flow leaves the one under way, and only a person cancels`() async throws {
-        let world = try World.shared
         try await person("google-ann", #"{"email":"ann@lamp.example","hostedDomain":"lamp.example"}"#)
         let visit = ConsoleVisit(world)
         func begin() async throws -> (url: String, state: String) {
@@ -173,7 +170,6 @@ import Testing
     }
 
     @Test func `where the database can't be asked the form says so, and the next try succeeds`() async throws {
-        let world = try World.shared
         try await person("google-jo", #"{"email":"jo@lamp.example","hostedDomain":"lamp.example"}"#)
         try await world.scratch.execute(
             """
@@ -281,15 +277,13 @@ import Testing
 }
 
 /// A world whose console has staff.
-struct StaffWorld: SuiteTrait, TestScoping {
+enum StaffWorld {
     static let client = "console-client"
 
-    func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
-    ) async throws {
-        try await World.run(try Self.settings(secretFile: "console-secret"), Self.addresses) { world in
-            try await Self.register(at: world)
-            try await World.$current.withValue(world) { try await function() }
+    static func run(_ body: (World) async throws -> Void) async throws {
+        try await World.run(try settings(secretFile: "console-secret"), addresses) { world in
+            try await register(at: world)
+            try await body(world)
         }
     }
 
@@ -347,6 +341,6 @@ struct StaffWorld: SuiteTrait, TestScoping {
     }
 }
 
-extension Trait where Self == StaffWorld {
-    static func staffWorld() -> StaffWorld { StaffWorld() }
+extension Trait where Self == FixtureTrait<World> {
+    static func staffWorld() -> Self { sharedFixture { try await StaffWorld.run($0) } }
 }

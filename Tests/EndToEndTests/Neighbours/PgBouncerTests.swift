@@ -93,8 +93,7 @@ extension Neighbours {
                         SELECT concat_ws(' ', current_setting('statement_timeout'), current_setting('lock_timeout'),
                             current_setting('idle_in_transaction_session_timeout'), current_setting('plan_cache_mode'),
                             current_setting('jit'), current_setting('client_min_messages'))
-                        """
-                    ) { row throws(PostgresError) in try row.decode(String.self) }
+                        """, as: String.self)
                     #expect(found == ["10s 4s 10s force_generic_plan off notice"])
                 }
             }

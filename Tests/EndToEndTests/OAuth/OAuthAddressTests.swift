@@ -5,18 +5,20 @@ import Testing
 
 /// A client that asks for an address, and an account that has none that is proven.
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthAddressTests {
+    var world: World { .current }
+
     private static let password = "correct horse battery"
 
     /// Registers an account whose address nobody has proven.
     private func register(_ email: String) async throws {
-        let registered = try await World.shared.service.post(
+        let registered = try await world.service.post(
             "/v1/accounts", ["email": .string(email), "password": .string(Self.password)])
         #expect(registered.status == 201)
     }
 
     /// Signs in by the password, from the page that offers it to wherever that leads.
     private func signIn(_ email: String, on chooser: Browser.Page, _ browser: Browser) async throws -> Browser.Page {
-        let (page, form) = try await World.shared.screen("/web/password", from: chooser, browser)
+        let (page, form) = try await world.screen("/web/password", from: chooser, browser)
         return try await browser.submit(form, on: page, typed: ["email": email, "password": Self.password])
     }
 
@@ -33,7 +35,7 @@ import Testing
 
     /// Lets the sign-ins of an account be long ago, or only what they were proven by.
     private func age(_ column: SQL, of email: String) async throws {
-        try await World.shared.scratch.execute(
+        try await world.scratch.execute(
             """
             UPDATE sessions SET \(column)
             WHERE account_id = (SELECT account_id FROM accounts WHERE email = \(email))
@@ -48,7 +50,6 @@ import Testing
     private func link(
         _ client: LinkingClient, on consent: Browser.Page, _ browser: Browser, _ email: String
     ) async throws {
-        let world = try World.shared
         let answer = try await world.decision("allow", on: consent, browser)
         #expect(answer["state"] == "AB+cd/EF==")
         let tokens = try LinkedTokens(try await world.redeem(try #require(answer["code"], "\(answer.uri)"), client))
@@ -58,7 +59,6 @@ import Testing
     }
 
     @Test func `an account without an address is asked for one before a client gets it`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let email = "typed@example.com"
         try await register(email)
@@ -73,7 +73,6 @@ import Testing
     }
 
     @Test func `who signed in long ago signs in again, and comes back to the client's question`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let email = "older@example.com"
         try await register(email)
@@ -104,7 +103,6 @@ import Testing
     @Test func `who has just signed in by an old proof reads why that is not enough, and is not sent round`()
         async throws
     {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let email = "stale-proof@example.com"
         try await register(email)
@@ -123,7 +121,7 @@ import Testing
 
     @Test func `where no mail is sent a page says so, and the client hears of it by its button`() async throws {
         try await OAuthWorld.run(["mail.smtpUrl": Countersign.unset, "mail.from": Countersign.unset]) { world in
-            try await World.$current.withValue(world) {
+            try await world.asCurrent {
                 let google = try await world.linkingClient()
                 let other = try await world.linkingClient(
                     ["--redirect-uri", OAuthWorld.otherURI], redirectURI: OAuthWorld.otherURI)

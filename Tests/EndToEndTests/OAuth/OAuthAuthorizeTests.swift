@@ -5,8 +5,9 @@ import Testing
 
 /// A client's request in the browser: what the client hears of it, what the person, and the consent.
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthAuthorizeTests {
+    var world: World { .current }
+
     @Test func `a person signs in, allows, and the client gets a code with its state`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         try await world.newPerson("linker", email: "linker@gmail.com")
         let browser = world.browser()
@@ -34,7 +35,6 @@ import Testing
     }
 
     @Test func `who is signed in decides at once, and each time`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("again")
         for _ in 1...2 {
@@ -45,7 +45,6 @@ import Testing
     }
 
     @Test func `a person who refuses, or cancels, links nothing, and the client hears of it`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("refuser")
         let page = try await world.consentPage(client, browser)
@@ -62,7 +61,6 @@ import Testing
     }
 
     @Test func `a flow has one decision, in the browser that began it`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("decider")
         let page = try await world.consentPage(client, browser)
@@ -84,7 +82,6 @@ import Testing
     }
 
     @Test func `pages have the headers that keep them safe, and no redirect repeats a form`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("framed")
         let consent = try await world.consentPage(client, browser)
@@ -105,7 +102,6 @@ import Testing
     func `a code that can't be stored is the client's to hear of, which may ask again`(
         state: String, error: String
     ) async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("unstored-\(state.lowercased())")
         let page = try await world.consentPage(client, browser)
@@ -141,7 +137,6 @@ import Testing
     func `a request that can't be trusted to lead anywhere ends on our own page`(changes: [String: String?])
         async throws
     {
-        let world = try World.shared
         let client = try await world.linkingClient()
         _ = try await world.linkingClient(["--redirect-uri", OAuthWorld.otherURI], redirectURI: OAuthWorld.otherURI)
         let page = try await world.browser().open(client.url(changes), following: false)
@@ -151,7 +146,6 @@ import Testing
     }
 
     @Test func `an address that is not byte for byte a registered one leads nowhere`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let uri = client.redirectURI
         let host = "oauth-redirect.googleusercontent.com"
@@ -191,7 +185,6 @@ import Testing
             (["state": String(repeating: "s", count: 2_049)], "invalid_request"),
         ] as [([String: String?], String)])
     func `other faults are the client's to hear`(changes: [String: String?], error: String) async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let page = try await world.browser().open(client.url(changes))
         let answer = try AppAnswer(page)
@@ -201,7 +194,6 @@ import Testing
     }
 
     @Test func `a parameter that came twice is refused, and a state comes back as it was`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let twice = try await world.browser().open(client.url(repeating: [("state", "x")]))
         #expect(try AppAnswer(twice)["error"] == "invalid_request")
@@ -221,7 +213,6 @@ import Testing
     }
 
     @Test func `a client that must use PKCE is asked for it, and others hear who answers`() async throws {
-        let world = try World.shared
         let options = ["--redirect-uri", OAuthWorld.otherURI, "--require-pkce"]
         let strict = try await world.linkingClient(options, redirectURI: OAuthWorld.otherURI)
         let refused = try AppAnswer(try await world.browser().open(strict.url()))
@@ -237,7 +228,6 @@ import Testing
     }
 
     @Test func `a disabled client gets nobody's consent`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("disabler")
         let page = try await world.consentPage(client, browser)
@@ -257,7 +247,6 @@ import Testing
     // MARK: The person's account
 
     @Test func `a person takes another account`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("first-account")
         _ = try await world.signedInBrowser("second-account")
@@ -269,7 +258,6 @@ import Testing
     }
 
     @Test func `a consent that named another account links nothing, and is asked for again`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("first-named")
         _ = try await world.signedInBrowser("second-named")
@@ -293,7 +281,6 @@ import Testing
     }
 
     @Test func `a consent whose token names an account that it was not made for is refused`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("forged")
         let page = try await world.consentPage(client, browser)

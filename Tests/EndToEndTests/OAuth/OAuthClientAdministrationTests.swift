@@ -5,23 +5,23 @@ import Testing
 
 /// The clients of the OAuth server, by the admin API and the command.
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthClientAdministrationTests {
+    var world: World { .current }
+
     private func administer(
         _ method: String, _ path: String, _ body: String? = nil, scopes: String = "read,manage"
     ) async throws -> RawAnswer {
-        let world = try World.shared
         return try await world.service.administer(
             method, "/admin/v1/oauth-clients" + path, bearer: try await world.adminKey(scopes), body: body)
     }
 
     private func command(_ words: String...) async throws -> JSONValue {
         let ending = try await Countersign.run(
-            ["oauth-client"] + words, ["postgres.url": try World.shared.scratch.url])
+            ["oauth-client"] + words, ["postgres.url": world.scratch.url])
         #expect(ending.status == 0, "\(ending.error)")
         return try JSONValue(parsing: Array(ending.output.utf8.filter { $0 != 0x0A }))
     }
 
     @Test func `a client's life leaves its rows in the trail, and its secret nowhere`() async throws {
-        let world = try World.shared
         let body = #"{"name":"Acme Home","redirectUris":["https://acme.example/linked"],"scopes":["profile"]}"#
         let created = try await administer("POST", "", body)
         #expect(created.status == 201)
@@ -82,7 +82,7 @@ import Testing
         func command(_ words: String...) async throws -> [JSONValue] {
             let ending = try await Countersign.run(
                 ["oauth-client"] + words,
-                ["postgres.url": try World.shared.scratch.url, "oauth.scopes": all.joined(separator: ",")])
+                ["postgres.url": world.scratch.url, "oauth.scopes": all.joined(separator: ",")])
             #expect(ending.status == 0, "\(ending.error)")
             return try ending.output.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
         }
@@ -91,7 +91,6 @@ import Testing
     }
 
     @Test func `of two administrators who change a client at once neither undoes the other's change`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let id = client.id
         try await world.scratch.withPool { database in
@@ -104,8 +103,7 @@ import Testing
                         SELECT EXISTS (
                             SELECT FROM pg_locks
                             WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-                        """
-                    ) { row throws(PostgresError) in try row.decode(Bool.self) }[0]
+                        """, as: Bool.self)[0]
                 }
                 return changing
             }
@@ -128,11 +126,11 @@ import Testing
     func `a client that breaks a rule is not made`(body: String) async throws {
         let answer = try await administer("POST", "", body)
         #expect(answer.status == 400, "\(answer.text)")
-        #expect(try await World.shared.count("SELECT count(*) FROM oauth_clients WHERE name IN ('', 'A')") == 0)
+        #expect(try await world.count("SELECT count(*) FROM oauth_clients WHERE name IN ('', 'A')") == 0)
     }
 
     @Test func `to look takes read, to change manage`() async throws {
-        let client = try await World.shared.linkingClient()
+        let client = try await world.linkingClient()
         #expect(try await administer("GET", "", scopes: "revoke").status == 403)
         for (method, path) in [
             ("POST", ""), ("PATCH", "/\(client.id)"), ("POST", "/\(client.id)/rotate-secret"),

@@ -5,6 +5,8 @@ import Testing
 
 /// App Flip: a code for the person's own app.
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthFlipTests {
+    var world: World { .current }
+
     private static func members(
         _ client: LinkingClient, _ changes: TokenMint.Members = [:]
     ) -> TokenMint.Members {
@@ -19,7 +21,6 @@ import Testing
     }
 
     private func device(_ person: String) async throws -> SignedInDevice {
-        let world = try World.shared
         try await world.newPerson(person, email: "\(person)@gmail.com")
         return try await world.newAccount(person, with: .google)
     }
@@ -27,13 +28,12 @@ import Testing
     private func flip(
         _ client: LinkingClient, _ bearer: String?, _ changes: TokenMint.Members = [:]
     ) async throws -> Answer {
-        let answer = try await World.shared.service.post("/oauth/flip", Self.members(client, changes), bearer: bearer)
+        let answer = try await world.service.post("/oauth/flip", Self.members(client, changes), bearer: bearer)
         #expect(answer.header("Content-Type") == "application/json")
         return answer
     }
 
     @Test func `an app gets a code, and Google's servers redeem it with either address`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let device = try await device("flipper")
         for uri in [OAuthWorld.flipURI, OAuthWorld.redirectURI] {
@@ -54,7 +54,6 @@ import Testing
     }
 
     @Test func `the twelve addresses pass, and what is near them does not`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient(["--google-project", "p", "--app-flip-all"])
         let bearer = try await device("twelve").bearer
         let hosts = ["oauth-redirect.googleusercontent.com", "oauth-redirect-sandbox.googleusercontent.com"]
@@ -83,7 +82,6 @@ import Testing
     @Test func `a code that nobody redeemed gives way to the next, which is recorded only when that was over`()
         async throws
     {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let device = try await device("looping")
         func recorded() async throws -> Int64 {
@@ -114,7 +112,6 @@ import Testing
     }
 
     @Test func `a client that is linked an eleventh time loses its oldest tokens, and keeps the others`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let device = try await device("relinking")
         var links: [LinkedTokens] = []
@@ -127,7 +124,6 @@ import Testing
     }
 
     @Test func `each refusal has its word and its status`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let bearer = try await device("refused").bearer
         func expect(_ answer: Answer, _ status: Int, _ word: String) {
@@ -166,7 +162,6 @@ import Testing
     }
 
     @Test func `a disabled account can't be helped, one that has signed out can`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let (out, disabled) = (try await device("signed-out"), try await device("shut"))
         _ = try await world.service.post("/v1/sessions/revoke", ["scope": "current"], bearer: out.bearer)
@@ -182,17 +177,14 @@ import Testing
         #expect(shut.json?["flip_error"]?.string == "unrecoverable")
     }
 
-    @Test func `a sign-in of long ago is not enough where that is asked for`() async throws {
-        try await OAuthWorld.run(["appFlip.maxAuthAge": "300"]) { world in
-            try await World.$current.withValue(world) {
-                let client = try await world.linkingClient()
-                let bearer = try await device("aged").bearer
-                #expect(try await flip(client, bearer).status == 200)
-                try await world.scratch.execute("UPDATE sessions SET auth_time = auth_time - interval '6 minutes'")
-                let old = try await flip(client, bearer)
-                #expect(old.status == 401)
-                #expect(old.json?["flip_error"]?.string == "cancelled")
-            }
-        }
+    @Test(.oauthWorld(["appFlip.maxAuthAge": "300"]))
+    func `a sign-in of long ago is not enough where that is asked for`() async throws {
+        let client = try await world.linkingClient()
+        let bearer = try await device("aged").bearer
+        #expect(try await flip(client, bearer).status == 200)
+        try await world.scratch.execute("UPDATE sessions SET auth_time = auth_time - interval '6 minutes'")
+        let old = try await flip(client, bearer)
+        #expect(old.status == 401)
+        #expect(old.json?["flip_error"]?.string == "cancelled")
     }
 }

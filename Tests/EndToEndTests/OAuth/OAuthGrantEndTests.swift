@@ -6,6 +6,8 @@ import Testing
 /// What ends a link ends its codes and tokens in the same moment, and nothing revives them.
 @Suite(.limitedConcurrency, .oauthWorld(["linking.strayAccount": "merge"]), .timeLimit(.minutes(5)))
 struct OAuthGrantEndTests {
+    var world: World { .current }
+
     /// Somebody who has linked a client, and has an app that is signed in.
     private struct Linked {
         let client: LinkingClient
@@ -16,7 +18,6 @@ struct OAuthGrantEndTests {
     }
 
     private func link(_ person: String) async throws -> Linked {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser(person)
         let tokens = try await world.linked(client, browser)
@@ -26,7 +27,6 @@ struct OAuthGrantEndTests {
     }
 
     private func expectEnd(of linked: Linked, _ location: SourceLocation = #_sourceLocation) async throws {
-        let world = try World.shared
         let isAlive = try await world.isAlive(linked.tokens, linked.client)
         #expect(!isAlive, sourceLocation: location)
         let late = try await world.redeem(linked.code, linked.client)
@@ -37,13 +37,11 @@ struct OAuthGrantEndTests {
     }
 
     private func administer(_ method: String, _ path: String, _ body: String? = nil) async throws -> Int {
-        let world = try World.shared
         let key = try await world.adminKey("read,revoke,manage")
         return try await world.service.administer(method, path, bearer: key, body: body).status
     }
 
     @Test func `a person sees what is linked, and ends it`() async throws {
-        let world = try World.shared
         let linked = try await link("owner")
         let other = try await link("stays")
         let list = try await world.service.get("/v1/account/linked-clients", bearer: linked.device.bearer)
@@ -62,7 +60,6 @@ struct OAuthGrantEndTests {
     }
 
     @Test func `a person ends a link on the page of the account`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("pager")
         let tokens = try await world.linked(client, browser)
@@ -78,7 +75,6 @@ struct OAuthGrantEndTests {
     }
 
     @Test func `an administrator sees what is linked, and ends it`() async throws {
-        let world = try World.shared
         let linked = try await link("helped")
         let path = "/admin/v1/accounts/\(linked.device.account.id)/linked-clients"
         #expect(try await administer("GET", path) == 200)
@@ -104,7 +100,6 @@ struct OAuthGrantEndTests {
     }
 
     @Test func `signing out everywhere ends the links, for the person and for an administrator`() async throws {
-        let world = try World.shared
         let (one, two) = (try await link("everywhere"), try await link("by-support"))
         for scope in ["current", "others"] {
             let device = try SignedInDevice(try await world.signIn("everywhere", with: .google))
@@ -121,7 +116,6 @@ struct OAuthGrantEndTests {
     }
 
     @Test func `deleting an account ends its links`() async throws {
-        let world = try World.shared
         let linked = try await link("deleted")
         #expect(try await world.service.delete("/v1/account", bearer: linked.device.bearer).status == 202)
         try await expectEnd(of: linked)
@@ -129,7 +123,6 @@ struct OAuthGrantEndTests {
     }
 
     @Test func `a reset of the password ends the links, a change keeps them`() async throws {
-        let world = try World.shared
         let linked = try await link("resetter")
         let set = try await world.service.exchange(
             world.service.port, "PUT", "/v1/account/password", authorization: "Bearer \(linked.device.bearer)",
@@ -145,7 +138,6 @@ struct OAuthGrantEndTests {
     }
 
     @Test func `a provider that ends all sessions ends the links`() async throws {
-        let world = try World.shared
         let linked = try await link("hijacked")
         try await world.sandbox.sendGoogleEvent(
             "sessions-revoked", about: .person("hijacked"), clientID: Countersign.googleClient,
@@ -160,7 +152,6 @@ struct OAuthGrantEndTests {
 
     /// Somebody who has linked a client by their app, without our pages.
     private func flip(_ device: SignedInDevice) async throws -> (client: LinkingClient, tokens: LinkedTokens) {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let members: TokenMint.Members = [
             "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "android",
@@ -177,7 +168,6 @@ struct OAuthGrantEndTests {
         of linked: (client: LinkingClient, tokens: LinkedTokens), because reason: String,
         _ location: SourceLocation = #_sourceLocation
     ) async throws {
-        let world = try World.shared
         let isAlive = try await world.isAlive(linked.tokens, linked.client)
         #expect(!isAlive, sourceLocation: location)
         #expect(try await world.grants(of: linked.client) == 0, sourceLocation: location)
@@ -190,19 +180,19 @@ struct OAuthGrantEndTests {
 
     private func register(_ email: String) async throws -> SignedInDevice {
         try SignedInDevice(
-            try await World.shared.service.post(
+            try await world.service.post(
                 "/v1/accounts", ["email": .string(email), "password": "correct horse battery"]), status: 201)
     }
 
     private func create(_ question: Question) async throws -> SignedInDevice {
         try SignedInDevice(
-            try await World.shared.service.post("/v1/links/create", ["linkTicket": .string(question.ticket)]),
+            try await world.service.post("/v1/links/create", ["linkTicket": .string(question.ticket)]),
             status: 201)
     }
 
     private func enter(byCodeTo email: String) async throws -> Answer {
-        let code = try await World.shared.mailedCode("signIn", to: email)
-        return try await World.shared.service.post(
+        let code = try await world.mailedCode("signIn", to: email)
+        return try await world.service.post(
             "/v1/sign-in/email-code", ["email": .string(email), "code": .string(code)])
     }
 
@@ -215,7 +205,6 @@ struct OAuthGrantEndTests {
     }
 
     @Test func `a take-over by the reader of the mailbox ends the links of who was there before`() async throws {
-        let world = try World.shared
         // Apple verified the address once, and does not run the mailbox.
         try await world.newPerson("former", email: "boss@newco.example")
         let former = try await create(try Question(try await world.signIn("former", with: .apple)))
@@ -229,7 +218,6 @@ struct OAuthGrantEndTests {
     }
 
     @Test func `an account that loses its address to the owner loses its links`() async throws {
-        let world = try World.shared
         let linked = try await flip(try await register("reclaimed@gmail.com"))
         // Google runs the mailbox, so its person may take the address.
         try await world.newPerson("reclaiming", email: "reclaimed@gmail.com")
@@ -239,7 +227,6 @@ struct OAuthGrantEndTests {
     }
 
     @Test func `an account that is merged into another loses its links, which is recorded`() async throws {
-        let world = try World.shared
         try await world.newPerson("stray", email: "stray@own.example")
         let early = try Question(try await world.signIn("stray", with: .google))
         let linked = try await flip(try await create(try Question(try await world.signIn("stray", with: .google))))
@@ -252,7 +239,6 @@ struct OAuthGrantEndTests {
     }
 
     @Test func `a replacement of the address by an administrator ends the links`() async throws {
-        let world = try World.shared
         let device = try await register("lost@own.example")
         let linked = try await flip(device)
         let path = "/admin/v1/accounts/\(device.account.id)/replace-email"

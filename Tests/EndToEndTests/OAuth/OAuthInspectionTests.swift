@@ -5,8 +5,9 @@ import Testing
 
 /// Userinfo, introspection, revocation, discovery.
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthInspectionTests {
+    var world: World { .current }
+
     @Test func `userinfo shows what was granted, in the words of RFC 6750`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("shown")
         let tokens = try await world.linked(client, browser)
@@ -36,7 +37,6 @@ import Testing
     @Test func `userinfo takes a token in one header field, and refuses one that comes another way or two ways`()
         async throws
     {
-        let world = try World.shared
         let tokens = try await world.linked(
             try await world.linkingClient(), try await world.signedInBrowser("two-ways"))
         let token = tokens.access
@@ -86,7 +86,6 @@ import Testing
     }
 
     @Test func `tokens of one kind open nothing of the other`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let tokens = try await world.linked(client, try await world.signedInBrowser("mixed"))
         for token in [tokens.access, tokens.refresh] {
@@ -100,7 +99,6 @@ import Testing
     }
 
     @Test func `a client sees its own tokens, and one that may sees all`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let other = try await world.linkingClient(["--redirect-uri", OAuthWorld.otherURI])
         let api = try await world.linkingClient(["--introspect"])
@@ -128,7 +126,6 @@ import Testing
     }
 
     @Test func `a token that is given back is dead, with all that belongs to it`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let other = try await world.linkingClient(["--redirect-uri", OAuthWorld.otherURI])
         let tokens = try await world.linked(client, try await world.signedInBrowser("giver"))
@@ -158,15 +155,13 @@ import Testing
     }
 
     /// A client of Google's gets no `iss`, so that the announcement would not hold for all.
-    @Test func `without a client of Google's all answers are announced to name who answers`() async throws {
-        try await OAuthWorld.run { world in
-            let answer = try await world.service.get("/.well-known/oauth-authorization-server")
-            #expect(answer.json?["authorization_response_iss_parameter_supported"]?.bool == true)
-        }
+    @Test(.oauthWorld)
+    func `without a client of Google's all answers are announced to name who answers`() async throws {
+        let answer = try await world.service.get("/.well-known/oauth-authorization-server")
+        #expect(answer.json?["authorization_response_iss_parameter_supported"]?.bool == true)
     }
 
     @Test func `what is announced is what is there, whatever the Host`() async throws {
-        let world = try World.shared
         _ = try await world.linkingClient()
         let answer = try await world.service.exchange(
             world.service.port, "GET", "/.well-known/oauth-authorization-server", authorization: nil,
@@ -181,7 +176,6 @@ import Testing
     }
 
     @Test func `association files come plainly, without a cookie or a redirect`() async throws {
-        let world = try World.shared
         for (path, text) in [
             ("/.well-known/apple-app-site-association", "ABCDE12345.com.acme.app"),
             ("/.well-known/assetlinks.json", "com.acme.app"),
@@ -200,17 +194,15 @@ import Testing
         #expect(page.html.forms.isEmpty && page.html.refresh == nil)
     }
 
-    @Test func `without the switch there is no OAuth server`() async throws {
-        try await WebWorld.run { world in
-            for path in [
-                "/oauth/authorize", "/oauth/userinfo", "/.well-known/oauth-authorization-server", "/app-flip",
-                "/.well-known/apple-app-site-association", "/.well-known/assetlinks.json", "/v1/account/linked-clients",
-            ] {
-                let answer = try await world.service.get(path)
-                #expect(answer.status == 404, "\(path)")
-            }
-            let token = try await world.service.post("/oauth/token", [:])
-            #expect(token.status == 404)
+    @Test(.webWorld) func `without the switch there is no OAuth server`() async throws {
+        for path in [
+            "/oauth/authorize", "/oauth/userinfo", "/.well-known/oauth-authorization-server", "/app-flip",
+            "/.well-known/apple-app-site-association", "/.well-known/assetlinks.json", "/v1/account/linked-clients",
+        ] {
+            let answer = try await world.service.get(path)
+            #expect(answer.status == 404, "\(path)")
         }
+        let token = try await world.service.post("/oauth/token", [:])
+        #expect(token.status == 404)
     }
 }

@@ -5,11 +5,12 @@ import Testing
 
 /// A client that may have less than when something of it began.
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthNarrowingTests {
+    var world: World { .current }
+
     private static let profileOnly = #"{"scopes":["profile"]}"#
     private static let withPKCE = #"{"requirePkce":true}"#
 
     private func change(_ client: LinkingClient, _ body: String) async throws {
-        let world = try World.shared
         let answer = try await world.service.administer(
             "PATCH", "/admin/v1/oauth-clients/\(client.id)", bearer: try await world.adminKey("read,manage"),
             body: body)
@@ -21,7 +22,6 @@ import Testing
         _ client: LinkingClient, _ body: String, refusing request: [String: String?] = ["scope": "email"],
         as error: String = "invalid_scope"
     ) async throws {
-        let world = try World.shared
         try await change(client, body)
         try await eventually("the change of a client") {
             let page = try await world.browser().open(client.url(request))
@@ -36,7 +36,6 @@ import Testing
     func `a consent to more than the client may still ask for grants nothing`(
         body: String, request: [String: String?], error: String
     ) async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("narrowed-\(error.suffix(5))")
         let page = try await world.consentPage(client, browser)
@@ -49,7 +48,6 @@ import Testing
     }
 
     @Test func `a code becomes no more than its client may still have`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let all = try await world.oauthCode(client, try await world.signedInBrowser("code-narrowed"))
         let email = try await world.oauthCode(
@@ -67,7 +65,6 @@ import Testing
     }
 
     @Test func `a code without a challenge is worth nothing to a client that must use PKCE since`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let code = try await world.oauthCode(client, try await world.signedInBrowser("code-unchallenged"))
         try await narrow(client, Self.withPKCE, refusing: [:], as: "invalid_request")
@@ -76,7 +73,6 @@ import Testing
 
     @Test(arguments: [[], ["--rotate-refresh"]])
     func `a refresh gives no more than the client may still have, and ends nothing`(options: [String]) async throws {
-        let world = try World.shared
         let client = try await world.linkingClient(["--google-project", OAuthWorld.project] + options)
         let browser = try await world.signedInBrowser("refresh-narrowed-\(options.count)")
         let all = try await world.linked(client, browser)

@@ -8,9 +8,10 @@ import Testing
 
 /// Codes and refresh tokens at the token endpoint.
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthTokenTests {
+    var world: World { .current }
+
     @Test(arguments: [true, false])
     func `a code becomes tokens, as Google's validation tool wants them`(basic: Bool) async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("validated-\(basic)")
         let answer = try await world.redeem(try await world.oauthCode(client, browser), client, basic: basic)
@@ -38,7 +39,6 @@ import Testing
     }
 
     @Test func `of fifty redemptions at once one succeeds, and what it got is dead`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let code = try await world.oauthCode(client, try await world.signedInBrowser("racer"))
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
@@ -64,7 +64,6 @@ import Testing
             ["code_verifier": String(repeating: "a", count: 43)], ["code_verifier": "short"],
         ] as [[String: String?]])
     func `a code with another address or verifier is refused, and spent`(changes: [String: String?]) async throws {
-        let world = try World.shared
         let client = try await world.linkingClient(withPKCE: true)
         let code = try await world.oauthCode(
             client, try await world.signedInBrowser("wrong-\(UUID().uuidString.prefix(8).lowercased())"))
@@ -75,7 +74,6 @@ import Testing
     }
 
     @Test func `a verifier without a challenge is refused`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let code = try await world.oauthCode(client, try await world.signedInBrowser("downgraded"))
         let answer = try await world.redeem(code, client, ["code_verifier": String(repeating: "v", count: 43)])
@@ -83,7 +81,6 @@ import Testing
     }
 
     @Test func `another client's code is refused, and stays good for its own`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let other = try await world.linkingClient(
             ["--redirect-uri", OAuthWorld.otherURI], redirectURI: OAuthWorld.otherURI)
@@ -97,7 +94,6 @@ import Testing
     }
 
     @Test func `a code that is over is refused`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let code = try await world.oauthCode(client, try await world.signedInBrowser("late"))
         try await world.expireCodesAndTokens(of: client)
@@ -105,7 +101,6 @@ import Testing
     }
 
     @Test func `a client proves itself in one of two ways`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         var wrong = client
         wrong.secret = "cs_" + String(repeating: "A", count: 43)
@@ -131,7 +126,6 @@ import Testing
     }
 
     @Test func `credentials in base64 have one spelling`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         func ask(_ credentials: String) async throws -> Answer {
             try await world.service.post(
@@ -151,25 +145,23 @@ import Testing
         }
     }
 
-    @Test func `guesses of a secret are limited by network, and the right one always passes`() async throws {
-        try await OAuthWorld.run(["limits.guessPerNetwork": "3/15min"]) { world in
-            let client = try await world.linkingClient()
-            let tokens = try await World.$current.withValue(world) {
-                try await world.linked(client, try await world.signedInBrowser("guessed"))
-            }
-            var wrong = client
-            wrong.secret = "cs_" + String(repeating: "B", count: 43)
-            for _ in 1...3 { #expect(try await world.refreshed(tokens.refresh, wrong).status == 401) }
-            let limited = try await world.refreshed(tokens.refresh, wrong)
-            #expect(limited.status == 429)
-            #expect(limited.retryAfter != nil)
-            #expect(limited.json?["error"] == nil)
-            #expect(try await world.refreshed(tokens.refresh, client).status == 200)
+    @Test(.oauthWorld(["limits.guessPerNetwork": "3/15min"]))
+    func `guesses of a secret are limited by network, and the right one always passes`() async throws {
+        let client = try await world.linkingClient()
+        let tokens = try await world.asCurrent {
+            try await world.linked(client, try await world.signedInBrowser("guessed"))
         }
+        var wrong = client
+        wrong.secret = "cs_" + String(repeating: "B", count: 43)
+        for _ in 1...3 { #expect(try await world.refreshed(tokens.refresh, wrong).status == 401) }
+        let limited = try await world.refreshed(tokens.refresh, wrong)
+        #expect(limited.status == 429)
+        #expect(limited.retryAfter != nil)
+        #expect(limited.json?["error"] == nil)
+        #expect(try await world.refreshed(tokens.refresh, client).status == 200)
     }
 
     @Test func `requests that are no requests are refused in the words of the RFC`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let cases: [([(String, String)], String)] = [
             ([], "invalid_request"), ([("grant_type", "")], "invalid_request"),
@@ -197,7 +189,6 @@ import Testing
     }
 
     @Test func `a refresh narrows, and never widens`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("narrow")
         let tokens = try await world.linked(client, browser, ["scope": "profile email"])
@@ -210,7 +201,6 @@ import Testing
     }
 
     @Test func `a rotating client keeps the old token until it has used the new one`() async throws {
-        let world = try World.shared
         let client = try await rotatingClient()
         let tokens = try await world.linked(client, try await world.signedInBrowser("rotating"))
         let lost = try await world.refreshed(tokens.refresh, client)
@@ -232,12 +222,11 @@ import Testing
     }
 
     private func rotatingClient() async throws -> LinkingClient {
-        try await World.shared.linkingClient(
+        try await world.linkingClient(
             ["--redirect-uri", OAuthWorld.otherURI, "--rotate-refresh"], redirectURI: OAuthWorld.otherURI)
     }
 
     @Test func `a token that somebody else had replaced ends the link when its holder uses it`() async throws {
-        let world = try World.shared
         let client = try await rotatingClient()
         let tokens = try await world.linked(client, try await world.signedInBrowser("robbed-while-rotating"))
         let own = try await world.refreshed(tokens.refresh, client).text("refresh_token")
@@ -260,7 +249,6 @@ import Testing
     }
 
     @Test func `a rotating client that refreshes twice at once may keep either answer`() async throws {
-        let world = try World.shared
         let client = try await rotatingClient()
         let tokens = try await world.linked(client, try await world.signedInBrowser("twice-at-once"))
         func twice(_ token: String) async throws -> [Answer] {
@@ -282,7 +270,6 @@ import Testing
     }
 
     @Test func `two secrets count during a rotation, and then one`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         func status(_ secret: String) async throws -> Int {
             var client = client
@@ -302,7 +289,6 @@ import Testing
     }
 
     @Test func `tokens, codes and secrets stand nowhere in the database, and not in the log`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("secretive")
         let page = try await world.consentPage(client, browser, ["state": "s3cret-state"])

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A world whose service is an OAuth server too; apps sign in there as in ``WebWorld``.
-struct OAuthWorld: SuiteTrait, TestScoping {
+enum OAuthWorld {
     static let project = "acme-linking-42"
     static let redirectURI = "https://oauth-redirect.googleusercontent.com/r/" + project
     static let flipURI = "https://oauth-redirect.googleusercontent.com/a/com.google.OPA"
@@ -28,25 +28,17 @@ struct OAuthWorld: SuiteTrait, TestScoping {
         return path
     }()
 
-    var settings: Countersign.Settings = [:]
-
-    func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
-    ) async throws {
-        try await Self.run(settings) { world in
-            try await World.$current.withValue(world) { try await function() }
-        }
-    }
-
     static func run(_ settings: Countersign.Settings = [:], _ body: (World) async throws -> Void) async throws {
         try await WebWorld.run(Self.settings.merging(settings) { _, asked in asked }, body)
     }
 }
 
-extension Trait where Self == OAuthWorld {
-    static var oauthWorld: OAuthWorld { OAuthWorld() }
+extension Trait where Self == FixtureTrait<World> {
+    static func oauthWorld(_ settings: Countersign.Settings) -> Self {
+        sharedFixture { try await OAuthWorld.run(settings, $0) }
+    }
 
-    static func oauthWorld(_ settings: Countersign.Settings) -> OAuthWorld { OAuthWorld(settings: settings) }
+    static var oauthWorld: Self { oauthWorld([:]) }
 }
 
 /// A client as `countersign oauth-client create` makes it.

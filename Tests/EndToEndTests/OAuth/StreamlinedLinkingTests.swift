@@ -5,11 +5,12 @@ import Testing
 
 /// Google asks by an assertion: check, get, create.
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct StreamlinedLinkingTests {
+    var world: World { .current }
+
     private func assertion(
         _ person: String, audience: String = OAuthWorld.audience,
         _ changes: Sandbox.TokenChanges = .init()
     ) async throws -> String {
-        let world = try World.shared
         return try await world.sandbox.authorizeGoogle(person, clientID: audience, nonce: nil, token: changes).idToken
     }
 
@@ -20,7 +21,7 @@ import Testing
         if let intent { fields.append(("intent", intent)) }
         if let assertion { fields.append(("assertion", assertion)) }
         if let scope { fields.append(("scope", scope)) }
-        return try await World.shared.oauth("/oauth/token", client, fields)
+        return try await world.oauth("/oauth/token", client, fields)
     }
 
     private func expect(
@@ -38,7 +39,6 @@ import Testing
     }
 
     @Test func `a person whose Google account is linked is found, and gets tokens`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         _ = try await world.signedInBrowser("known")
         let token = try await assertion("known")
@@ -52,7 +52,6 @@ import Testing
     }
 
     @Test func `a person whom nobody knows gets an account, once`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         try await world.newPerson("fresh", email: "fresh@gmail.com")
         let token = try await assertion("fresh")
@@ -78,28 +77,25 @@ import Testing
         #expect(try await world.signIn("fresh", with: .google).status == 200)
     }
 
-    @Test func `an account whose tokens can't be stored is not made, so that the next try makes it`() async throws {
-        try await OAuthWorld.run { world in
-            try await World.$current.withValue(world) {
-                let client = try await world.linkingClient()
-                try await world.newPerson("unlucky", email: "unlucky@gmail.com")
-                let token = try await assertion("unlucky")
-                try await world.scratch.execute(
-                    "ALTER TABLE oauth_refresh_tokens ADD CONSTRAINT refuses_all CHECK (false) NOT VALID")
-                #expect(try await ask("create", client, token).status >= 500)
-                #expect(try await world.countAccounts(with: "unlucky@gmail.com") == 0)
-                try await world.scratch.execute("ALTER TABLE oauth_refresh_tokens DROP CONSTRAINT refuses_all")
-                let tokens = try LinkedTokens(try await ask("create", client, token))
-                #expect(try await world.isAlive(tokens, client))
-            }
-        }
+    @Test(.oauthWorld)
+    func `an account whose tokens can't be stored is not made, so that the next try makes it`() async throws {
+        let client = try await world.linkingClient()
+        try await world.newPerson("unlucky", email: "unlucky@gmail.com")
+        let token = try await assertion("unlucky")
+        try await world.scratch.execute(
+            "ALTER TABLE oauth_refresh_tokens ADD CONSTRAINT refuses_all CHECK (false) NOT VALID")
+        #expect(try await ask("create", client, token).status >= 500)
+        #expect(try await world.countAccounts(with: "unlucky@gmail.com") == 0)
+        try await world.scratch.execute("ALTER TABLE oauth_refresh_tokens DROP CONSTRAINT refuses_all")
+        let tokens = try LinkedTokens(try await ask("create", client, token))
+        #expect(try await world.isAlive(tokens, client))
     }
 
     /// Under `prompt` an address leads nowhere; under `automatic` where Google runs the mailbox, and it was proven here.
     @Test(arguments: ["prompt", "automatic"])
     func `an address leads to its account only where the policy says so`(policy: String) async throws {
         try await OAuthWorld.run(["linking.verifiedEmail": policy]) { world in
-            try await World.$current.withValue(world) {
+            try await world.asCurrent {
                 let client = try await world.linkingClient()
                 // Proven here, by a code; without a Google account.
                 for email in ["proven@gmail.com", "proven@own.example", "claimed@gmail.com"] {
@@ -127,7 +123,6 @@ import Testing
     }
 
     @Test func `an account that is disabled is not found, and stays as it is`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         _ = try await world.signedInBrowser("banned")
         try await world.scratch.execute("UPDATE accounts SET status = 'disabled' WHERE email = 'banned@gmail.com'")
@@ -135,7 +130,6 @@ import Testing
     }
 
     @Test func `an unverified address makes no account, nor does a client that may not`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         let strict = try await world.linkingClient(
             ["--google-project", "p", "--assertion-audience", OAuthWorld.audience, "--no-streamlined-create"])
@@ -148,7 +142,6 @@ import Testing
     }
 
     @Test func `an assertion that Google did not make for this client is refused`() async throws {
-        let world = try World.shared
         let client = try await world.linkingClient()
         _ = try await world.signedInBrowser("forged")
         let good = try await assertion("forged")

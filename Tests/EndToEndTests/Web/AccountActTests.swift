@@ -5,12 +5,13 @@ import Testing
 
 /// What the owner of an account does on its page: every part of it is changed there, and the account ended.
 @Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct AccountActTests {
+    var world: World { .current }
+
     private static let url = AccountHolder.url
 
     // MARK: Name, address, password
 
     @Test func `a name is changed and taken away, and is only ever text`() async throws {
-        let world = try World.shared
         let (browser, page, bearer) = try await AccountHolder.signedIn("renamer")
         let form = try await browser.press("/web/account/name", on: page)
         for (typed, kept) in [("Kim <b>Maker</b>", "Kim <b>Maker</b>"), ("", nil)] as [(String, String?)] {
@@ -28,7 +29,6 @@ import Testing
     }
 
     @Test func `an address is changed by the code that is mailed there`() async throws {
-        let world = try World.shared
         let (browser, page, bearer) = try await AccountHolder.signedIn("mover")
         let form = try await browser.press("/web/account/email", on: page)
         // Not confirmed yet, so it stands there.
@@ -55,7 +55,6 @@ import Testing
     }
 
     @Test func `a password is changed with the one before, and signs out all other devices`() async throws {
-        let world = try World.shared
         let (browser, page, bearer) = try await AccountHolder.signedIn("locksmith")
         let form = try await browser.press("/web/account/password", on: page)
         let typed = ["currentPassword": AccountHolder.password, "newPassword": "a better horse battery"]
@@ -78,7 +77,6 @@ import Testing
     }
 
     @Test func `who has no password sets the first one, soon after a sign-in`() async throws {
-        let world = try World.shared
         try await world.newPerson("bare", email: "bare@example.com")
         _ = try await world.newAccount("bare", with: .google)
         let browser = world.browser()
@@ -99,7 +97,6 @@ import Testing
 
     @Test func `the page needs a session, and a change a fresh one, after which what was typed is there`() async throws
     {
-        let world = try World.shared
         let (browser, page, bearer) = try await AccountHolder.signedIn("calm-lamp")
         let form = try await browser.press("/web/account/email", on: page)
         try await world.age(sessionsOf: "calm-lamp@example.com")
@@ -130,7 +127,6 @@ import Testing
     }
 
     @Test func `after a sign-in to another account the page says so, and asks about that one`() async throws {
-        let world = try World.shared
         let (browser, page, _) = try await AccountHolder.signedIn("leaving")
         let other = try await AccountHolder.signedIn("staying")
         let question = try await browser.press("/web/account/delete", on: page)
@@ -152,7 +148,6 @@ import Testing
     }
 
     @Test func `a proof of long ago gets a sentence, and no loop`() async throws {
-        let world = try World.shared
         let (browser, page, _) = try await AccountHolder.signedIn("looper")
         try await world.age(sessionsOf: "looper@example.com")
         let chooser = try await browser.click("/web/account/export", on: page)
@@ -173,7 +168,6 @@ import Testing
     // MARK: Providers
 
     @Test func `a second provider is added from the page, and opens the account`() async throws {
-        let world = try World.shared
         let (browser, page, bearer) = try await AccountHolder.signedIn("adder")
         try await world.newPerson("adding", email: "adding@example.com")
         let form = try page.form("/web/account/link/google")
@@ -209,7 +203,6 @@ import Testing
     }
 
     @Test func `who was signed out at the provider adds nothing`() async throws {
-        let world = try World.shared
         let (browser, page, bearer) = try await AccountHolder.signedIn("absent")
         try await world.newPerson("absentee")
         let shown = try await browser.submit(try page.form("/web/account/link/google"), on: page)
@@ -223,7 +216,6 @@ import Testing
     // MARK: Devices
 
     @Test func `devices are signed out by their buttons, the others together, and everywhere`() async throws {
-        let world = try World.shared
         let (browser, page, first) = try await AccountHolder.signedIn("keeper")
         let neighbour = try await AccountHolder.signedIn("other-keeper")
         let second = try await world.signIn("keeper@example.com", password: AccountHolder.password)

@@ -5,6 +5,8 @@ import Testing
 
 /// What leaves with a person: their data, and the account.
 @Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct AccountEndTests {
+    var world: World { .current }
+
     private static let url = AccountHolder.url
 
     @Test func `the data leave as a file, after a question`() async throws {
@@ -20,7 +22,6 @@ import Testing
     }
 
     @Test func `an account is deleted by the answer to its question alone`() async throws {
-        let world = try World.shared
         try await world.newPerson("goner", email: "goner@example.com")
         let device = try await world.newAccount("goner", with: .google)
         let browser = world.browser(languages: "de")
@@ -57,7 +58,6 @@ import Testing
     }
 
     @Test func `a session that has grown old meanwhile deletes nothing`() async throws {
-        let world = try World.shared
         let (browser, page, bearer) = try await AccountHolder.signedIn("slow")
         let question = try await browser.press("/web/account/delete", on: page)
         try await world.age(sessionsOf: "slow@example.com")
@@ -71,7 +71,6 @@ import Testing
     }
 
     @Test func `the language that the address names stays through the sign-in, to the end`() async throws {
-        let world = try World.shared
         try await world.newPerson("speaker", email: "speaker@example.com")
         _ = try await world.newAccount("speaker", with: .google)
         func expectArabic(_ page: Browser.Page, _ location: SourceLocation = #_sourceLocation) {
@@ -112,13 +111,12 @@ import Testing
         _ browser: Browser
     ) async throws -> Browser.Page {
         let shown = try await browser.submit(try page.form("/web/account/link/\(provider.rawValue)"), on: page)
-        let sent = try await World.shared.consent(person, at: shown, browser, cancel: cancel)
+        let sent = try await world.consent(person, at: shown, browser, cancel: cancel)
         guard let answer = sent.html.forms.first(where: { $0.attributes["id"] == "answer" }) else { return sent }
         return try await browser.submit(answer, on: sent)
     }
 
     @Test func `two answers at once delete the account once, and neither fails`() async throws {
-        let world = try World.shared
         for number in 1...5 {
             let email = "double-\(number)@example.com"
             let (browser, page, _) = try await AccountHolder.signedIn("double-\(number)")

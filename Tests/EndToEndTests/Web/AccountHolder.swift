@@ -10,7 +10,7 @@ enum AccountHolder {
     /// - Parameter name: of the address, and of no other account.
     /// - Returns: the page of the account, and the access token of another session, that of a device.
     static func signedIn(_ name: String) async throws -> (browser: Browser, page: Browser.Page, bearer: String) {
-        let world = try World.shared
+        let world = World.current
         let email = "\(name)@example.com"
         let made = try await world.service.post(
             "/v1/accounts", ["email": .string(email), "password": .string(password)])
@@ -30,7 +30,7 @@ extension Browser {
     func enter(
         _ email: String, password: String = AccountHolder.password, on chooser: Page
     ) async throws -> Page {
-        let (page, form) = try await World.shared.screen("/web/password", from: chooser, self)
+        let (page, form) = try await World.current.screen("/web/password", from: chooser, self)
         return try await submit(form, on: page, typed: ["email": email, "password": password])
     }
 

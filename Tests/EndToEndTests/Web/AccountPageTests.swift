@@ -5,6 +5,8 @@ import Testing
 
 /// Our own pages of an account: who signs in there decides there, and has a web session.
 @Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct AccountPageTests {
+    var world: World { .current }
+
     private static let url = WebWorld.publicURL + "/web/account"
 
     private func webCookie(_ browser: Browser) -> Browser.Cookie? {
@@ -15,7 +17,6 @@ import Testing
     private func signIn(
         _ person: String, with provider: Sandbox.Provider, _ browser: Browser
     ) async throws -> Browser.Page {
-        let world = try World.shared
         let chooser = try await browser.open(Self.url)
         #expect(chooser.status == 200, "\(chooser.answer.text)")
         return try await world.signIn(person, with: provider, on: chooser, browser)
@@ -23,7 +24,6 @@ import Testing
 
     /// An account with an identity of either provider; the device is signed in by Apple.
     private func linkedAccount(_ person: String) async throws -> SignedInDevice {
-        let world = try World.shared
         try await world.newPerson(person)
         let device = try await world.newAccount(person, with: .apple)
         let question = try Question(try await world.signIn(person, with: .google))
@@ -31,7 +31,6 @@ import Testing
     }
 
     @Test func `who is unknown makes an account on the page, and signs out there`() async throws {
-        let world = try World.shared
         try await world.newPerson("maker")
         let browser = world.browser()
         let question = try await signIn("maker", with: .google, browser)
@@ -60,7 +59,6 @@ import Testing
     }
 
     @Test func `each sign-in has a new session, and an app's sign-in asks in spite of it`() async throws {
-        let world = try World.shared
         try await world.newPerson("asked")
         _ = try await world.newAccount("asked", with: .google)
         let browser = world.browser()
@@ -78,7 +76,6 @@ import Testing
     }
 
     @Test func `a password signs in on the account page too`() async throws {
-        let world = try World.shared
         let email = "keyed@example.com"
         _ = try await world.service.post(
             "/v1/accounts", ["email": .string(email), "password": "correct horse battery"])
@@ -95,7 +92,6 @@ import Testing
     @Test func `an identity is unlinked by its button, the last way in stays, and nobody else's is touched`()
         async throws
     {
-        let world = try World.shared
         let owner = try await linkedAccount("unlinker")
         let other = try await linkedAccount("neighbour")
         func identity(_ device: SignedInDevice, _ provider: String) async throws -> String {
@@ -152,7 +148,6 @@ import Testing
     }
 
     @Test func `who unlinks what they are signed in with reads it before and after, and is signed out`() async throws {
-        let world = try World.shared
         let owner = try await linkedAccount("quitter")
         let browser = world.browser()
         let account = try await signIn("quitter", with: .google, browser)
@@ -183,7 +178,6 @@ import Testing
     }
 
     @Test func `who signed in too long ago unlinks nothing, and an idle session is none`() async throws {
-        let world = try World.shared
         let owner = try await linkedAccount("stale")
         let browser = world.browser()
         let account = try await signIn("stale", with: .google, browser)
@@ -224,7 +218,6 @@ import Testing
     }
 
     @Test func `who signs out everywhere in the app is signed out of the pages`() async throws {
-        let world = try World.shared
         let owner = try await linkedAccount("everywhere")
         let browser = world.browser()
         _ = try await signIn("everywhere", with: .google, browser)
@@ -235,7 +228,6 @@ import Testing
     }
 
     @Test func `who has an account binds to it on the page by its password`() async throws {
-        let world = try World.shared
         let email = "owner@example.com"
         _ = try await world.service.post(
             "/v1/accounts", ["email": .string(email), "password": "correct horse battery"])
@@ -259,7 +251,6 @@ import Testing
     }
 
     @Test func `another identity of the provider is replaced only by who asks for it`() async throws {
-        let world = try World.shared
         let email = "twice@example.com"
         try await world.newPerson("former", email: email)
         let device = try await world.newAccount("former", with: .google)
@@ -287,7 +278,6 @@ import Testing
     }
 
     @Test func `a link to the page makes it say what a way to a provider came to, and nothing else`() async throws {
-        let world = try World.shared
         _ = try await linkedAccount("misled")
         let browser = world.browser()
         _ = try await signIn("misled", with: .google, browser)
@@ -302,7 +292,6 @@ import Testing
     }
 
     @Test func `who cancels the question has neither an account nor a session`() async throws {
-        let world = try World.shared
         try await world.newPerson("leaver")
         let browser = world.browser()
         let question = try await signIn("leaver", with: .google, browser)
@@ -318,7 +307,6 @@ import Testing
     }
 
     @Test func `the question of one browser is answered in no other`() async throws {
-        let world = try World.shared
         try await world.newPerson("asker")
         let browser = world.browser()
         let question = try await signIn("asker", with: .google, browser)
@@ -335,7 +323,6 @@ import Testing
 
     /// The cookie of one purpose is none of the other: neither opens what the other does.
     @Test func `the browser's cookie is no session, and a session no browser's cookie`() async throws {
-        let world = try World.shared
         try await world.newPerson("mixed")
         _ = try await world.newAccount("mixed", with: .google)
         let browser = world.browser()

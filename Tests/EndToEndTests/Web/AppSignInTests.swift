@@ -4,11 +4,12 @@ import Testing
 
 /// What people do who have no SDK of Apple's or Google's: on Android, in Flutter, on a desktop, in a browser.
 @Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct AppSignInTests {
+    var world: World { .current }
+
     @Test(arguments: Sandbox.Provider.allCases)
     func `who is unknown chooses in the app, and is signed in at once the next time`(
         _ provider: Sandbox.Provider
     ) async throws {
-        let world = try World.shared
         let person = "android-\(provider)"
         let name: TokenMint.Members = [
             "email": .string("\(person)@example.com"), "givenName": "Kim", "familyName": "Lee",
@@ -50,7 +51,6 @@ import Testing
     func `the app on one platform and the web sign-in on another lead to one account`(
         _ provider: Sandbox.Provider
     ) async throws {
-        let world = try World.shared
         let person = "both-\(provider)"
         try await world.newPerson(person)
         let native = try await world.newAccount(person, with: provider)
@@ -62,7 +62,6 @@ import Testing
     func `who cancels at the provider chooses another way, or leaves from there`(
         _ provider: Sandbox.Provider
     ) async throws {
-        let world = try World.shared
         let attempt = try AppAttempt()
         let browser = world.browser()
         let first = try await world.chooser(attempt, browser)
@@ -85,7 +84,6 @@ import Testing
     func `who cancels at the provider that the app wants alone is sent back to the app`(
         _ provider: Sandbox.Provider
     ) async throws {
-        let world = try World.shared
         let attempt = try AppAttempt()
         let browser = world.browser()
         let shown = try await browser.open(attempt.url(["provider": provider.rawValue]))
@@ -103,7 +101,6 @@ import Testing
     }
 
     @Test func `who cancels on our page is sent back to the app, and the flow is over`() async throws {
-        let world = try World.shared
         let attempt = try AppAttempt()
         let browser = world.browser()
         let page = try await world.chooser(attempt, browser)
@@ -116,7 +113,6 @@ import Testing
     }
 
     @Test func `a hidden address is a relay's, and finds nobody`() async throws {
-        let world = try World.shared
         try await world.newPerson("shy", email: "shy@example.com")
         _ = try await world.newAccount("shy", with: .google)
         let answer = try await world.signInByWeb("shy", with: .apple, hidesEmail: true)
@@ -128,7 +124,6 @@ import Testing
     }
 
     @Test func `a password signs in on the page, and a wrong one says no more there than in the API`() async throws {
-        let world = try World.shared
         let email = "typist@example.com"
         let account = try await world.service.post(
             "/v1/accounts", ["email": .string(email), "password": "correct horse battery"])
@@ -162,7 +157,6 @@ import Testing
     }
 
     @Test func `a mailed code signs in on the page, or shows who is in the account`() async throws {
-        let world = try World.shared
         let email = "mailed@example.com"
         // An account whose address was stated, and not proven.
         try await world.newPerson("mailed")
@@ -195,7 +189,6 @@ import Testing
     }
 
     @Test func `a private scheme is opened by a page of ours, after a click there`() async throws {
-        let world = try World.shared
         try await world.newPerson("scheme")
         for changes in [[:], ["provider": "google"]] as [[String: String?]] {
             let attempt = try AppAttempt(redirectURI: WebWorld.privateScheme)
@@ -216,7 +209,6 @@ import Testing
     }
 
     @Test func `a private scheme hears of a cancellation from a page of ours too`() async throws {
-        let world = try World.shared
         let attempt = try AppAttempt(redirectURI: WebWorld.privateScheme)
         let browser = world.browser()
         let first = try await world.chooser(attempt, browser)
@@ -230,7 +222,6 @@ import Testing
 
     @Test(arguments: ["http://127.0.0.1:49152/signed-in", "http://[::1]:49152/signed-in", WebWorld.loopback])
     func `a desktop app gets its answer at any port of its own machine`(_ uri: String) async throws {
-        let world = try World.shared
         try await world.newPerson("desk-\(uri.utf8.count)")
         let attempt = try AppAttempt(redirectURI: uri)
         let back = try await world.answer(to: attempt, "desk-\(uri.utf8.count)", with: .google)
@@ -239,7 +230,6 @@ import Testing
     }
 
     @Test func `with a provider in the address the first page is the provider's`() async throws {
-        let world = try World.shared
         for provider in Sandbox.Provider.allCases {
             let page = try await world.browser().open(try AppAttempt().url(["provider": provider.rawValue]))
             #expect(page.url.hasPrefix(world.sandbox.url), "\(page.answer.text)")

@@ -5,6 +5,8 @@ import Testing
 /// What Apple's page posts to us, and what somebody else could. One after another: an alteration of the sandbox meets the next
 /// authorization.
 @Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(5))) struct AppleCallbackTests {
+    var world: World { .current }
+
     static let callback = "/web/callback/apple"
     static let finish = "/web/callback/apple/finish"
 
@@ -33,7 +35,6 @@ import Testing
     }
 
     private func pending(_ person: String, _ changes: String? = nil) async throws -> Pending {
-        let world = try World.shared
         try await world.newPerson(person)
         if let changes {
             try await world.sandbox.control(
@@ -50,7 +51,7 @@ import Testing
 
     /// How often a code came to Apple's token endpoint.
     private func exchanges(of code: String) async throws -> Int {
-        try await World.shared.exchanges(.apple)[Sandbox.fingerprint(code)] ?? 0
+        try await world.exchanges(.apple)[Sandbox.fingerprint(code)] ?? 0
     }
 
     @Test func `Apple's post comes without a cookie and the GET after it with one`() async throws {
@@ -71,7 +72,6 @@ import Testing
     }
 
     @Test func `what Apple is asked is what it documents`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         let chooser = try await world.chooser(try AppAttempt(), browser)
         let start = try await browser.submit(
@@ -96,7 +96,6 @@ import Testing
     }
 
     @Test func `the code is exchanged as it was asked for, with a secret of the Services ID`() async throws {
-        let world = try World.shared
         let pending = try await self.pending("exchanged")
         let done = try await pending.browser.submit(pending.form, on: pending.page)
         #expect(try AppAnswer(done)["code"] != nil)
@@ -127,7 +126,6 @@ import Testing
 
     @Test(arguments: [true, false])
     func `the answer is good in no other browser, and then in none`(_ hasCookie: Bool) async throws {
-        let world = try World.shared
         let sessions = try await world.sessionCount()
         let pending = try await self.pending("fixed-\(hasCookie)")
         let held = try await pending.send(pending.form.fields)
@@ -145,7 +143,6 @@ import Testing
     }
 
     @Test func `a state that is missing, empty, repeated, unknown or Google's is refused`() async throws {
-        let world = try World.shared
         let pending = try await self.pending("stateless")
         let google = try await world.chooser(try AppAttempt(), pending.browser)
         let start = try await pending.browser.submit(
@@ -188,7 +185,6 @@ import Testing
     }
 
     @Test func `the address that comes with Apple's first answer is not believed, the name is`() async throws {
-        let world = try World.shared
         let pending = try await self.pending("named")
         let user = #"{"name":{"firstName":"Kay","lastName":"Lee"},"email":"victim@example.com"}"#
         let done = try await pending.browser.follow(try await pending.send(pending.fields(["user": user])))
@@ -214,7 +210,6 @@ import Testing
     func `an answer with anything wrong in its tokens ends the flow, and says nothing of it`(
         _ changes: String
     ) async throws {
-        let world = try World.shared
         let sessions = try await world.sessionCount()
         let pending = try await self.pending(
             "wrong-\(changes.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFFFF })", changes)
@@ -227,7 +222,6 @@ import Testing
     }
 
     @Test func `a good token suffices while the token endpoint is out, and a good code without a token`() async throws {
-        let world = try World.shared
         try await world.sandbox.fail("/apple/auth/token", .status(503))
         let without = try await self.pending("outage")
         let byToken = try AppAnswer(try await without.browser.submit(without.form, on: without.page))
@@ -244,7 +238,6 @@ import Testing
     func `a good token suffices beside a code that Apple refuses, and when Apple refuses our secret`(
         error: String
     ) async throws {
-        let world = try World.shared
         let name = "refused-\(error)"
         let pending = try await self.pending(name)
         try await world.sandbox.fail(
@@ -259,27 +252,24 @@ import Testing
         #expect(try created.text("identity.authorization") == "none")
     }
 
-    @Test func `with a key that Apple refuses people sign in by their tokens, and the log has an error with the key`()
+    @Test(.webWorld(["apple.keyId": "WRONGKEY01"]))
+    func `with a key that Apple refuses people sign in by their tokens, and the log has an error with the key`()
         async throws
     {
-        try await WebWorld.run(["apple.keyId": "WRONGKEY01"]) { world in
-            try await World.$current.withValue(world) {
-                let pending = try await self.pending("keyless")
-                let back = try AppAnswer(try await pending.browser.submit(pending.form, on: pending.page))
-                let answer = try await world.exchange(try #require(back["code"], "\(back.uri)"), pending.attempt)
-                #expect(try Question(answer).email == "keyless@example.com")
-                let lines = try world.service.logLines().filter {
-                    $0["message"]?.string?.hasPrefix("client credentials refused") == true
-                }
-                #expect(lines.map { $0["level"]?.string } == ["error"])
-                #expect(lines.first?["key"]?.string == "WRONGKEY01")
-                #expect(lines.first?["redirectUri"]?.string == WebWorld.appleCallback)
-                // Without a token there is nothing that suffices.
-                let codeAlone = try await self.pending("codeless", #""withoutParameters":["id_token"]"#)
-                let refused = try AppAnswer(try await codeAlone.browser.submit(codeAlone.form, on: codeAlone.page))
-                #expect(refused["error"] == "temporarily_unavailable")
-            }
+        let pending = try await self.pending("keyless")
+        let back = try AppAnswer(try await pending.browser.submit(pending.form, on: pending.page))
+        let answer = try await world.exchange(try #require(back["code"], "\(back.uri)"), pending.attempt)
+        #expect(try Question(answer).email == "keyless@example.com")
+        let lines = try world.service.logLines().filter {
+            $0["message"]?.string?.hasPrefix("client credentials refused") == true
         }
+        #expect(lines.map { $0["level"]?.string } == ["error"])
+        #expect(lines.first?["key"]?.string == "WRONGKEY01")
+        #expect(lines.first?["redirectUri"]?.string == WebWorld.appleCallback)
+        // Without a token there is nothing that suffices.
+        let codeAlone = try await self.pending("codeless", #""withoutParameters":["id_token"]"#)
+        let refused = try AppAnswer(try await codeAlone.browser.submit(codeAlone.form, on: codeAlone.page))
+        #expect(refused["error"] == "temporarily_unavailable")
     }
 
     @Test func `an error of Apple's is one of ours to the app, and its text goes nowhere`() async throws {

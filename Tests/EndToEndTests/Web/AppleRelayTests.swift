@@ -6,18 +6,19 @@ import Testing
 /// The relay for apps whose library opens Apple's page itself and waits for an intent.
 @Suite(.limitedConcurrency, .webWorld(["web.app.lamp.appleRelayPackage": "com.example.lamp"]), .timeLimit(.minutes(3)))
 struct AppleRelayTests {
+    var world: World { .current }
+
     static let url = WebWorld.publicURL + "/web/relay/apple/lamp"
 
     /// Apple's page, from which a browser posts.
     private func applePage(_ browser: Browser) async throws -> Browser.Page {
-        let world = try World.shared
         return try await world.press(.apple, on: try await world.chooser(try AppAttempt(), browser), browser)
     }
 
     private func relay(
         _ fields: [(name: String, value: String)], to url: String = AppleRelayTests.url
     ) async throws -> Browser.Page {
-        let browser = try World.shared.browser()
+        let browser = world.browser()
         return try await browser.send(fields, to: url, on: try await applePage(browser), following: false)
     }
 
@@ -52,7 +53,6 @@ struct AppleRelayTests {
     }
 
     @Test func `only an app with a package has a relay, and only by POST`() async throws {
-        let world = try World.shared
         for name in ["other", "unknown", "..%2Flamp"] {
             let missed = try await relay(
                 [("state", "s"), ("code", "c")], to: WebWorld.publicURL + "/web/relay/apple/" + name)
@@ -63,7 +63,6 @@ struct AppleRelayTests {
     }
 
     @Test func `what a relay passed on signs in only with the nonce that the app kept`() async throws {
-        let world = try World.shared
         try await world.newPerson("flutter")
         let raw = "raw-nonce-of-the-app-0123456789"
         let digest = Canaries.digits(SHA256.hash(Array(raw.utf8)))

@@ -5,6 +5,8 @@ import Testing
 
 /// The request that opens a flow: where it may lead, and what it must have. One after another: some count the flows.
 @Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(5))) struct AuthorizeTests {
+    var world: World { .current }
+
     /// The tricks by which other servers were made to redirect elsewhere.
     static let tricks = [WebWorld.appLink, WebWorld.loopback, WebWorld.privateScheme].flatMap(spellings) + others
 
@@ -41,7 +43,6 @@ import Testing
     ]
 
     @Test func `no other spelling of a registered address is redirected to`() async throws {
-        let world = try World.shared
         let flows = try await world.count("SELECT count(*) FROM web_flows")
         let browser = world.browser()
         for uri in Self.tricks {
@@ -62,7 +63,6 @@ import Testing
 
     @Test func `an app that is unknown, repeated or missing gets a page, and so does a repeated address`() async throws
     {
-        let world = try World.shared
         let browser = world.browser()
         let attempt = try AppAttempt()
         for changes in [["app": "unknown"], ["app": nil], ["app": ""], ["app": "Lamp"], ["redirect_uri": nil]]
@@ -82,7 +82,6 @@ import Testing
     }
 
     @Test func `no app is handed an answer at the address of another one`() async throws {
-        let world = try World.shared
         let page = try await world.browser().open(
             try AppAttempt(app: "other", redirectURI: WebWorld.appLink).url(), following: false)
         #expect(page.status == 400)
@@ -90,7 +89,6 @@ import Testing
     }
 
     @Test func `without a challenge of S256 there is no flow`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         let attempt = try AppAttempt()
         let challenge = attempt.challenge
@@ -120,7 +118,6 @@ import Testing
     }
 
     @Test func `a state comes back as it was, and a bad one comes back not at all`() async throws {
-        let world = try World.shared
         let printable = String(decoding: Array(0x21...0x7E as ClosedRange<UInt8>), as: UTF8.self)
         let good = [printable, String(repeating: "a", count: 16), String(repeating: "%+", count: 256)]
         for state in good {
@@ -151,7 +148,6 @@ import Testing
     }
 
     @Test func `script in any parameter is not on the page`() async throws {
-        let world = try World.shared
         let markup = "\"><script>alert(1)</script>"
         for name in [
             "app", "redirect_uri", "state", "provider", "login_hint", "ui_locales", "code_challenge", "unknown",
@@ -162,19 +158,18 @@ import Testing
         }
     }
 
-    @Test func `above the limit a network gets a page with 429, and other networks their flow`() async throws {
-        try await WebWorld.run(["limits.webFlowsPerNetwork": "3/15min"]) { world in
-            let browser = world.browser(address: "203.0.113.7")
-            for _ in 0..<3 { _ = try await world.chooser(try AppAttempt(), browser) }
-            let page = try await world.browser(address: "203.0.113.200").open(try AppAttempt().url(), following: false)
-            #expect(page.status == 429)
-            #expect(page.answer["Retry-After"].flatMap { Int($0) } != nil)
-            #expect(page.answer["Content-Type"]?.hasPrefix("text/html") == true)
-            _ = try await world.chooser(try AppAttempt(), world.browser(address: "203.0.114.7"))
-            let refusals = try await world.service.metric(
-                "countersign_limit_refusals_total", #"limit="webFlowsPerNetwork""#)
-            #expect(refusals == 1)
-        }
+    @Test(.webWorld(["limits.webFlowsPerNetwork": "3/15min"]))
+    func `above the limit a network gets a page with 429, and other networks their flow`() async throws {
+        let browser = world.browser(address: "203.0.113.7")
+        for _ in 0..<3 { _ = try await world.chooser(try AppAttempt(), browser) }
+        let page = try await world.browser(address: "203.0.113.200").open(try AppAttempt().url(), following: false)
+        #expect(page.status == 429)
+        #expect(page.answer["Retry-After"].flatMap { Int($0) } != nil)
+        #expect(page.answer["Content-Type"]?.hasPrefix("text/html") == true)
+        _ = try await world.chooser(try AppAttempt(), world.browser(address: "203.0.114.7"))
+        let refusals = try await world.service.metric(
+            "countersign_limit_refusals_total", #"limit="webFlowsPerNetwork""#)
+        #expect(refusals == 1)
     }
 
     @Test func `a service without apps has no page`() async throws {

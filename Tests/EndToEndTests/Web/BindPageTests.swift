@@ -5,13 +5,14 @@ import Testing
 /// The ways to prove an account that our own page offers, in each degree of its address, for somebody whose provider
 /// states the same address and does not run the mailbox.
 @Suite(.limitedConcurrency, .webWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5))) struct BindPageTests {
+    var world: World { .current }
+
     private static let target = "/web/link/bind"
 
     /// The page of *bind* that somebody comes to whose address the holder has.
     private func bindPage(
         _ degree: DegreeHolder.Degree, _ name: String, workspace: String? = nil, _ browser: Browser
     ) async throws -> (holder: DegreeHolder, page: Browser.Page) {
-        let world = try World.shared
         let email = "\(name)@company.example"
         let holder = try await world.holder(degree, name, email: email)
         try await world.openGoogleAccount(name, email: email, workspace: workspace)
@@ -43,7 +44,7 @@ import Testing
     ) async throws {
         #expect(page.status == 200, "\(page.answer.text)", sourceLocation: location)
         #expect(page.html.text.contains(holder.email), sourceLocation: location)
-        let found = try await World.shared.texts(
+        let found = try await world.texts(
             """
             SELECT concat_ws(' ', a.email_proof, count(i.*)) FROM accounts a JOIN identities i USING (account_id)
             WHERE a.account_id = \(holder.device.account.id)::uuid AND i.provider = 'google'
@@ -61,13 +62,13 @@ import Testing
             "\(page.answer.body)")
         let ask = try await browser.submit(asking, on: page, typed: ["email": holder.email], button: "email")
         let typing = try await browser.submit(try form("email", on: ask), on: ask, typed: ["email": holder.email])
-        let code = try await World.shared.code(holder.mailedCodes + 1, mailedTo: holder.email)
+        let code = try await world.code(holder.mailedCodes + 1, mailedTo: holder.email)
         return try await browser.submit(try form("code", on: typing), on: typing, typed: ["code": code])
     }
 
     @Test(arguments: DegreeHolder.Degree.allCases)
     func `the account's password binds`(_ degree: DegreeHolder.Degree) async throws {
-        let browser = try World.shared.browser()
+        let browser = world.browser()
         let (holder, page) = try await bindPage(degree, "key-\(degree)", browser)
         #expect(confirmation(on: page) == nil)
         let account = try await browser.submit(
@@ -78,13 +79,13 @@ import Testing
 
     @Test(arguments: [DegreeHolder.Degree.claimed, .proven])
     func `a mailed code binds`(_ degree: DegreeHolder.Degree) async throws {
-        let browser = try World.shared.browser()
+        let browser = world.browser()
         let (holder, page) = try await bindPage(degree, "mail-\(degree)", browser)
         try await expectEntered(try await typeCode(holder, page, browser), holder, proof: "proven")
     }
 
     @Test func `a mailed code shows a stated account, and then one button binds`() async throws {
-        let browser = try World.shared.browser()
+        let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "seen", browser)
         let shown = try await typeCode(holder, page, browser)
         #expect(shown.status == 200)
@@ -99,7 +100,7 @@ import Testing
     }
 
     @Test func `who has been shown a stated account that isn't theirs makes one, as the page says`() async throws {
-        let browser = try World.shared.browser()
+        let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "other", browser)
         let shown = try await typeCode(holder, page, browser)
         let create = try await follow("create", on: shown, browser)
@@ -107,11 +108,11 @@ import Testing
         let account = try await browser.submit(try create.form("/web/link/create"), on: create)
         #expect(account.status == 200, "\(account.answer.text)")
         #expect(account.html.text.contains(holder.email))
-        #expect(try await World.shared.account(on: holder.device).emailTakenAt != nil)
+        #expect(try await world.account(on: holder.device).emailTakenAt != nil)
     }
 
     @Test func `who came by the provider that runs the mailbox binds with one button`() async throws {
-        let browser = try World.shared.browser()
+        let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "runs", workspace: "company.example", browser)
         let button = try #require(confirmation(on: page), "\(page.answer.body)")
         try await expectEntered(try await browser.submit(button, on: page, button: "ticket"), holder, proof: "proven")
@@ -127,14 +128,13 @@ import Testing
             page.html.forms.first { $0.path == Self.target && $0.buttons.contains { $0.value == "apple" } },
             "\(page.answer.body)")
         let shown = try await browser.submit(button, on: page, button: "apple")
-        #expect(shown.url.hasPrefix(try World.shared.sandbox.url))
-        let answer = try await World.shared.consent(person, at: shown, browser, cancel: cancel)
+        #expect(shown.url.hasPrefix(world.sandbox.url))
+        let answer = try await world.consent(person, at: shown, browser, cancel: cancel)
         let form = try #require(answer.html.forms.first { $0.attributes["id"] == "answer" }, "\(answer.answer.text)")
         return try await browser.submit(form, on: answer)
     }
 
     @Test func `the provider by which the account is entered binds, with one session more`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "entered", browser)
         #expect(page.html.text.contains("Continue with Apple") && !page.html.text.contains("Continue with Google"))
@@ -147,14 +147,13 @@ import Testing
     }
 
     private func sessions(of accounts: (String, String)) async throws -> Int64 {
-        try await World.shared.count(
+        try await world.count(
             "SELECT count(*) FROM sessions WHERE account_id IN (\(accounts.0)::uuid, \(accounts.1)::uuid)")
     }
 
     @Test func `another identity changes nothing and is named, a cancellation too, and the ticket stays good`()
         async throws
     {
-        let world = try World.shared
         let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "mistaken", browser)
         let bystander = try await world.newAccount("bystander")
@@ -173,7 +172,7 @@ import Testing
     }
 
     @Test func `who comes back from the provider without an answer goes on by another proof`() async throws {
-        let browser = try World.shared.browser()
+        let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "back", browser)
         let button = try #require(
             page.html.forms.first { $0.path == Self.target && $0.buttons.contains { $0.value == "apple" } })
@@ -185,7 +184,7 @@ import Testing
     }
 
     @Test func `a provider by which nothing shown is entered is no proof`() async throws {
-        let browser = try World.shared.browser()
+        let browser = world.browser()
         let (_, page) = try await bindPage(.proven, "unshown", browser)
         #expect(!page.html.text.contains("Continue with"))
         var fields = try form("password", on: page).fields
@@ -197,7 +196,6 @@ import Testing
     }
 
     @Test func `who is new has one screen, from which another leads to an account of theirs`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         try await world.openGoogleAccount("newcomer", email: "newcomer@example.com")
         let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
@@ -210,7 +208,6 @@ import Testing
     }
 
     @Test func `an account that has changed since is shown again, with the address that was there`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "late", workspace: "company.example", browser)
         let button = try #require(confirmation(on: page), "\(page.answer.body)")

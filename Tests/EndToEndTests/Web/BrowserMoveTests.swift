@@ -5,8 +5,9 @@ import Testing
 
 /// What browsers and the people before them do at the same time, twice, or backwards.
 @Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct BrowserMoveTests {
+    var world: World { .current }
+
     @Test func `two tabs of one browser finish, each for its own attempt`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         try await world.newPerson("left")
         try await world.newPerson("right")
@@ -25,7 +26,6 @@ import Testing
     }
 
     @Test func `who goes back and takes the other provider leaves the first one's answer worth nothing`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         try await world.newPerson("wavering")
         let attempt = try AppAttempt()
@@ -42,7 +42,6 @@ import Testing
     }
 
     @Test func `who goes back after the end finds a flow that is over, and starts again in the app`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         try await world.newPerson("returning")
         let attempt = try AppAttempt()
@@ -56,7 +55,6 @@ import Testing
     }
 
     @Test func `a double click on a provider's button leaves one way to the end`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         try await world.newPerson("hasty")
         let attempt = try AppAttempt()
@@ -76,7 +74,6 @@ import Testing
     }
 
     @Test func `a double click at Apple posts twice, and only the first one counts`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         try await world.newPerson("twice")
         let attempt = try AppAttempt()
@@ -94,7 +91,6 @@ import Testing
     }
 
     @Test func `a HEAD and a prefetch open and spend nothing`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         try await world.newPerson("eager")
         let attempt = try AppAttempt()

@@ -5,6 +5,8 @@ import Testing
 /// Where Google redirects to, and what somebody else could send there. One after another: an alteration of the sandbox meets
 /// the next authorization.
 @Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(5))) struct GoogleCallbackTests {
+    var world: World { .current }
+
     static let callback = "/web/callback/google"
 
     /// A sign-in up to the address that Google redirects to, which has not been opened yet.
@@ -29,7 +31,6 @@ import Testing
     }
 
     private func pending(_ person: String, _ changes: String? = nil) async throws -> Pending {
-        let world = try World.shared
         try await world.newPerson(person)
         if let changes {
             try await world.sandbox.control(
@@ -45,7 +46,6 @@ import Testing
     }
 
     @Test func `what Google is asked is what it documents, with PKCE`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         let chooser = try await world.chooser(
             try AppAttempt(), browser, ["login_hint": "kim@example.com", "ui_locales": "de"])
@@ -68,7 +68,6 @@ import Testing
     }
 
     @Test func `the code is exchanged with the verifier and the address of the request`() async throws {
-        let world = try World.shared
         let pending = try await self.pending("exchanged")
         #expect(try AppAnswer(try await pending.browser.follow(pending.page))["code"] != nil)
         let code = try #require(FormEncoding.parameters(of: pending.target).first { $0.name == "code" }?.value)
@@ -89,7 +88,6 @@ import Testing
         #""parameters":{"code":"4/0Aforeign"}"#,
     ])
     func `an answer with anything wrong in it ends the flow, and says nothing of it`(_ changes: String) async throws {
-        let world = try World.shared
         let sessions = try await world.sessionCount()
         let pending = try await self.pending("wrong", changes)
         let back = try AppAnswer(try await pending.browser.follow(pending.page))
@@ -109,7 +107,6 @@ import Testing
     }
 
     @Test func `while Google's token endpoint is out the app hears that it may try again`() async throws {
-        let world = try World.shared
         let pending = try await self.pending("outage")
         try await world.sandbox.fail("/google/token", .status(503))
         let back = try AppAnswer(try await pending.browser.follow(pending.page))
@@ -146,7 +143,6 @@ import Testing
 
     @Test func `a state that is missing, empty, repeated or Apple's is refused, and a repeated code too`() async throws
     {
-        let world = try World.shared
         let pending = try await self.pending("stateless")
         let other = try await world.chooser(try AppAttempt(), pending.browser)
         let start = try await pending.browser.submit(
@@ -165,7 +161,6 @@ import Testing
 
     @Test(arguments: [true, false])
     func `Google's answer is good in no other browser, and no code is exchanged there`(_ hasCookie: Bool) async throws {
-        let world = try World.shared
         let pending = try await self.pending("fixed-\(hasCookie)")
         let other = world.browser()
         if hasCookie { _ = try await world.chooser(try AppAttempt(), other) }
@@ -176,16 +171,15 @@ import Testing
         #expect(try await world.sandbox.history(path: "/google/token").count == before)
     }
 
-    @Test func `only people of the hosted domains get in where some are configured`() async throws {
-        try await WebWorld.run(["google.hostedDomains": "lamp.example"]) { world in
-            try await world.openGoogleAccount("inside", email: "in@lamp.example", workspace: "lamp.example")
-            try await world.openGoogleAccount("outside", email: "out@other.example", workspace: "other.example")
-            try await world.openGoogleAccount("private", email: "private@example.com")
-            for (person, isIn) in [("inside", true), ("outside", false), ("private", false)] {
-                let back = try await world.answer(to: try AppAttempt(), person, with: .google)
-                #expect((back["code"] != nil) == isIn, "\(person): \(back.uri)")
-                #expect((back["error"] == nil) == isIn, "\(person)")
-            }
+    @Test(.webWorld(["google.hostedDomains": "lamp.example"]))
+    func `only people of the hosted domains get in where some are configured`() async throws {
+        try await world.openGoogleAccount("inside", email: "in@lamp.example", workspace: "lamp.example")
+        try await world.openGoogleAccount("outside", email: "out@other.example", workspace: "other.example")
+        try await world.openGoogleAccount("private", email: "private@example.com")
+        for (person, isIn) in [("inside", true), ("outside", false), ("private", false)] {
+            let back = try await world.answer(to: try AppAttempt(), person, with: .google)
+            #expect((back["code"] != nil) == isIn, "\(person): \(back.uri)")
+            #expect((back["error"] == nil) == isIn, "\(person)")
         }
     }
 }

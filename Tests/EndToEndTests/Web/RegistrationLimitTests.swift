@@ -4,47 +4,47 @@ import Testing
 
 /// What keeps registration from being used up: its limits, each in a world that has them small; and where it is not there.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct RegistrationLimitTests {
-    @Test func `an address to which too much was mailed is refused alike, held or not`() async throws {
-        try await WebWorld.run(["limits.mailPerAddress": "1/h"]) { world in
-            try await world.claim("claimer@example.com")
-            var pages: [String] = []
-            for email in ["claimer@example.com", "newcomer@example.com"] {
-                let browser = world.browser()
-                try await browser.register(email)
-                let refused = try await browser.fillIn(email, on: try await browser.open(Browser.registration))
-                #expect(refused.status == 429)
-                #expect(refused.answer["Retry-After"].flatMap(Int.init).map { (3000...3600).contains($0) } == true)
-                #expect(refused.html.source.contains(#"role="alert""#))
-                pages.append(try refused.body(without: email))
-                #expect(try await world.mail(1, to: email).recipients == [email])
-            }
-            #expect(pages[0] == pages[1])
-            for email in ["claimer@example.com", "newcomer@example.com"] {
-                #expect(try world.mailbox(email).count == 1)
-            }
+    var world: World { .current }
+
+    @Test(.webWorld(["limits.mailPerAddress": "1/h"]))
+    func `an address to which too much was mailed is refused alike, held or not`() async throws {
+        try await world.claim("claimer@example.com")
+        var pages: [String] = []
+        for email in ["claimer@example.com", "newcomer@example.com"] {
+            let browser = world.browser()
+            try await browser.register(email)
+            let refused = try await browser.fillIn(email, on: try await browser.open(Browser.registration))
+            #expect(refused.status == 429)
+            #expect(refused.answer["Retry-After"].flatMap(Int.init).map { (3000...3600).contains($0) } == true)
+            #expect(refused.html.source.contains(#"role="alert""#))
+            pages.append(try refused.body(without: email))
+            #expect(try await world.mail(1, to: email).recipients == [email])
+        }
+        #expect(pages[0] == pages[1])
+        for email in ["claimer@example.com", "newcomer@example.com"] {
+            #expect(try world.mailbox(email).count == 1)
         }
     }
 
-    @Test func `a network begins as many registrations as it may`() async throws {
-        try await WebWorld.run(["limits.registrationPerNetwork": "1/h"]) { world in
-            let browser = world.browser()
-            try await browser.register("first@example.com")
-            let neighbour = world.browser(address: browser.address)
-            let page = try await neighbour.open(Browser.registration)
-            let refused = try await neighbour.fillIn("second@example.com", name: "Kim", on: page)
-            #expect(refused.status == 429)
-            #expect(refused.answer["Retry-After"].flatMap(Int.init).map { (3000...3600).contains($0) } == true)
-            let form = try refused.form("/web/register")
-            #expect(form.input("email")?.value == "second@example.com")
-            #expect(form.input("name")?.value == "Kim")
-            #expect(try await world.count("SELECT count(*) FROM web_registrations") == 1)
-            // A weak password costs nothing, and another network is another's.
-            let weak = try await neighbour.submit(
-                form, on: refused, typed: ["email": "second@example.com", "password": "password"])
-            #expect(weak.status == 400)
-            try await world.browser().register("second@example.com")
-            _ = try await world.code(1, mailedTo: "second@example.com")
-        }
+    @Test(.webWorld(["limits.registrationPerNetwork": "1/h"]))
+    func `a network begins as many registrations as it may`() async throws {
+        let browser = world.browser()
+        try await browser.register("first@example.com")
+        let neighbour = world.browser(address: browser.address)
+        let page = try await neighbour.open(Browser.registration)
+        let refused = try await neighbour.fillIn("second@example.com", name: "Kim", on: page)
+        #expect(refused.status == 429)
+        #expect(refused.answer["Retry-After"].flatMap(Int.init).map { (3000...3600).contains($0) } == true)
+        let form = try refused.form("/web/register")
+        #expect(form.input("email")?.value == "second@example.com")
+        #expect(form.input("name")?.value == "Kim")
+        #expect(try await world.count("SELECT count(*) FROM web_registrations") == 1)
+        // A weak password costs nothing, and another network is another's.
+        let weak = try await neighbour.submit(
+            form, on: refused, typed: ["email": "second@example.com", "password": "password"])
+        #expect(weak.status == 400)
+        try await world.browser().register("second@example.com")
+        _ = try await world.code(1, mailedTo: "second@example.com")
     }
 
     @Test func `where no mail is sent there is neither page, nor a way to one`() async throws {

@@ -5,10 +5,11 @@ import Testing
 
 /// New people, and those who have forgotten their password, on our own page.
 @Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct RegistrationTests {
+    var world: World { .current }
+
     // MARK: Registration
 
     @Test func `the code that is mailed makes the account, and nothing is made before`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         let asked = try await browser.register("new@example.com", name: "Kim New")
         #expect(!asked.url.contains("new@example.com"))
@@ -38,7 +39,6 @@ import Testing
     }
 
     @Test func `in an app's flow the new person comes to the app`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         let attempt = try AppAttempt()
         let chooser = try await world.chooser(attempt, browser)
@@ -53,7 +53,6 @@ import Testing
     }
 
     @Test func `where the address is held the page says the same, and the mail has no code`() async throws {
-        let world = try World.shared
         try await world.prove("holder@example.com")
         try await world.claim("claimer@example.com")
         var pages: [String] = []
@@ -76,7 +75,6 @@ import Testing
     @Test func `who claims the address loses it to its reader, who has the password and the name of the form`()
         async throws
     {
-        let world = try World.shared
         let email = "claimed@example.com"
         let bearer = try await world.claim(email)
         let browser = world.browser()
@@ -91,7 +89,6 @@ import Testing
     }
 
     @Test func `a code is right still when the address is claimed between it and the form`() async throws {
-        let world = try World.shared
         let email = "overtaken@example.com"
         let browser = world.browser()
         let asked = try await browser.register(email, name: "Kim First")
@@ -105,7 +102,6 @@ import Testing
 
     /// The account that claimed the address is the registered person's, and nothing of before leads into it.
     private func expectNewOwner(of email: String, called name: String, insteadOf bearer: String) async throws {
-        let world = try World.shared
         #expect(try await world.countAccounts(with: email) == 1)
         let signedIn = try await world.signIn(email, password: Browser.registeredPassword)
         #expect(signedIn.json?["account"]?["emailProof"]?.string == "proven", "\(signedIn.text)")
@@ -115,7 +111,6 @@ import Testing
     }
 
     @Test func `a weak password is said before anything of the address`() async throws {
-        let world = try World.shared
         try await world.claim("weakling@example.com")
         let browser = world.browser()
         let page = try await browser.open(Browser.registration)
@@ -137,7 +132,6 @@ import Testing
     }
 
     @Test func `the code of one registration finishes no other of the address`() async throws {
-        let world = try World.shared
         let (victim, attacker) = (world.browser(), world.browser())
         let begun = try await attacker.register("victim@example.com")
         let first = try await world.code(1, mailedTo: "victim@example.com")
@@ -152,12 +146,11 @@ import Testing
     }
 
     @Test func `an app can't ask for such a code`() async throws {
-        let refused = try await World.shared.askForCode("register", "somebody@example.com")
+        let refused = try await world.askForCode("register", "somebody@example.com")
         #expect(refused.status == 400)
     }
 
     @Test func `the form belongs to its flow and its browser`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         let page = try await browser.open(Browser.registration)
         let form = try page.form("/web/register")
@@ -175,7 +168,6 @@ import Testing
     // MARK: Forgotten password
 
     @Test func `a forgotten password is replaced in an app's flow, which goes on at the chooser`() async throws {
-        let world = try World.shared
         try await world.prove("forgetter@example.com")
         let device = try await world.signIn("forgetter@example.com", password: World.heldPassword)
         let bearer = try device.text("session.accessToken")
@@ -210,7 +202,6 @@ import Testing
     }
 
     @Test func `who came for a new password alone is signed in with it`() async throws {
-        let world = try World.shared
         try await world.prove("alone@example.com")
         let browser = world.browser()
         let page = try await browser.open(WebWorld.publicURL + "/web/forgot")

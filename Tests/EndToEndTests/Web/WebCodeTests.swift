@@ -5,6 +5,8 @@ import Testing
 
 /// The code that an app gets, and `POST /v1/sign-in/web`, which is the only use of it.
 @Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct WebCodeTests {
+    var world: World { .current }
+
     private func expectRefusal(_ answer: Answer, _ what: String = "", _ location: SourceLocation = #_sourceLocation) {
         #expect(answer.status == 401, "\(what): \(answer.text)", sourceLocation: location)
         #expect(answer.code == "invalid_token", "\(what)", sourceLocation: location)
@@ -12,7 +14,6 @@ import Testing
 
     @Test func `of fifty exchanges of one code at once one gets in, and no second try leaves its session`() async throws
     {
-        let world = try World.shared
         try await world.newPerson("race")
         _ = try await world.newAccount("race", with: .google)
         let attempt = try AppAttempt()
@@ -37,7 +38,6 @@ import Testing
     }
 
     @Test func `a second try ends the ticket of the first`() async throws {
-        let world = try World.shared
         try await world.newPerson("second")
         let attempt = try AppAttempt()
         let code = try await world.code(for: attempt, "second")
@@ -49,7 +49,6 @@ import Testing
     }
 
     @Test func `a wrong verifier or address spends the code`() async throws {
-        let world = try World.shared
         try await world.newPerson("wrong")
         let other = try AppAttempt()
         let changes: [TokenMint.Members] = [
@@ -65,7 +64,6 @@ import Testing
     }
 
     @Test func `the challenge itself is no verifier, and neither is one of another attempt`() async throws {
-        let world = try World.shared
         try await world.newPerson("injected")
         let (victim, attacker) = (try AppAttempt(), try AppAttempt())
         let stolen = try await world.code(for: victim, "injected")
@@ -76,7 +74,6 @@ import Testing
     }
 
     @Test func `a malformed body is refused before the code is looked at`() async throws {
-        let world = try World.shared
         try await world.newPerson("malformed")
         let attempt = try AppAttempt()
         let code = try await world.code(for: attempt, "malformed")
@@ -103,7 +100,6 @@ import Testing
     }
 
     @Test func `what is no code of ours is refused as a used one is`() async throws {
-        let world = try World.shared
         let attempt = try AppAttempt()
         var answers: [String] = []
         for code in [String(repeating: "A", count: 43), "a", String(repeating: "a", count: 100)] {
@@ -120,7 +116,6 @@ import Testing
 
     @Test(arguments: [(WebWorld.appLink, 60), (WebWorld.privateScheme, 180)])
     func `a code is refused a second after its life`(_ uri: String, _ seconds: Int) async throws {
-        let world = try World.shared
         try await world.newPerson("late-\(seconds)")
         for (later, status) in [(seconds - 20, 200), (seconds + 1, 401)] {
             let attempt = try AppAttempt(redirectURI: uri)
@@ -131,7 +126,6 @@ import Testing
     }
 
     @Test func `before the exchange there is neither a session nor an account nor a ticket`() async throws {
-        let world = try World.shared
         try await world.newPerson("undecided")
         _ = try await world.newAccount("undecided", with: .google)
         // This suite's other tests make rows of their own.
@@ -160,7 +154,6 @@ import Testing
     }
 
     @Test func `who is disabled before the exchange is not signed in by it`() async throws {
-        let world = try World.shared
         try await world.newPerson("barred")
         let device = try await world.newAccount("barred", with: .google)
         let attempt = try AppAttempt()

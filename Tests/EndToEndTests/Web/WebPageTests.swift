@@ -5,6 +5,8 @@ import Testing
 
 /// What all pages have in common: their header fields, their forms, their languages, and that they need no script.
 @Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct WebPageTests {
+    var world: World { .current }
+
     /// Every page that a browser is shown, by its name.
     private func pages(_ world: World, _ browser: Browser) async throws -> [(name: String, page: Browser.Page)] {
         let email = "pages@example.com"
@@ -39,7 +41,6 @@ import Testing
     }
 
     @Test func `every page has the header fields of a page, exactly, and no script`() async throws {
-        let world = try World.shared
         let pages = try await self.pages(world, world.browser())
         #expect(pages.count > 10)
         for (name, page) in pages {
@@ -95,7 +96,6 @@ import Testing
     }
 
     @Test func `a redirect has the header fields of a page too`() async throws {
-        let world = try World.shared
         try await world.newPerson("redirected")
         let browser = world.browser()
         let chooser = try await world.chooser(try AppAttempt(), browser)
@@ -110,7 +110,6 @@ import Testing
     }
 
     @Test func `the style sheet and the pictures are ours, and may be kept`() async throws {
-        let world = try World.shared
         let page = try await world.chooser(try AppAttempt(), world.browser())
         #expect(!page.html.assets.isEmpty)
         for asset in page.html.assets {
@@ -124,7 +123,6 @@ import Testing
     }
 
     @Test func `the cookie is the browser's alone, and nobody else's to read`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         _ = try await world.chooser(try AppAttempt(), browser)
         #expect(browser.cookies(of: WebWorld.publicURL).map(\.name) == ["__Host-csn_browser"])
@@ -163,7 +161,6 @@ import Testing
     }
 
     @Test func `a cookie that comes twice, or by its name without the prefix, is none`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         let page = try await world.chooser(try AppAttempt(), browser)
         let form = try page.form("/web/start/google")
@@ -180,7 +177,6 @@ import Testing
     }
 
     @Test func `the API takes no cookie and sets none`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         _ = try await world.chooser(try AppAttempt(), browser)
         let cookie = try #require(browser.cookies(of: WebWorld.publicURL).first)
@@ -201,7 +197,6 @@ import Testing
     func `a page is in the language that was asked for`(
         _ language: (asked: String?, accepted: String?, expected: String)
     ) async throws {
-        let world = try World.shared
         let expected = language.expected
         let browser = world.browser(languages: language.accepted)
         let page = try await world.chooser(try AppAttempt(), browser, ["ui_locales": language.asked])
@@ -212,7 +207,6 @@ import Testing
     }
 
     @Test func `an address that was typed stays from page to page, and is in no URL`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         let chooser = try await world.chooser(try AppAttempt(), browser)
         let code = try await browser.submit(
@@ -240,7 +234,6 @@ import Testing
     }
 
     @Test func `an address that was typed to bind stays, in place of the provider's`() async throws {
-        let world = try World.shared
         try await world.newPerson("typing", email: "typing@example.com")
         let browser = world.browser()
         let account = try await browser.open(WebWorld.publicURL + "/web/account")
@@ -261,7 +254,6 @@ import Testing
     @Test func `the name of Google's token stands in the form of a new account, and an emptied field is no name`()
         async throws
     {
-        let world = try World.shared
         for (person, typed, name) in [
             ("called", "Kim Called", "Kim Called"), ("renamed", "K.", "K."), ("uncalled", "", nil),
         ] as [(String, String, String?)] {
@@ -277,15 +269,13 @@ import Testing
             #expect(account.status == 200, "\(account.answer.body)")
             let names = try await world.scratch.withPool { database in
                 try await database.query(
-                    "SELECT display_name FROM accounts WHERE email = \("form-\(person)@example.com")"
-                ) { row throws(PostgresError) in try row.decode(String?.self) }
+                    "SELECT display_name FROM accounts WHERE email = \("form-\(person)@example.com")", as: String?.self)
             }
             #expect(names == [name])
         }
     }
 
     @Test func `a form without its token, of another page or from another site is refused`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         let page = try await world.chooser(try AppAttempt(), browser)
         let other = try await world.chooser(try AppAttempt(), browser)
@@ -314,7 +304,6 @@ import Testing
     }
 
     @Test func `a method that a page does not have is refused, without an effect`() async throws {
-        let world = try World.shared
         let browser = world.browser()
         let page = try await world.chooser(try AppAttempt(), browser)
         for form in page.html.forms {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A world whose service is behind a proxy with a certificate, and serves the pages of the web sign-in; mail arrives.
-struct WebWorld: SuiteTrait, TestScoping {
+enum WebWorld {
     static let publicURL = "https://auth.example.com"
     static let appleCallback = publicURL + "/web/callback/apple"
     static let googleCallback = publicURL + "/web/callback/google"
@@ -29,16 +29,6 @@ struct WebWorld: SuiteTrait, TestScoping {
         "apple.servicesId": servicesID, "pages.name": "Lamp Accounts",
         "pages.privacyUrl": "https://example.com/privacy",
     ]
-
-    var settings: Countersign.Settings = [:]
-
-    func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
-    ) async throws {
-        try await Self.run(settings) { world in
-            try await World.$current.withValue(world) { try await function() }
-        }
-    }
 
     /// Runs one for as long as the closure runs.
     static func run(
@@ -68,10 +58,12 @@ struct WebWorld: SuiteTrait, TestScoping {
     }
 }
 
-extension Trait where Self == WebWorld {
-    static var webWorld: WebWorld { WebWorld() }
+extension Trait where Self == FixtureTrait<World> {
+    static func webWorld(_ settings: Countersign.Settings) -> Self {
+        sharedFixture { try await WebWorld.run(settings, $0) }
+    }
 
-    static func webWorld(_ settings: Countersign.Settings) -> WebWorld { WebWorld(settings: settings) }
+    static var webWorld: Self { webWorld([:]) }
 }
 
 /// One attempt of an app to have somebody signed in: what it keeps, and what it opens in the browser.

@@ -6,7 +6,9 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite struct AccountDeletionTests {
+@Suite(.fixture(LifeCycleFixture.self)) struct AccountDeletionTests {
+    var fixture: LifeCycleFixture { .current }
+
     /// An account with both providers' identities and grants.
     private static func everything(in fixture: LifeCycleFixture) async throws -> SignedIn {
         let account = try await fixture.create(
@@ -16,156 +18,138 @@ import Testing
     }
 
     @Test func `a deletion queues a revocation of each identity in its own transaction`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await Self.everything(in: fixture)
-            try await fixture.deleteAccount(account)
-            #expect(
-                try await fixture.texts("SELECT provider || ' ' || status FROM outbox ORDER BY provider")
-                    == ["apple pending", "google pending"])
-            #expect(try await fixture.count("provider_grants WHERE revocation_id IS NOT NULL") == 2)
-            // One transaction wrote the record of the deletion and the outbox rows.
-            let writers = try await fixture.texts(
-                """
-                SELECT xmin::text FROM outbox
-                UNION
-                SELECT xmin::text FROM audit_events_default WHERE type IN ('account_deleted', 'revocation_requested')
-                """)
-            #expect(writers.count == 1)
-            #expect(try await fixture.audited(.accountDeleted) == ["person -"])
-            #expect(try await fixture.audited(.revocationRequested) == ["person -", "person -"])
-        }
+        let account = try await Self.everything(in: fixture)
+        try await fixture.deleteAccount(account)
+        #expect(
+            try await fixture.texts("SELECT provider || ' ' || status FROM outbox ORDER BY provider")
+                == ["apple pending", "google pending"])
+        #expect(try await fixture.count("provider_grants WHERE revocation_id IS NOT NULL") == 2)
+        // One transaction wrote the record of the deletion and the outbox rows.
+        let writers = try await fixture.texts(
+            """
+            SELECT xmin::text FROM outbox
+            UNION
+            SELECT xmin::text FROM audit_events_default WHERE type IN ('account_deleted', 'revocation_requested')
+            """)
+        #expect(writers.count == 1)
+        #expect(try await fixture.audited(.accountDeleted) == ["person -"])
+        #expect(try await fixture.audited(.revocationRequested) == ["person -", "person -"])
     }
 
     @Test func `each authorization is revoked once`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await fixture.deleteAccount(try await Self.everything(in: fixture))
-            try await fixture.revokeDue()
-            for provider in Provider.allCases {
-                let grants = try await fixture.grants(provider)
-                #expect(grants.map(\.endedBy) == [.revoke])
-                let requests = try await fixture.sandbox.history(path: LifeCycleFixture.revokePath(provider))
-                #expect(requests.map { $0.field("token") } == grants.map(\.refreshToken))
-                #expect(requests.map(\.status) == [200])
-            }
-            #expect(try await fixture.revocationRows().map(\.status) == ["done", "done"])
-            #expect(try await fixture.revocationRows().map(\.attempts) == [1, 1])
-            #expect(try await fixture.audited(.revocationDone) == ["service -", "service -"])
+        try await fixture.deleteAccount(try await Self.everything(in: fixture))
+        try await fixture.revokeDue()
+        for provider in Provider.allCases {
+            let grants = try await fixture.grants(provider)
+            #expect(grants.map(\.endedBy) == [.revoke])
+            let requests = try await fixture.sandbox.history(path: LifeCycleFixture.revokePath(provider))
+            #expect(requests.map { $0.field("token") } == grants.map(\.refreshToken))
+            #expect(requests.map(\.status) == [200])
         }
+        #expect(try await fixture.revocationRows().map(\.status) == ["done", "done"])
+        #expect(try await fixture.revocationRows().map(\.attempts) == [1, 1])
+        #expect(try await fixture.audited(.revocationDone) == ["service -", "service -"])
     }
 
     @Test func `an identity without a grant leaves nothing to revoke`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let created = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
-            try await fixture.deleteAccount(created)
-            let rows = try await fixture.revocationRows()
-            #expect(rows.map(\.status) == ["done"])
-            #expect(rows.map(\.lastError) == [Revocation.noGrant])
-            #expect(try await fixture.revocations.attemptDue(at: .apple) == 0)
-        }
+        let created = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
+        try await fixture.deleteAccount(created)
+        let rows = try await fixture.revocationRows()
+        #expect(rows.map(\.status) == ["done"])
+        #expect(rows.map(\.lastError) == [Revocation.noGrant])
+        #expect(try await fixture.revocations.attemptDue(at: .apple) == 0)
     }
 
     @Test func `nothing of the person stays, and after an hour not the subject either`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await Self.everything(in: fixture)
-            let subjects = account.account.identities.map(\.key.subject.text)
-            try await fixture.deleteAccount(account)
-            for table in ["accounts", "identities", "sessions", "link_tickets"] as [SQL] {
-                #expect(try await fixture.count(table) == 0)
-            }
-            for text in ["kim@example.com", "Kim Lee", "192.0.2.1"] {
-                #expect(try await fixture.tables(holding: text) == [])
-            }
-            for subject in subjects {
-                #expect(try await fixture.tables(holding: subject) == ["outbox", "provider_grants"])
-            }
-            try await fixture.revokeDue()
-            #expect(try await fixture.count("provider_grants") == 0)
-            try await fixture.advance(by: 3601)
-            _ = try await fixture.sweeper.sweep()
-            for subject in subjects { #expect(try await fixture.tables(holding: subject) == []) }
-            // The record of the deletion stays, and the events of the feed, which hold ids alone.
-            #expect(
-                try await fixture.tables(holding: account.account.id.description) == [
-                    "account_sequences", "audit_events_default", "unstamped_events",
-                ])
+        let account = try await Self.everything(in: fixture)
+        let subjects = account.account.identities.map(\.key.subject.text)
+        try await fixture.deleteAccount(account)
+        for table in ["accounts", "identities", "sessions", "link_tickets"] as [SQL] {
+            #expect(try await fixture.count(table) == 0)
         }
+        for text in ["kim@example.com", "Kim Lee", "192.0.2.1"] {
+            #expect(try await fixture.tables(holding: text) == [])
+        }
+        for subject in subjects {
+            #expect(try await fixture.tables(holding: subject) == ["outbox", "provider_grants"])
+        }
+        try await fixture.revokeDue()
+        #expect(try await fixture.count("provider_grants") == 0)
+        try await fixture.advance(by: 3601)
+        _ = try await fixture.sweeper.sweep()
+        for subject in subjects { #expect(try await fixture.tables(holding: subject) == []) }
+        // The record of the deletion stays, and the events of the feed, which hold ids alone.
+        #expect(
+            try await fixture.tables(holding: account.account.id.description) == [
+                "account_sequences", "audit_events_default", "unstamped_events",
+            ])
     }
 
     @Test func `tickets of the person go with the account, and their grants are revoked`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let spare = try await fixture.ticket(try await fixture.consent(.apple))
-            let account = try await fixture.account(.apple)
-            try await fixture.deleteAccount(account)
-            try await expectFailure("linkTicketExpired") { try await fixture.create(spare) }
-            #expect(try await fixture.count("link_tickets") == 0)
-            try await fixture.revokeDue()
-            let grants = try await fixture.grants(.apple)
-            #expect(grants.map(\.endedBy) == [.revoke, .revoke])
-            #expect(grants.map(\.revocations) == [1, 1])
-            #expect(try await fixture.count("provider_grants") == 0)
-        }
+        let spare = try await fixture.ticket(try await fixture.consent(.apple))
+        let account = try await fixture.account(.apple)
+        try await fixture.deleteAccount(account)
+        try await expectFailure("linkTicketExpired") { try await fixture.create(spare) }
+        #expect(try await fixture.count("link_tickets") == 0)
+        try await fixture.revokeDue()
+        let grants = try await fixture.grants(.apple)
+        #expect(grants.map(\.endedBy) == [.revoke, .revoke])
+        #expect(grants.map(\.revocations) == [1, 1])
+        #expect(try await fixture.count("provider_grants") == 0)
     }
 
     @Test(arguments: Provider.allCases)
     func `a deleted person may come back, and is somebody new`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let gone = try await fixture.account(provider)
-            try await fixture.deleteAccount(gone)
-            try await fixture.revokeDue()
-            let back = try await fixture.account(provider)
-            #expect(back.account.id != gone.account.id)
-            #expect(back.identity?.key == gone.identity?.key)
-            #expect(back.identity?.id != gone.identity?.id)
-            #expect(back.identity?.authorization == .active)
-            #expect(try await fixture.grants(provider).map(\.isLive) == [false, true])
-        }
+        let gone = try await fixture.account(provider)
+        try await fixture.deleteAccount(gone)
+        try await fixture.revokeDue()
+        let back = try await fixture.account(provider)
+        #expect(back.account.id != gone.account.id)
+        #expect(back.identity?.key == gone.identity?.key)
+        #expect(back.identity?.id != gone.identity?.id)
+        #expect(back.identity?.authorization == .active)
+        #expect(try await fixture.grants(provider).map(\.isLive) == [false, true])
     }
 
     @Test func `every session of a deleted account is invalid`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            let other = try await fixture.session(try await fixture.consent(.apple), .token)
-            let session = try await fixture.opened(account)
-            try await fixture.service.accounts.delete(accountOf: session, by: fixture.call)
-            for signedIn in [account, other] {
-                try await expectFailure("invalidSession") { try await fixture.opened(signedIn) }
-                try await expectFailure("invalidRefreshToken") {
-                    try await fixture.service.sessions.refresh(signedIn.session.refreshToken, by: fixture.call)
-                }
+        let account = try await fixture.account(.apple)
+        let other = try await fixture.session(try await fixture.consent(.apple), .token)
+        let session = try await fixture.opened(account)
+        try await fixture.service.accounts.delete(accountOf: session, by: fixture.call)
+        for signedIn in [account, other] {
+            try await expectFailure("invalidSession") { try await fixture.opened(signedIn) }
+            try await expectFailure("invalidRefreshToken") {
+                try await fixture.service.sessions.refresh(signedIn.session.refreshToken, by: fixture.call)
             }
-            // Also for a request whose session was checked before the deletion.
-            try await expectFailure("invalidSession") {
-                try await fixture.service.accounts.delete(accountOf: session, by: fixture.call)
-            }
-            #expect(try await fixture.revocationRows().count == 1)
         }
+        // Also for a request whose session was checked before the deletion.
+        try await expectFailure("invalidSession") {
+            try await fixture.service.accounts.delete(accountOf: session, by: fixture.call)
+        }
+        #expect(try await fixture.revocationRows().count == 1)
     }
 
     @Test func `a deletion needs a fresh authentication`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            try await fixture.advance(by: Lifetimes.freshAuthenticationSeconds + 1)
-            try await expectFailure("reauthenticationRequired") { try await fixture.deleteAccount(account) }
-            #expect(try await fixture.count("accounts") == 1)
-            #expect(try await fixture.count("outbox") == 0)
-            try await fixture.deleteAccount(try await fixture.session(try await fixture.consent(.apple), .token))
-            #expect(try await fixture.count("accounts") == 0)
-        }
+        let account = try await fixture.account(.apple)
+        try await fixture.advance(by: Lifetimes.freshAuthenticationSeconds + 1)
+        try await expectFailure("reauthenticationRequired") { try await fixture.deleteAccount(account) }
+        #expect(try await fixture.count("accounts") == 1)
+        #expect(try await fixture.count("outbox") == 0)
+        try await fixture.deleteAccount(try await fixture.session(try await fixture.consent(.apple), .token))
+        #expect(try await fixture.count("accounts") == 0)
     }
 
     @Test func `of a deletion and sign-ins at once the deletion leaves nothing of the person`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            let consent = try await fixture.consent(.apple)
-            await withTaskGroup(of: Void.self) { group in
-                for _ in 1...10 { group.addTask { _ = try? await fixture.signIn(consent, .token) } }
-                group.addTask { try? await fixture.deleteAccount(account) }
-            }
-            // A sign-in that came too late got a ticket; no account and no session is left.
-            for table in ["accounts", "identities", "sessions"] as [SQL] {
-                #expect(try await fixture.count(table) == 0)
-            }
-            #expect(try await fixture.revocationRows().count == 1)
+        let account = try await fixture.account(.apple)
+        let consent = try await fixture.consent(.apple)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 1...10 { group.addTask { _ = try? await fixture.signIn(consent, .token) } }
+            group.addTask { try? await fixture.deleteAccount(account) }
         }
+        // A sign-in that came too late got a ticket; no account and no session is left.
+        for table in ["accounts", "identities", "sessions"] as [SQL] {
+            #expect(try await fixture.count(table) == 0)
+        }
+        #expect(try await fixture.revocationRows().count == 1)
     }
 }

@@ -11,7 +11,9 @@ import TestSupport
 import Testing
 
 /// What the export of a person's data holds, and what it doesn't.
-@Suite(.timeLimit(.minutes(2))) struct PersonalDataExportTests {
+@Suite(.fixture(SignInFixture.self), .timeLimit(.minutes(2))) struct PersonalDataExportTests {
+    var fixture: SignInFixture { .current }
+
     private static let owner = ChangeOrigin(actor: .person, requestID: "r1")
 
     private static func document(
@@ -36,156 +38,139 @@ import Testing
     }
 
     @Test func `each column that is exported is in the document, and nothing of another person`() async throws {
-        try await SignInFixture.run { fixture in
-            let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
-            _ = try await RecordedPerson("zoe", in: fixture.database, at: fixture.clock.now())
-            let (text, json) = try await Self.document(of: kim.id, in: fixture)
-            for table in ExportedTable.all {
-                let rows = try Self.rows(of: table, in: json)
-                for column in table.columns {
-                    let isThere = rows.contains { row in
-                        (column.group.map { row[$0] } ?? row)?[column.member] != nil
-                    }
-                    #expect(isThere, "\(table.member): \(column.member)")
+        let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
+        _ = try await RecordedPerson("zoe", in: fixture.database, at: fixture.clock.now())
+        let (text, json) = try await Self.document(of: kim.id, in: fixture)
+        for table in ExportedTable.all {
+            let rows = try Self.rows(of: table, in: json)
+            for column in table.columns {
+                let isThere = rows.contains { row in
+                    (column.group.map { row[$0] } ?? row)?[column.member] != nil
                 }
+                #expect(isThere, "\(table.member): \(column.member)")
             }
-            #expect(json.members?.map(\.name) == ["exportedAt"] + ExportedTable.all.map(\.member))
-            #expect(json["exportedAt"]?.string == fixture.clock.now().rfc3339)
-            #expect(json["account"]?["accountId"]?.string == "\(kim.id)")
-            #expect(json["account"]?["hasPassword"]?.bool == true)
-            #expect(json["identities"]?.elements?.first?["blocked"]?["reason"]?.string == "kim-block")
-            #expect(json["emailReplacements"]?.elements?.first?["email"]?.string == "k***@example.com")
-            #expect(!text.contains("zoe-"))
-            #expect(!text.contains("zoe@"))
         }
+        #expect(json.members?.map(\.name) == ["exportedAt"] + ExportedTable.all.map(\.member))
+        #expect(json["exportedAt"]?.string == fixture.clock.now().rfc3339)
+        #expect(json["account"]?["accountId"]?.string == "\(kim.id)")
+        #expect(json["account"]?["hasPassword"]?.bool == true)
+        #expect(json["identities"]?.elements?.first?["blocked"]?["reason"]?.string == "kim-block")
+        #expect(json["emailReplacements"]?.elements?.first?["email"]?.string == "k***@example.com")
+        #expect(!text.contains("zoe-"))
+        #expect(!text.contains("zoe@"))
     }
 
     @Test func `no secret is in the document, and nothing that one is found by`() async throws {
-        try await SignInFixture.run { fixture in
-            let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
-            let text = try await Self.document(of: kim.id, in: fixture).text
-            for secret in kim.secrets {
-                let digest = Data(SHA256.hash(Array(secret.utf8)))
-                let base64 = digest.base64EncodedString()
-                let forms = [
-                    secret, digest.map { String(format: "%02x", $0) }.joined(), base64,
-                    base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: ""),
-                ]
-                for form in forms { #expect(!text.contains(form), "\(secret)") }
-            }
-            // The generation of a refresh token.
-            #expect(!text.contains("987654321"))
+        let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
+        let text = try await Self.document(of: kim.id, in: fixture).text
+        for secret in kim.secrets {
+            let digest = Data(SHA256.hash(Array(secret.utf8)))
+            let base64 = digest.base64EncodedString()
+            let forms = [
+                secret, digest.map { String(format: "%02x", $0) }.joined(), base64,
+                base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: ""),
+            ]
+            for form in forms { #expect(!text.contains(form), "\(secret)") }
         }
+        // The generation of a refresh token.
+        #expect(!text.contains("987654321"))
     }
 
     @Test func `of what others did in the account, where they called from stays out`() async throws {
-        try await SignInFixture.run { fixture in
-            let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
-            let (text, json) = try await Self.document(of: kim.id, in: fixture)
-            let events = (json["auditEvents"]?.elements ?? []).filter { $0["type"]?.string == "revocation_requested" }
-            #expect(
-                Set(events.map { $0["actor"]?.string }) == [
-                    "person", "operator", "administrator", "provider", "service",
-                ])
-            for event in events {
-                let isOwn = event["actor"]?.string == "person"
-                #expect(event["network"]?.string == (isOwn ? "kim-person-network" : nil))
-                #expect(event["requestId"]?.string == (isOwn ? "kim-person-request" : nil))
-            }
-            // That of the administrator who has requested another address.
-            #expect(!text.contains("kim-request"))
+        let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
+        let (text, json) = try await Self.document(of: kim.id, in: fixture)
+        let events = (json["auditEvents"]?.elements ?? []).filter { $0["type"]?.string == "revocation_requested" }
+        #expect(
+            Set(events.map { $0["actor"]?.string }) == [
+                "person", "operator", "administrator", "provider", "service",
+            ])
+        for event in events {
+            let isOwn = event["actor"]?.string == "person"
+            #expect(event["network"]?.string == (isOwn ? "kim-person-network" : nil))
+            #expect(event["requestId"]?.string == (isOwn ? "kim-person-request" : nil))
         }
+        // That of the administrator who has requested another address.
+        #expect(!text.contains("kim-request"))
     }
 
     @Test(arguments: ["guess_rejected", "rate_limited"])
     func `from where somebody guessed at the account stays out`(type: String) async throws {
-        try await SignInFixture.run { fixture in
-            let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
-            try await fixture.database.execute(
-                """
-                INSERT INTO audit_events (event_id, type, actor, account_id, reason, request_id, network, created_at)
-                VALUES (gen_random_uuid(), \(type), 'person', \(kim.id), 'password', 'guesser-request',
-                    'guesser-network', \(fixture.clock.now()))
-                """)
-            let (text, json) = try await Self.document(of: kim.id, in: fixture)
-            let guesses = (json["auditEvents"]?.elements ?? []).filter { $0["type"]?.string == type }
-            #expect(guesses.count == 1)
-            #expect(!text.contains("guesser-"))
-        }
+        let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
+        try await fixture.database.execute(
+            """
+            INSERT INTO audit_events (event_id, type, actor, account_id, reason, request_id, network, created_at)
+            VALUES (gen_random_uuid(), \(type), 'person', \(kim.id), 'password', 'guesser-request',
+                'guesser-network', \(fixture.clock.now()))
+            """)
+        let (text, json) = try await Self.document(of: kim.id, in: fixture)
+        let guesses = (json["auditEvents"]?.elements ?? []).filter { $0["type"]?.string == type }
+        #expect(guesses.count == 1)
+        #expect(!text.contains("guesser-"))
     }
 
     @Test(arguments: ["stated", "claimed"])
     func `what is mailed to an address that is not proven stays out, for it may be another's`(proof: String)
         async throws
     {
-        try await SignInFixture.run { fixture in
-            let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
-            for list in ["mailedCodes", "waitingMails"] {
-                #expect(try await Self.document(of: kim.id, in: fixture).json[list]?.elements?.count == 1, "\(list)")
-            }
-            try await fixture.database.execute(
-                "UPDATE accounts SET email_proof = \(proof), email_verified = \(proof != "claimed")")
-            let json = try await Self.document(of: kim.id, in: fixture).json
-            #expect(json["account"]?["emailProof"]?.string == proof)
-            for list in ["mailedCodes", "waitingMails"] { #expect(json[list]?.elements?.isEmpty == true, "\(list)") }
+        let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
+        for list in ["mailedCodes", "waitingMails"] {
+            #expect(try await Self.document(of: kim.id, in: fixture).json[list]?.elements?.count == 1, "\(list)")
         }
+        try await fixture.database.execute(
+            "UPDATE accounts SET email_proof = \(proof), email_verified = \(proof != "claimed")")
+        let json = try await Self.document(of: kim.id, in: fixture).json
+        #expect(json["account"]?["emailProof"]?.string == proof)
+        for list in ["mailedCodes", "waitingMails"] { #expect(json[list]?.elements?.isEmpty == true, "\(list)") }
     }
 
     @Test func `an account without anything is an object and empty lists`() async throws {
-        try await SignInFixture.run { fixture in
-            let account = try await fixture.register("kim@example.com").account
-            try await fixture.database.execute("DELETE FROM sessions")
-            let json = try await Self.document(of: account.id, in: fixture).json
-            #expect(json["account"]?["email"]?.string == "kim@example.com")
-            #expect(json["account"]?["emailProof"]?.string == "claimed")
-            #expect(json["account"]?["pendingEmail"] == nil)
-            for table in ExportedTable.all where table.form == .list && table.name != "audit_events" {
-                #expect(json[table.member]?.elements?.isEmpty == true, "\(table.member)")
-            }
+        let account = try await fixture.register("kim@example.com").account
+        try await fixture.database.execute("DELETE FROM sessions")
+        let json = try await Self.document(of: account.id, in: fixture).json
+        #expect(json["account"]?["email"]?.string == "kim@example.com")
+        #expect(json["account"]?["emailProof"]?.string == "claimed")
+        #expect(json["account"]?["pendingEmail"] == nil)
+        for table in ExportedTable.all where table.form == .list && table.name != "audit_events" {
+            #expect(json[table.member]?.elements?.isEmpty == true, "\(table.member)")
         }
     }
 
     @Test func `a long list is complete, the newest first`() async throws {
-        try await SignInFixture.run { fixture in
-            let account = try await fixture.register("kim@example.com").account
-            try await fixture.database.execute("DELETE FROM audit_events")
-            // Several at each time, so that a page ends among them.
-            try await fixture.database.execute(
-                """
-                INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
-                SELECT gen_random_uuid(), 'signed_in', 'person', \(account.id), number::text,
-                    \(fixture.clock.now()) - (number / 7) * interval '1 minute'
-                FROM generate_series(1, 1234) number
-                """)
-            let (_, whole) = try await Self.document(of: account.id, in: fixture)
-            let reasons = (whole["auditEvents"]?.elements ?? []).filter { $0["type"]?.string == "signed_in" }
-                .compactMap { $0["reason"]?.string }.compactMap { Int($0) }
-            #expect(Set(reasons) == Set(1...1_234))
-            #expect(reasons.count == 1_234)
-            #expect(reasons.map { $0 / 7 } == reasons.map { $0 / 7 }.sorted())
-        }
+        let account = try await fixture.register("kim@example.com").account
+        try await fixture.database.execute("DELETE FROM audit_events")
+        // Several at each time, so that a page ends among them.
+        try await fixture.database.execute(
+            """
+            INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
+            SELECT gen_random_uuid(), 'signed_in', 'person', \(account.id), number::text,
+                \(fixture.clock.now()) - (number / 7) * interval '1 minute'
+            FROM generate_series(1, 1234) number
+            """)
+        let (_, whole) = try await Self.document(of: account.id, in: fixture)
+        let reasons = (whole["auditEvents"]?.elements ?? []).filter { $0["type"]?.string == "signed_in" }
+            .compactMap { $0["reason"]?.string }.compactMap { Int($0) }
+        #expect(Set(reasons) == Set(1...1_234))
+        #expect(reasons.count == 1_234)
+        #expect(reasons.map { $0 / 7 } == reasons.map { $0 / 7 }.sorted())
     }
 
     @Test func `a document without a bound is written in parts of a page at most`() async throws {
-        try await SignInFixture.run { fixture in
-            let signedIn = try await fixture.register("kim@example.com")
-            try await fixture.database.execute(
-                """
-                INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
-                SELECT gen_random_uuid(), 'signed_in', 'person', \(signedIn.account.id),
-                    'row-' || number || '-' || repeat('x', 1000), \(fixture.clock.now()) - number * interval '1 minute'
-                FROM generate_series(1, 6000) number
-                """)
-            let export = try await fixture.service.accounts.export(
-                of: try await fixture.opened(signedIn), by: fixture.call)
-            var parts: [Int] = []
-            try await export.write { parts.append($0.count) }
-            #expect(parts.reduce(0, +) > 6_000_000)
-            // 200 rows.
-            #expect((parts.max() ?? 0) < 300_000)
-            let text = try await Self.document(of: signedIn.account.id, in: fixture).text
-            for number in [1, 4_000, 6_000] { #expect(text.contains("\"row-\(number)-x")) }
-        }
+        let signedIn = try await fixture.register("kim@example.com")
+        try await fixture.database.execute(
+            """
+            INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
+            SELECT gen_random_uuid(), 'signed_in', 'person', \(signedIn.account.id),
+                'row-' || number || '-' || repeat('x', 1000), \(fixture.clock.now()) - number * interval '1 minute'
+            FROM generate_series(1, 6000) number
+            """)
+        let export = try await fixture.service.accounts.export(of: try await fixture.opened(signedIn), by: fixture.call)
+        var parts: [Int] = []
+        try await export.write { parts.append($0.count) }
+        #expect(parts.reduce(0, +) > 6_000_000)
+        // 200 rows.
+        #expect((parts.max() ?? 0) < 300_000)
+        let text = try await Self.document(of: signedIn.account.id, in: fixture).text
+        for number in [1, 4_000, 6_000] { #expect(text.contains("\"row-\(number)-x")) }
     }
 
     // MARK: Who gets it
@@ -256,20 +241,18 @@ import Testing
     @Test func `an administrator gets it, also of a disabled account, and it is recorded with the key's name`()
         async throws
     {
-        try await SignInFixture.run { fixture in
-            let admin = try await fixture.administered()
-            let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
-            let json = try await Self.document(
-                try await admin.administration.export(kim.id, by: admin.administrator)
-            ).json
-            #expect(json["account"]?["status"]?.string == "disabled")
-            let export = json["auditEvents"]?.elements?.first { $0["type"]?.string == "account_exported" }
-            #expect(export?["actorName"]?.string == AdministrationFixture.keyName)
+        let admin = try await fixture.administered()
+        let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
+        let json = try await Self.document(
+            try await admin.administration.export(kim.id, by: admin.administrator)
+        ).json
+        #expect(json["account"]?["status"]?.string == "disabled")
+        let export = json["auditEvents"]?.elements?.first { $0["type"]?.string == "account_exported" }
+        #expect(export?["actorName"]?.string == AdministrationFixture.keyName)
 
-            await #expect(throws: AdministrationFailure.notFound) {
-                try await admin.administration.export(AccountID(now: fixture.clock.now()), by: admin.administrator)
-            }
-            #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 1)
+        await #expect(throws: AdministrationFailure.notFound) {
+            try await admin.administration.export(AccountID(now: fixture.clock.now()), by: admin.administrator)
         }
+        #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 1)
     }
 }

@@ -6,7 +6,9 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite struct UnlinkTests {
+@Suite(.fixture(LifeCycleFixture.self)) struct UnlinkTests {
+    var fixture: LifeCycleFixture { .current }
+
     /// An account that was made with Apple and has Google too: the sessions that the two opened.
     private static func both(in fixture: LifeCycleFixture) async throws -> (apple: SignedIn, google: SignedIn) {
         let apple = try await fixture.account(.apple)
@@ -23,46 +25,39 @@ import Testing
     // MARK: By its owner
 
     @Test func `unlinking revokes the authorization and ends the sessions that the identity opened`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let (apple, google) = try await Self.both(in: fixture)
-            try await Self.unlink(try Self.id(google), by: apple, in: fixture)
-            try await expectFailure("invalidSession") { try await fixture.opened(google) }
-            let account = try await fixture.service.accounts.account(of: try await fixture.opened(apple))
-            #expect(account.identities.map(\.key.provider) == [.apple])
-            #expect(account.identities.map(\.authorization) == [.active])
-            #expect(try await fixture.audited(.identityUnlinked) == ["person -"])
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
-            #expect(try await fixture.grants(.apple).map(\.isLive) == [true])
-            // Its subject may be linked again, by any client that proves it.
-            _ = try await fixture.ticket(try await fixture.consent(.google))
-        }
+        let (apple, google) = try await Self.both(in: fixture)
+        try await Self.unlink(try Self.id(google), by: apple, in: fixture)
+        try await expectFailure("invalidSession") { try await fixture.opened(google) }
+        let account = try await fixture.service.accounts.account(of: try await fixture.opened(apple))
+        #expect(account.identities.map(\.key.provider) == [.apple])
+        #expect(account.identities.map(\.authorization) == [.active])
+        #expect(try await fixture.audited(.identityUnlinked) == ["person -"])
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
+        #expect(try await fixture.grants(.apple).map(\.isLive) == [true])
+        // Its subject may be linked again, by any client that proves it.
+        _ = try await fixture.ticket(try await fixture.consent(.google))
     }
 
     @Test func `the last way in can't be unlinked`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let only = try await fixture.account(.apple)
-            try await expectFailure("lastSignInMethod") {
-                try await Self.unlink(try Self.id(only), by: only, in: fixture)
-            }
-            #expect(try await fixture.authorization(only.identity) == "active")
-            #expect(try await fixture.count("outbox") == 0)
-            _ = try await fixture.opened(only)
+        let only = try await fixture.account(.apple)
+        try await expectFailure("lastSignInMethod") {
+            try await Self.unlink(try Self.id(only), by: only, in: fixture)
         }
+        #expect(try await fixture.authorization(only.identity) == "active")
+        #expect(try await fixture.count("outbox") == 0)
+        _ = try await fixture.opened(only)
     }
 
     @Test func `an account with a password can give its last identity up`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let registered = try await fixture.service.passwords.register(
-                email: "kim@local.example", password: "correct horse battery", displayName: nil,
-                by: fixture.call)
-            let apple = try await fixture.bind(
-                try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
-            try await Self.unlink(try Self.id(apple), by: registered, in: fixture)
-            #expect(try await fixture.count("identities") == 0)
-            #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
-            _ = try await fixture.opened(registered)
-        }
+        let registered = try await fixture.service.passwords.register(
+            email: "kim@local.example", password: "correct horse battery", displayName: nil,
+            by: fixture.call)
+        let apple = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
+        try await Self.unlink(try Self.id(apple), by: registered, in: fixture)
+        #expect(try await fixture.count("identities") == 0)
+        #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
+        _ = try await fixture.opened(registered)
     }
 
     @Test func `a password without an address to type is no way in, and a mailed code is none either`() async throws {
@@ -88,8 +83,7 @@ import Testing
     @Test func `a session that ends while it unlinks unlinks nothing`() async throws {
         try await SignInFixture.run { fixture in
             let member = try await fixture.register("kim@example.com")
-            let bound = try await fixture.bind(
-                try await fixture.ticket(.apple, try fixture.apple("a-1")), member.session.credential)
+            let bound = try await fixture.bind(.apple("a-1"), member.session.credential)
             let session = try await fixture.opened(member)
             let id = try Self.id(bound)
             let unlinking = try await fixture.interleave { transaction in
@@ -104,74 +98,66 @@ import Testing
     }
 
     @Test func `somebody else's identity is not found, nor one that never was`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let (kim, _) = try await Self.both(in: fixture)
-            let ada = try await fixture.account(.apple, "ada")
-            for id in [try Self.id(ada), IdentityID(now: fixture.clock.now())] {
-                try await expectFailure("identityNotFound") { try await Self.unlink(id, by: kim, in: fixture) }
-            }
-            #expect(try await fixture.authorization(ada.identity) == "active")
-            _ = try await fixture.opened(ada)
-            #expect(try await fixture.count("outbox") == 0)
+        let (kim, _) = try await Self.both(in: fixture)
+        let ada = try await fixture.account(.apple, "ada")
+        for id in [try Self.id(ada), IdentityID(now: fixture.clock.now())] {
+            try await expectFailure("identityNotFound") { try await Self.unlink(id, by: kim, in: fixture) }
         }
+        #expect(try await fixture.authorization(ada.identity) == "active")
+        _ = try await fixture.opened(ada)
+        #expect(try await fixture.count("outbox") == 0)
     }
 
     @Test func `unlinking needs a fresh authentication`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let (apple, google) = try await Self.both(in: fixture)
-            try await fixture.advance(by: Lifetimes.freshAuthenticationSeconds + 1)
-            try await expectFailure("reauthenticationRequired") {
-                try await Self.unlink(try Self.id(google), by: apple, in: fixture)
-            }
-            #expect(try await fixture.count("outbox") == 0)
+        let (apple, google) = try await Self.both(in: fixture)
+        try await fixture.advance(by: Lifetimes.freshAuthenticationSeconds + 1)
+        try await expectFailure("reauthenticationRequired") {
+            try await Self.unlink(try Self.id(google), by: apple, in: fixture)
         }
+        #expect(try await fixture.count("outbox") == 0)
     }
 
     @Test func `of two who unlink the two last identities at once one is refused`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let (apple, google) = try await Self.both(in: fixture)
-            let session = try await fixture.opened(apple)
-            // Opened by neither of them: it stays.
-            _ = try await fixture.database.execute("UPDATE sessions SET identity_id = NULL")
-            let outcomes = try await withThrowingTaskGroup(of: String.self) { group in
-                for id in [try Self.id(apple), try Self.id(google)] {
-                    group.addTask {
-                        do {
-                            try await fixture.service.accounts.unlink(id, of: session, by: fixture.call)
-                            return "unlinked"
-                        } catch SignInFailure.lastSignInMethod {
-                            return "refused"
-                        }
+        let (apple, google) = try await Self.both(in: fixture)
+        let session = try await fixture.opened(apple)
+        // Opened by neither of them: it stays.
+        _ = try await fixture.database.execute("UPDATE sessions SET identity_id = NULL")
+        let outcomes = try await withThrowingTaskGroup(of: String.self) { group in
+            for id in [try Self.id(apple), try Self.id(google)] {
+                group.addTask {
+                    do {
+                        try await fixture.service.accounts.unlink(id, of: session, by: fixture.call)
+                        return "unlinked"
+                    } catch SignInFailure.lastSignInMethod {
+                        return "refused"
                     }
                 }
-                return try await group.reduce(into: [String]()) { $0.append($1) }
             }
-            #expect(outcomes.sorted() == ["refused", "unlinked"])
-            #expect(try await fixture.count("identities") == 1)
+            return try await group.reduce(into: [String]()) { $0.append($1) }
         }
+        #expect(outcomes.sorted() == ["refused", "unlinked"])
+        #expect(try await fixture.count("identities") == 1)
     }
 
     // MARK: By an identity that replaces it
 
     @Test func `an identity that takes another's place ends its authorization and its sessions`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let (apple, google) = try await Self.both(in: fixture)
-            let ticket = try await fixture.ticket(try await fixture.consent(.google, "ada"))
-            try await expectFailure("providerAlreadyLinked") { try await fixture.bind(ticket, to: apple) }
-            #expect(try await fixture.count("outbox") == 0)
+        let (apple, google) = try await Self.both(in: fixture)
+        let ticket = try await fixture.ticket(try await fixture.consent(.google, "ada"))
+        try await expectFailure("providerAlreadyLinked") { try await fixture.bind(ticket, to: apple) }
+        #expect(try await fixture.count("outbox") == 0)
 
-            let replaced = try await fixture.bind(ticket, to: apple, replacing: true)
-            #expect(replaced.account.id == apple.account.id)
-            #expect(Set(replaced.account.identities.map(\.key.provider)) == Set(Provider.allCases))
-            #expect(replaced.identity?.key.subject != google.identity?.key.subject)
-            #expect(replaced.identity?.authorization == .active)
-            try await expectFailure("invalidSession") { try await fixture.opened(google) }
-            _ = try await fixture.opened(apple)
-            #expect(try await fixture.audited(.identityReplaced) == ["person -"])
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
-            #expect(try await fixture.grants(.google, "ada").map(\.isLive) == [true])
-        }
+        let replaced = try await fixture.bind(ticket, to: apple, replacing: true)
+        #expect(replaced.account.id == apple.account.id)
+        #expect(Set(replaced.account.identities.map(\.key.provider)) == Set(Provider.allCases))
+        #expect(replaced.identity?.key.subject != google.identity?.key.subject)
+        #expect(replaced.identity?.authorization == .active)
+        try await expectFailure("invalidSession") { try await fixture.opened(google) }
+        _ = try await fixture.opened(apple)
+        #expect(try await fixture.audited(.identityReplaced) == ["person -"])
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
+        #expect(try await fixture.grants(.google, "ada").map(\.isLive) == [true])
     }
 
     // MARK: By an operator
@@ -179,78 +165,70 @@ import Testing
     private static let request = AuditEvent(.revocationRequested, by: .operator, reason: "support case 17")
 
     @Test func `an operator's revocation keeps the link and reports its true state at every step`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            let id = try Self.id(account)
-            let (revocation, isUnlinked) = try await fixture.storage.accounts.revoke(
-                id, unlinking: false, recording: Self.request, by: .at(fixture.clock.now()))
-            #expect(!isUnlinked)
-            #expect(revocation.status == .pending)
-            #expect(try await fixture.authorization(account.identity) == "revoking")
-            try await expectFailure("invalidSession") { try await fixture.opened(account) }
-            #expect(try await fixture.audited(.revocationRequested) == ["operator support case 17"])
+        let account = try await fixture.account(.apple)
+        let id = try Self.id(account)
+        let (revocation, isUnlinked) = try await fixture.storage.accounts.revoke(
+            id, unlinking: false, recording: Self.request, by: .at(fixture.clock.now()))
+        #expect(!isUnlinked)
+        #expect(revocation.status == .pending)
+        #expect(try await fixture.authorization(account.identity) == "revoking")
+        try await expectFailure("invalidSession") { try await fixture.opened(account) }
+        #expect(try await fixture.audited(.revocationRequested) == ["operator support case 17"])
 
-            try await fixture.revokeDue()
-            #expect(try await fixture.authorization(account.identity) == "revoked")
-            let records = RevocationRecords(database: fixture.storage.pool)
-            #expect(try await records.revocation(revocation.id)?.status == .done)
-            #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
+        try await fixture.revokeDue()
+        #expect(try await fixture.authorization(account.identity) == "revoked")
+        let records = RevocationRecords(database: fixture.storage.pool)
+        #expect(try await records.revocation(revocation.id)?.status == .done)
+        #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
 
-            let without = try await fixture.session(try await fixture.consent(.apple), .token)
-            #expect(without.identity?.authorization == .revoked)
-            let again = try await fixture.session(try await fixture.consent(.apple))
-            #expect(again.account.id == account.account.id)
-            #expect(again.identity?.authorization == .active)
-        }
+        let without = try await fixture.session(try await fixture.consent(.apple), .token)
+        #expect(without.identity?.authorization == .revoked)
+        let again = try await fixture.session(try await fixture.consent(.apple))
+        #expect(again.account.id == account.account.id)
+        #expect(again.identity?.authorization == .active)
     }
 
     @Test func `an operator's revocation unlinks, but never the last way in`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let (apple, google) = try await Self.both(in: fixture)
-            let accounts = fixture.storage.accounts
-            let now = fixture.clock.now()
-            for (account, isLast) in [(google, false), (apple, true)] {
-                let isUnlinked = try await accounts.revoke(
-                    Self.id(account), unlinking: true, recording: Self.request, by: .at(now)
-                ).isUnlinked
-                #expect(isUnlinked == !isLast)
-            }
-            #expect(try await fixture.texts("SELECT provider FROM identities") == ["apple"])
-            for signedIn in [apple, google] {
-                try await expectFailure("invalidSession") { try await fixture.opened(signedIn) }
-            }
-            try await fixture.revokeDue()
-            #expect(try await fixture.authorization(apple.identity) == "revoked")
-            for provider in Provider.allCases {
-                #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke])
-            }
-            // The owner can still come in.
-            #expect(try await fixture.session(try await fixture.consent(.apple), .token).account.id == apple.account.id)
+        let (apple, google) = try await Self.both(in: fixture)
+        let accounts = fixture.storage.accounts
+        let now = fixture.clock.now()
+        for (account, isLast) in [(google, false), (apple, true)] {
+            let isUnlinked = try await accounts.revoke(
+                Self.id(account), unlinking: true, recording: Self.request, by: .at(now)
+            ).isUnlinked
+            #expect(isUnlinked == !isLast)
         }
+        #expect(try await fixture.texts("SELECT provider FROM identities") == ["apple"])
+        for signedIn in [apple, google] {
+            try await expectFailure("invalidSession") { try await fixture.opened(signedIn) }
+        }
+        try await fixture.revokeDue()
+        #expect(try await fixture.authorization(apple.identity) == "revoked")
+        for provider in Provider.allCases {
+            #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke])
+        }
+        // The owner can still come in.
+        #expect(try await fixture.session(try await fixture.consent(.apple), .token).account.id == apple.account.id)
     }
 
     @Test func `without a grant a revocation is done as soon as it is asked for`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
-            let (revocation, isUnlinked) = try await fixture.storage.accounts.revoke(
-                Self.id(account), unlinking: false, recording: Self.request, by: .at(fixture.clock.now()))
-            #expect(!isUnlinked)
-            #expect(revocation.status == .done)
-            #expect(revocation.lastError == Revocation.noGrant)
-            #expect(try await fixture.authorization(account.identity) == "revoked")
-            #expect(try await RevocationRecords(database: fixture.storage.pool).revocation(revocation.id) == revocation)
-        }
+        let account = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
+        let (revocation, isUnlinked) = try await fixture.storage.accounts.revoke(
+            Self.id(account), unlinking: false, recording: Self.request, by: .at(fixture.clock.now()))
+        #expect(!isUnlinked)
+        #expect(revocation.status == .done)
+        #expect(revocation.lastError == Revocation.noGrant)
+        #expect(try await fixture.authorization(account.identity) == "revoked")
+        #expect(try await RevocationRecords(database: fixture.storage.pool).revocation(revocation.id) == revocation)
     }
 
     @Test func `an identity that nobody has can't be revoked`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            await #expect(throws: Refusal.identityNotFound) {
-                try await fixture.storage.accounts.revoke(
-                    IdentityID(now: fixture.clock.now()), unlinking: true, recording: Self.request,
-                    by: .at(fixture.clock.now()))
-            }
-            let recorded = try await fixture.count("audit_events")
-            #expect(recorded == 0)
+        await #expect(throws: Refusal.identityNotFound) {
+            try await fixture.storage.accounts.revoke(
+                IdentityID(now: fixture.clock.now()), unlinking: true, recording: Self.request,
+                by: .at(fixture.clock.now()))
         }
+        let recorded = try await fixture.count("audit_events")
+        #expect(recorded == 0)
     }
 }

@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// The keys of administrators, checked against their rows in the database.
-@Suite struct AdminKeyTests {
+@Suite(.fixture(SignInFixture.self)) struct AdminKeyTests {
+    var fixture: SignInFixture { .current }
+
     private static func authenticate(
         _ text: String?, for scope: AdminKey.Scope = .read, in fixture: SignInFixture
     ) async throws(AdministrationFailure) -> Administrator {
@@ -20,146 +22,128 @@ import Testing
     }
 
     private static func text(_ query: SQL, in fixture: SignInFixture) async throws -> String? {
-        let rows = try await fixture.database.query(query) { row throws(PostgresError) in try row.decode(String?.self) }
+        let rows = try await fixture.database.query(query, as: String?.self)
         return rows.first ?? nil
     }
 
     @Test(arguments: AdminKey.Scope.allCases)
     func `a key opens what its scope says and nothing else`(scope: AdminKey.Scope) async throws {
-        try await SignInFixture.run { fixture in
-            let (key, secret) = try await AdministrationFixture.makeKey(
-                [scope], in: fixture.storage, at: fixture.clock.now())
-            for asked in AdminKey.Scope.allCases {
-                // Who may read everything may read the feed.
-                if asked == scope || (scope, asked) == (.read, .feed) {
-                    #expect(try await Self.authenticate(secret.text, for: asked, in: fixture).name == key.name)
-                } else {
-                    await #expect(throws: AdministrationFailure.forbidden) {
-                        try await Self.authenticate(secret.text, for: asked, in: fixture)
-                    }
+        let (key, secret) = try await AdministrationFixture.makeKey(
+            [scope], in: fixture.storage, at: fixture.clock.now())
+        for asked in AdminKey.Scope.allCases {
+            // Who may read everything may read the feed.
+            if asked == scope || (scope, asked) == (.read, .feed) {
+                #expect(try await Self.authenticate(secret.text, for: asked, in: fixture).name == key.name)
+            } else {
+                await #expect(throws: AdministrationFailure.forbidden) {
+                    try await Self.authenticate(secret.text, for: asked, in: fixture)
                 }
             }
         }
     }
 
     @Test func `an unknown key, a revoked one, a malformed one and none at all are refused alike`() async throws {
-        try await SignInFixture.run { fixture in
-            let (key, secret) = try await AdministrationFixture.makeKey(
-                [.read], in: fixture.storage, at: fixture.clock.now())
-            _ = try await Self.authenticate(secret.text, in: fixture)
-            #expect(
-                try await fixture.storage.adminKeys.revoke(key.id, by: .at(fixture.clock.now(), from: .commandLine)))
-            let body = secret.text.dropFirst("csa_".count)
-            let refused: [String?] = [
-                secret.text, try AdminSecret().text, nil, "", "csa_", "csa_x", String(body), "csb_" + body,
-                secret.text + "A", String(secret.text.dropLast()), "csa_" + String(repeating: "A", count: 10_000),
-                "csa_\u{FF}", "csa_' OR true --",
-            ]
-            for text in refused {
-                await #expect(throws: AdministrationFailure.unknownKey, "\(text ?? "none")") {
-                    try await Self.authenticate(text, in: fixture)
-                }
+        let (key, secret) = try await AdministrationFixture.makeKey(
+            [.read], in: fixture.storage, at: fixture.clock.now())
+        _ = try await Self.authenticate(secret.text, in: fixture)
+        #expect(try await fixture.storage.adminKeys.revoke(key.id, by: .at(fixture.clock.now(), from: .commandLine)))
+        let body = secret.text.dropFirst("csa_".count)
+        let refused: [String?] = [
+            secret.text, try AdminSecret().text, nil, "", "csa_", "csa_x", String(body), "csb_" + body,
+            secret.text + "A", String(secret.text.dropLast()), "csa_" + String(repeating: "A", count: 10_000),
+            "csa_\u{FF}", "csa_' OR true --",
+        ]
+        for text in refused {
+            await #expect(throws: AdministrationFailure.unknownKey, "\(text ?? "none")") {
+                try await Self.authenticate(text, in: fixture)
             }
         }
     }
 
     @Test func `refused keys are recorded as sums by their network, a revoked one with its name`() async throws {
-        try await SignInFixture.run { fixture in
-            let (key, secret) = try await AdministrationFixture.makeKey(
-                [.read], in: fixture.storage, at: fixture.clock.now())
-            _ = try await fixture.storage.adminKeys.revoke(key.id, by: .at(fixture.clock.now(), from: .commandLine))
-            let unknown = try AdminSecret().text
-            // Who brings no key has no wrong one.
-            for text in [secret.text, unknown, "csa_x", secret.text, nil, ""] {
-                await #expect(throws: AdministrationFailure.unknownKey) {
-                    try await Self.authenticate(text, in: fixture)
-                }
+        let (key, secret) = try await AdministrationFixture.makeKey(
+            [.read], in: fixture.storage, at: fixture.clock.now())
+        _ = try await fixture.storage.adminKeys.revoke(key.id, by: .at(fixture.clock.now(), from: .commandLine))
+        let unknown = try AdminSecret().text
+        // Who brings no key has no wrong one.
+        for text in [secret.text, unknown, "csa_x", secret.text, nil, ""] {
+            await #expect(throws: AdministrationFailure.unknownKey) {
+                try await Self.authenticate(text, in: fixture)
             }
-            try await fixture.service.refusals.flush()
-            let rows = try await fixture.texts(
-                """
-                SELECT concat_ws(' ', actor, reason, COALESCE(actor_name, '-'), network, request_id, occurrences)
-                FROM audit_events WHERE type = 'admin_key_rejected' ORDER BY reason
-                """)
-            #expect(
-                rows == [
-                    "person revoked \(AdministrationFixture.keyName) 192.0.2.0/24 r9 2",
-                    "person unknown - 192.0.2.0/24 r9 2",
-                ])
-            let all = try await fixture.texts("SELECT e::text FROM audit_events e").compactMap(\.self).joined()
-            for text in [secret.text, unknown] { #expect(!all.contains(text.dropFirst("csa_".count))) }
         }
+        try await fixture.service.refusals.flush()
+        let rows = try await fixture.texts(
+            """
+            SELECT concat_ws(' ', actor, reason, COALESCE(actor_name, '-'), network, request_id, occurrences)
+            FROM audit_events WHERE type = 'admin_key_rejected' ORDER BY reason
+            """)
+        #expect(
+            rows == [
+                "person revoked \(AdministrationFixture.keyName) 192.0.2.0/24 r9 2",
+                "person unknown - 192.0.2.0/24 r9 2",
+            ])
+        let all = try await fixture.texts("SELECT e::text FROM audit_events e").compactMap(\.self).joined()
+        for text in [secret.text, unknown] { #expect(!all.contains(text.dropFirst("csa_".count))) }
     }
 
     @Test func `the database has the digest of a key and not the key`() async throws {
-        try await SignInFixture.run { fixture in
-            let secret = try await AdministrationFixture.makeKey(
-                [.read], in: fixture.storage, at: fixture.clock.now()
-            ).secret
-            let row = try #require(try await Self.text("SELECT k::text FROM admin_keys k", in: fixture))
-            #expect(!row.contains(secret.text.dropFirst("csa_".count)))
-            #expect(
-                try await Self.text("SELECT encode(key_hash, 'hex') FROM admin_keys", in: fixture)
-                    == secret.hash.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
-        }
+        let secret = try await AdministrationFixture.makeKey(
+            [.read], in: fixture.storage, at: fixture.clock.now()
+        ).secret
+        let row = try #require(try await Self.text("SELECT k::text FROM admin_keys k", in: fixture))
+        #expect(!row.contains(secret.text.dropFirst("csa_".count)))
+        #expect(
+            try await Self.text("SELECT encode(key_hash, 'hex') FROM admin_keys", in: fixture)
+                == secret.hash.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
     }
 
     @Test func `that a key is used is noted once a minute`() async throws {
-        try await SignInFixture.run { fixture in
-            let (_, secret) = try await AdministrationFixture.makeKey(
-                [.read], in: fixture.storage, at: fixture.clock.now())
-            func writes() async throws -> String? {
-                // The row's version: each UPDATE makes another.
-                try await Self.text(
-                    "SELECT xmin::text || COALESCE(last_used_at::text, '') FROM admin_keys", in: fixture)
-            }
-            let unused = try await writes()
-            _ = try await Self.authenticate(secret.text, in: fixture)
-            let first = try await writes()
-            #expect(first != unused)
-            #expect(try await fixture.storage.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
-            fixture.clock.advance(by: 59)
-            _ = try await Self.authenticate(secret.text, in: fixture)
-            #expect(try await writes() == first)
-            fixture.clock.advance(by: 1)
-            _ = try await Self.authenticate(secret.text, in: fixture)
-            #expect(try await fixture.storage.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
+        let (_, secret) = try await AdministrationFixture.makeKey([.read], in: fixture.storage, at: fixture.clock.now())
+        func writes() async throws -> String? {
+            // The row's version: each UPDATE makes another.
+            try await Self.text(
+                "SELECT xmin::text || COALESCE(last_used_at::text, '') FROM admin_keys", in: fixture)
         }
+        let unused = try await writes()
+        _ = try await Self.authenticate(secret.text, in: fixture)
+        let first = try await writes()
+        #expect(first != unused)
+        #expect(try await fixture.storage.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
+        fixture.clock.advance(by: 59)
+        _ = try await Self.authenticate(secret.text, in: fixture)
+        #expect(try await writes() == first)
+        fixture.clock.advance(by: 1)
+        _ = try await Self.authenticate(secret.text, in: fixture)
+        #expect(try await fixture.storage.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
     }
 
     @Test func `a use that lacks the scope is a use too`() async throws {
-        try await SignInFixture.run { fixture in
-            let (_, secret) = try await AdministrationFixture.makeKey(
-                [.read], in: fixture.storage, at: fixture.clock.now())
-            await #expect(throws: AdministrationFailure.forbidden) {
-                try await Self.authenticate(secret.text, for: .manage, in: fixture)
-            }
-            #expect(try await fixture.storage.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
+        let (_, secret) = try await AdministrationFixture.makeKey([.read], in: fixture.storage, at: fixture.clock.now())
+        await #expect(throws: AdministrationFailure.forbidden) {
+            try await Self.authenticate(secret.text, for: .manage, in: fixture)
         }
+        #expect(try await fixture.storage.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
     }
 
     @Test func `that a key is made and revoked is recorded by its name, and once`() async throws {
-        try await SignInFixture.run { fixture in
-            let now = fixture.clock.now()
-            let key = try await AdministrationFixture.makeKey([.read, .manage], in: fixture.storage, at: now).key
-            for _ in 0..<2 {
-                #expect(try await fixture.storage.adminKeys.revoke(key.id, by: .at(now, from: .commandLine)))
-            }
-            #expect(try await !fixture.storage.adminKeys.revoke(AdminKeyID(now: now), by: .at(now, from: .commandLine)))
-            let rows = try await fixture.database.query(
-                """
-                SELECT concat_ws(' ', type, actor, actor_name, reason)
-                FROM audit_events
-                WHERE type IN ('admin_key_created', 'admin_key_revoked')
-                ORDER BY type
-                """
-            ) { row throws(PostgresError) in try row.decode(String.self) }
-            #expect(
-                rows == [
-                    "admin_key_created operator kim@support \(key.id) manage,read",
-                    "admin_key_revoked operator kim@support \(key.id)",
-                ])
+        let now = fixture.clock.now()
+        let key = try await AdministrationFixture.makeKey([.read, .manage], in: fixture.storage, at: now).key
+        for _ in 0..<2 {
+            #expect(try await fixture.storage.adminKeys.revoke(key.id, by: .at(now, from: .commandLine)))
         }
+        #expect(try await !fixture.storage.adminKeys.revoke(AdminKeyID(now: now), by: .at(now, from: .commandLine)))
+        let rows = try await fixture.database.query(
+            """
+            SELECT concat_ws(' ', type, actor, actor_name, reason)
+            FROM audit_events
+            WHERE type IN ('admin_key_created', 'admin_key_revoked')
+            ORDER BY type
+            """, as: String.self)
+        #expect(
+            rows == [
+                "admin_key_created operator kim@support \(key.id) manage,read",
+                "admin_key_revoked operator kim@support \(key.id)",
+            ])
     }
 
     @Test func `a name is a line that the trail can hold`() {

@@ -7,11 +7,12 @@ import TestSupport
 import Testing
 
 /// An administrator's operations on identities, revocations and providers' events, and the record of each.
-@Suite struct AdministeredIdentityTests {
+@Suite(.fixture(LifeCycleFixture.self)) struct AdministeredIdentityTests {
+    var fixture: LifeCycleFixture { .current }
+
     private static func both(in fixture: LifeCycleFixture) async throws -> (apple: SignedIn, google: SignedIn) {
         let apple = try await fixture.account(.apple)
-        let google = try await fixture.bind(
-            try await fixture.ticket(try await fixture.consent(.google)), to: apple)
+        let google = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.google)), to: apple)
         return (apple, google)
     }
 
@@ -22,39 +23,34 @@ import Testing
     @Test func `unlinking without revoking ends the sessions, erases the grant and leaves the provider alone`()
         async throws
     {
-        try await LifeCycleFixture.run { fixture in
-            let admin = try await fixture.administered()
-            let (apple, google) = try await Self.both(in: fixture)
-            try await admin.administration.detach(
-                try Self.id(google), reason: "another's", by: admin.administrator)
-            try await expectFailure("invalidSession") { try await fixture.opened(google) }
-            _ = try await fixture.opened(apple)
-            #expect(
-                try await admin.administration.account(apple.account.id).account.identities.map(\.key.provider)
-                    == [.apple])
-            #expect(try await fixture.refreshTokens().count == 1)
-            #expect(try await fixture.count("outbox") == 0)
-            #expect(try await fixture.grants(.google).map(\.isLive) == [true])
-            #expect(try await admin.recorded() == ["identity_detached another's A I"])
-            // A client that proves it may link it again.
-            _ = try await fixture.ticket(try await fixture.consent(.google))
-        }
+        let admin = try await fixture.administered()
+        let (apple, google) = try await Self.both(in: fixture)
+        try await admin.administration.detach(try Self.id(google), reason: "another's", by: admin.administrator)
+        try await expectFailure("invalidSession") { try await fixture.opened(google) }
+        _ = try await fixture.opened(apple)
+        #expect(
+            try await admin.administration.account(apple.account.id).account.identities.map(\.key.provider)
+                == [.apple])
+        #expect(try await fixture.refreshTokens().count == 1)
+        #expect(try await fixture.count("outbox") == 0)
+        #expect(try await fixture.grants(.google).map(\.isLive) == [true])
+        #expect(try await admin.recorded() == ["identity_detached another's A I"])
+        // A client that proves it may link it again.
+        _ = try await fixture.ticket(try await fixture.consent(.google))
     }
 
     @Test func `the last way into an account stays while the account is in use`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let admin = try await fixture.administered()
-            let only = try await fixture.account(.apple)
-            let id = try Self.id(only)
-            await #expect(throws: AdministrationFailure.lastSignInMethod) {
-                try await admin.administration.detach(id, reason: nil, by: admin.administrator)
-            }
-            _ = try await fixture.opened(only)
-            try await admin.administration.disable(only.account.id, reason: "x", by: admin.administrator)
+        let admin = try await fixture.administered()
+        let only = try await fixture.account(.apple)
+        let id = try Self.id(only)
+        await #expect(throws: AdministrationFailure.lastSignInMethod) {
             try await admin.administration.detach(id, reason: nil, by: admin.administrator)
-            #expect(try await fixture.count("identities") == 0)
-            #expect(try await admin.recorded() == ["account_disabled x A", "identity_detached - A I"])
         }
+        _ = try await fixture.opened(only)
+        try await admin.administration.disable(only.account.id, reason: "x", by: admin.administrator)
+        try await admin.administration.detach(id, reason: nil, by: admin.administrator)
+        #expect(try await fixture.count("identities") == 0)
+        #expect(try await admin.recorded() == ["account_disabled x A", "identity_detached - A I"])
     }
 
     // MARK: Unblocking
@@ -91,26 +87,24 @@ import Testing
 
     @Test(arguments: [true, false])
     func `a revocation ends authorization and sessions, and unlinks if it is to`(unlinking: Bool) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let admin = try await fixture.administered()
-            let (apple, google) = try await Self.both(in: fixture)
-            let id = try Self.id(google)
-            let revocation = try await admin.administration.revoke(
-                id, unlinking: unlinking, reason: "case 4", by: admin.administrator
-            ).revocation
-            #expect(revocation.status == .pending)
-            #expect(revocation.identityID == id)
-            try await expectFailure("invalidSession") { try await fixture.opened(google) }
-            _ = try await fixture.opened(apple)
-            let left = try await admin.administration.account(apple.account.id).account.identities
-            #expect(left.first { $0.key.provider == .apple }?.authorization == .active)
-            #expect(left.first { $0.key.provider == .google }?.authorization == (unlinking ? nil : .revoking))
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
-            #expect(try await fixture.grants(.apple).map(\.isLive) == [true])
-            #expect(try await admin.administration.revocation(revocation.id).status == .done)
-            #expect(try await admin.recorded() == ["revocation_requested case 4 A I R"])
-        }
+        let admin = try await fixture.administered()
+        let (apple, google) = try await Self.both(in: fixture)
+        let id = try Self.id(google)
+        let revocation = try await admin.administration.revoke(
+            id, unlinking: unlinking, reason: "case 4", by: admin.administrator
+        ).revocation
+        #expect(revocation.status == .pending)
+        #expect(revocation.identityID == id)
+        try await expectFailure("invalidSession") { try await fixture.opened(google) }
+        _ = try await fixture.opened(apple)
+        let left = try await admin.administration.account(apple.account.id).account.identities
+        #expect(left.first { $0.key.provider == .apple }?.authorization == .active)
+        #expect(left.first { $0.key.provider == .google }?.authorization == (unlinking ? nil : .revoking))
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
+        #expect(try await fixture.grants(.apple).map(\.isLive) == [true])
+        #expect(try await admin.administration.revocation(revocation.id).status == .done)
+        #expect(try await admin.recorded() == ["revocation_requested case 4 A I R"])
     }
 
     @Test func `the last way in is kept and marked, and only what is proven afterwards signs in`() async throws {
@@ -130,7 +124,7 @@ import Testing
             #expect(kept.authorization == .revoked)
             try await expectFailure("invalidSession") { try await fixture.opened(only) }
             try await expectFailure("expired") { try await fixture.signIn(.apple, old) }
-            let new = try await fixture.session(.apple, try fixture.apple("a-1"))
+            let new = try await fixture.session(.apple("a-1"))
             #expect(new.account.id == only.account.id)
         }
     }
@@ -138,80 +132,75 @@ import Testing
     // MARK: Trying again
 
     @Test func `a revocation that was given up is attempted again from the start of its schedule`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let admin = try await fixture.administered()
-            let (_, google) = try await Self.both(in: fixture)
-            let revocation = try await admin.administration.revoke(
-                try Self.id(google), unlinking: true, reason: "case 4", by: admin.administrator
-            ).revocation
-            _ = try await fixture.database.execute(
-                """
-                UPDATE outbox
-                SET status = 'failed', failures = 108, last_error = 'unavailable', finished_at = created_at,
-                    next_attempt_at = created_at + interval '1 hour'
-                """)
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(.google).map(\.isLive) == [true])
-            #expect(try await admin.administration.revocations(.failed, before: nil, limit: 9).items.count == 1)
+        let admin = try await fixture.administered()
+        let (_, google) = try await Self.both(in: fixture)
+        let revocation = try await admin.administration.revoke(
+            try Self.id(google), unlinking: true, reason: "case 4", by: admin.administrator
+        ).revocation
+        _ = try await fixture.database.execute(
+            """
+            UPDATE outbox
+            SET status = 'failed', failures = 108, last_error = 'unavailable', finished_at = created_at,
+                next_attempt_at = created_at + interval '1 hour'
+            """)
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.google).map(\.isLive) == [true])
+        #expect(try await admin.administration.revocations(.failed, before: nil, limit: 9).items.count == 1)
 
-            let retried = try await admin.administration.retry(
-                revocation.id, reason: "Google is back", by: admin.administrator)
-            #expect(retried.status == .pending)
-            #expect(retried.finishedAt == nil)
-            #expect(try await fixture.texts("SELECT failures::text FROM outbox") == ["0"])
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
-            // A revocation that is done is not attempted again.
-            let again = try await admin.administration.retry(
-                revocation.id, reason: nil, by: admin.administrator)
-            #expect(again.status == .done)
-            #expect(
-                try await admin.recorded() == [
-                    "revocation_requested case 4 A I R", "revocation_retried Google is back I R",
-                ])
-        }
+        let retried = try await admin.administration.retry(
+            revocation.id, reason: "Google is back", by: admin.administrator)
+        #expect(retried.status == .pending)
+        #expect(retried.finishedAt == nil)
+        #expect(try await fixture.texts("SELECT failures::text FROM outbox") == ["0"])
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
+        // A revocation that is done is not attempted again.
+        let again = try await admin.administration.retry(revocation.id, reason: nil, by: admin.administrator)
+        #expect(again.status == .done)
+        #expect(
+            try await admin.recorded() == [
+                "revocation_requested case 4 A I R", "revocation_retried Google is back I R",
+            ])
     }
 
     @Test func `a revocation whose grants a newer one holds is not attempted, and decides nothing of the identity`()
         async throws
     {
-        try await LifeCycleFixture.run { fixture in
-            let admin = try await fixture.administered()
-            let id = try Self.id(try await fixture.account(.apple))
-            func revoke() async throws -> Revocation {
-                try await admin.administration.revoke(
-                    id, unlinking: false, reason: "case 6", by: admin.administrator
-                ).revocation
-            }
-            func retry(_ revocation: Revocation) async throws -> Revocation {
-                try await admin.administration.retry(revocation.id, reason: nil, by: admin.administrator)
-            }
-            let older = try await revoke()
-            _ = try await fixture.database.execute(
-                "UPDATE outbox SET status = 'failed', last_error = 'unavailable', finished_at = created_at")
-            fixture.clock.advance(by: 1)
-            let newer = try await revoke()
-            #expect(newer.id != older.id)
-            #expect(try await retry(older).status == .failed)
-            #expect(try await admin.recorded().filter { $0.hasPrefix("revocation_retried") } == [])
-
-            // As if it had been tried again before the newer one took its grants.
-            _ = try await fixture.database.execute(
-                "UPDATE outbox SET status = 'pending', finished_at = NULL WHERE message_id = \(older.id)")
-            _ = try await fixture.database.execute(
-                """
-                UPDATE outbox
-                SET next_attempt_at = next_attempt_at + interval '1 hour'
-                WHERE message_id = \(newer.id)
-                """)
-            try await fixture.revokeDue()
-            #expect(try await admin.administration.revocation(older.id).status == .done)
-            #expect(try await admin.administration.identity(id).identity.authorization == .revoking)
-            #expect(try await retry(newer).status == .pending)
-            try await fixture.revokeDue()
-            #expect(try await admin.administration.identity(id).identity.authorization == .revoked)
-            #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
+        let admin = try await fixture.administered()
+        let id = try Self.id(try await fixture.account(.apple))
+        func revoke() async throws -> Revocation {
+            try await admin.administration.revoke(
+                id, unlinking: false, reason: "case 6", by: admin.administrator
+            ).revocation
         }
+        func retry(_ revocation: Revocation) async throws -> Revocation {
+            try await admin.administration.retry(revocation.id, reason: nil, by: admin.administrator)
+        }
+        let older = try await revoke()
+        _ = try await fixture.database.execute(
+            "UPDATE outbox SET status = 'failed', last_error = 'unavailable', finished_at = created_at")
+        fixture.clock.advance(by: 1)
+        let newer = try await revoke()
+        #expect(newer.id != older.id)
+        #expect(try await retry(older).status == .failed)
+        #expect(try await admin.recorded().filter { $0.hasPrefix("revocation_retried") } == [])
+
+        // As if it had been tried again before the newer one took its grants.
+        _ = try await fixture.database.execute(
+            "UPDATE outbox SET status = 'pending', finished_at = NULL WHERE message_id = \(older.id)")
+        _ = try await fixture.database.execute(
+            """
+            UPDATE outbox
+            SET next_attempt_at = next_attempt_at + interval '1 hour'
+            WHERE message_id = \(newer.id)
+            """)
+        try await fixture.revokeDue()
+        #expect(try await admin.administration.revocation(older.id).status == .done)
+        #expect(try await admin.administration.identity(id).identity.authorization == .revoking)
+        #expect(try await retry(newer).status == .pending)
+        try await fixture.revokeDue()
+        #expect(try await admin.administration.identity(id).identity.authorization == .revoked)
+        #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
     }
 
     @Test func `an event is acted on once more, and by whose wish is recorded`() async throws {

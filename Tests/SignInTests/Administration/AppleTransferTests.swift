@@ -8,7 +8,9 @@ import TestSupport
 import Testing
 
 /// The transfer of an app to another developer team, in which its users have other subjects.
-@Suite struct AppleTransferTests {
+@Suite(.fixture(LifeCycleFixture.self)) struct AppleTransferTests {
+    var fixture: LifeCycleFixture { .current }
+
     private static let recipient = "RECIPIENT1"
 
     /// The sending and the receiving team's service, over one database.
@@ -76,231 +78,203 @@ import Testing
     // MARK: Export and import
 
     @Test func `everybody gets their new subject and keeps their account`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let teams = try await Self.teams(in: fixture)
-            let accounts = try await Self.moved(["kim", "ada", "lin"], in: fixture)
-            for part in Part.allCases {
-                let (progress, failures) = try await Self.run(part, teams)
-                #expect((progress.total, progress.done, progress.failed) == (3, 3, 0))
-                #expect(failures.isEmpty)
-            }
-            #expect(try await Self.migrations(in: fixture).map(\.status) == [200, 200, 200, 200, 200, 200])
-            #expect(try await fixture.audited(.identityTransferred) == ["operator -", "operator -", "operator -"])
-            #expect(try await fixture.count("identity_transfers") == 0)
-            for (person, before) in accounts {
-                let after = try await fixture.session(try await fixture.consent(.apple, person), .token)
-                #expect(after.account.id == before.account.id)
-                #expect(after.identity?.id == before.identity?.id)
-                #expect(after.identity?.key.subject != before.identity?.key.subject)
-            }
-            // By the import, not by these sign-ins.
-            #expect(try await fixture.audited(.identityTransferred).count == 3)
+        let teams = try await Self.teams(in: fixture)
+        let accounts = try await Self.moved(["kim", "ada", "lin"], in: fixture)
+        for part in Part.allCases {
+            let (progress, failures) = try await Self.run(part, teams)
+            #expect((progress.total, progress.done, progress.failed) == (3, 3, 0))
+            #expect(failures.isEmpty)
         }
+        #expect(try await Self.migrations(in: fixture).map(\.status) == [200, 200, 200, 200, 200, 200])
+        #expect(try await fixture.audited(.identityTransferred) == ["operator -", "operator -", "operator -"])
+        #expect(try await fixture.count("identity_transfers") == 0)
+        for (person, before) in accounts {
+            let after = try await fixture.session(try await fixture.consent(.apple, person), .token)
+            #expect(after.account.id == before.account.id)
+            #expect(after.identity?.id == before.identity?.id)
+            #expect(after.identity?.key.subject != before.identity?.key.subject)
+        }
+        // By the import, not by these sign-ins.
+        #expect(try await fixture.audited(.identityTransferred).count == 3)
     }
 
     @Test func `a dry run counts, and asks and changes nothing`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let teams = try await Self.teams(in: fixture)
-            _ = try await Self.moved(["kim", "ada"], in: fixture)
-            let export = try await Self.run(.export, teams, dryRun: true).progress
-            #expect((export.total, export.done, export.failed) == (2, 0, 0))
-            #expect(try await Self.migrations(in: fixture).isEmpty)
-            #expect(try await fixture.count("identity_transfers") == 0)
+        let teams = try await Self.teams(in: fixture)
+        _ = try await Self.moved(["kim", "ada"], in: fixture)
+        let export = try await Self.run(.export, teams, dryRun: true).progress
+        #expect((export.total, export.done, export.failed) == (2, 0, 0))
+        #expect(try await Self.migrations(in: fixture).isEmpty)
+        #expect(try await fixture.count("identity_transfers") == 0)
 
-            try await Self.run(.export, teams)
-            let exported = try await Self.run(.export, teams, dryRun: true).progress
-            #expect((exported.total, exported.done) == (2, 2))
-            let subjects = try await fixture.texts("SELECT subject FROM identities ORDER BY identity_id")
-            let imports = try await Self.run(.import, teams, dryRun: true).progress
-            #expect((imports.total, imports.done) == (2, 0))
-            #expect(try await fixture.texts("SELECT subject FROM identities ORDER BY identity_id") == subjects)
-            #expect(try await Self.migrations(in: fixture).count == 2)
-        }
+        try await Self.run(.export, teams)
+        let exported = try await Self.run(.export, teams, dryRun: true).progress
+        #expect((exported.total, exported.done) == (2, 2))
+        let subjects = try await fixture.texts("SELECT subject FROM identities ORDER BY identity_id")
+        let imports = try await Self.run(.import, teams, dryRun: true).progress
+        #expect((imports.total, imports.done) == (2, 0))
+        #expect(try await fixture.texts("SELECT subject FROM identities ORDER BY identity_id") == subjects)
+        #expect(try await Self.migrations(in: fixture).count == 2)
     }
 
     @Test(arguments: [true, false])
     func `a run that was cut off goes on where it ended`(isExport: Bool) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let part = isExport ? Part.export : .import
-            let teams = try await Self.teams(in: fixture)
-            let persons = (1...8).map { "person-\($0)" }
-            _ = try await Self.moved(persons, in: fixture)
-            if !isExport { try await Self.run(.export, teams) }
-            try await fixture.sandbox.clearHistory()
+        let part = isExport ? Part.export : .import
+        let teams = try await Self.teams(in: fixture)
+        let persons = (1...8).map { "person-\($0)" }
+        _ = try await Self.moved(persons, in: fixture)
+        if !isExport { try await Self.run(.export, teams) }
+        try await fixture.sandbox.clearHistory()
 
-            // Three answers, and then Apple is unavailable.
-            let path = "/apple/auth/usermigrationinfo"
-            try await fixture.sandbox.fail(path, .delay(milliseconds: 0), times: 3)
-            try await fixture.sandbox.fail(path, .status(503))
-            let cut = await #expect(throws: AppleTransfers.Failure.self) { try await Self.run(part, teams) }
-            #expect(cut?.description.contains("http_503") == true)
-            #expect(try await Self.migrations(in: fixture).count == 8)
-            #expect(try await fixture.count("identity_transfers") == (isExport ? 3 : 5))
+        // Three answers, and then Apple is unavailable.
+        let path = "/apple/auth/usermigrationinfo"
+        try await fixture.sandbox.fail(path, .delay(milliseconds: 0), times: 3)
+        try await fixture.sandbox.fail(path, .status(503))
+        let cut = await #expect(throws: AppleTransfers.Failure.self) { try await Self.run(part, teams) }
+        #expect(cut?.description.contains("http_503") == true)
+        #expect(try await Self.migrations(in: fixture).count == 8)
+        #expect(try await fixture.count("identity_transfers") == (isExport ? 3 : 5))
 
-            try await fixture.sandbox.clearFaults()
-            let (progress, failures) = try await Self.run(part, teams)
-            #expect(failures.isEmpty)
-            let total = isExport ? 8 : 5
-            #expect((progress.total, progress.done, progress.failed) == (total, total, 0))
-            // No identity that had an answer was asked about again.
-            #expect(try await Self.migrations(in: fixture).filter { $0.status == 200 }.count == 8)
-        }
+        try await fixture.sandbox.clearFaults()
+        let (progress, failures) = try await Self.run(part, teams)
+        #expect(failures.isEmpty)
+        let total = isExport ? 8 : 5
+        #expect((progress.total, progress.done, progress.failed) == (total, total, 0))
+        // No identity that had an answer was asked about again.
+        #expect(try await Self.migrations(in: fixture).filter { $0.status == 200 }.count == 8)
     }
 
     @Test func `a person whom Apple does not know is reported, and stops no other`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let teams = try await Self.teams(in: fixture)
-            _ = try await fixture.account(.apple, "ada")
-            try await fixture.withdraw(.apple, "ada")
-            _ = try await Self.moved(["kim", "lin"], in: fixture)
-            let (progress, failures) = try await Self.run(.export, teams)
-            #expect((progress.total, progress.done, progress.failed) == (3, 2, 1))
-            #expect(failures == ["invalid_request"])
-            #expect(try await Self.run(.import, teams).progress.done == 2)
-        }
+        let teams = try await Self.teams(in: fixture)
+        _ = try await fixture.account(.apple, "ada")
+        try await fixture.withdraw(.apple, "ada")
+        _ = try await Self.moved(["kim", "lin"], in: fixture)
+        let (progress, failures) = try await Self.run(.export, teams)
+        #expect((progress.total, progress.done, progress.failed) == (3, 2, 1))
+        #expect(failures == ["invalid_request"])
+        #expect(try await Self.run(.import, teams).progress.done == 2)
     }
 
     @Test(arguments: [true, false])
     func `a key that Apple refuses ends the run at once, by its name`(isExport: Bool) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let part = isExport ? Part.export : .import
-            let teams = try await Self.teams(in: fixture)
-            _ = try await Self.moved(["kim", "ada"], in: fixture)
-            if !isExport { try await Self.run(.export, teams) }
-            let (team, keyID) =
-                isExport ? (LifeCycleFixture.team, LifeCycleFixture.keyID) : (Self.recipient, "LAMPKEY002")
-            try await fixture.sandbox.revokeAppleKey(team: team, keyID: keyID)
-            let failure = await #expect(throws: AppleTransfers.Failure.self) { try await Self.run(part, teams) }
-            #expect(failure?.description.contains(keyID) == true)
-            #expect(try await Self.migrations(in: fixture).count == (isExport ? 0 : 2))
-        }
+        let part = isExport ? Part.export : .import
+        let teams = try await Self.teams(in: fixture)
+        _ = try await Self.moved(["kim", "ada"], in: fixture)
+        if !isExport { try await Self.run(.export, teams) }
+        let (team, keyID) = isExport ? (LifeCycleFixture.team, LifeCycleFixture.keyID) : (Self.recipient, "LAMPKEY002")
+        try await fixture.sandbox.revokeAppleKey(team: team, keyID: keyID)
+        let failure = await #expect(throws: AppleTransfers.Failure.self) { try await Self.run(part, teams) }
+        #expect(failure?.description.contains(keyID) == true)
+        #expect(try await Self.migrations(in: fixture).count == (isExport ? 0 : 2))
     }
 
     @Test func `an account that signed up with the new subject keeps it, and the conflict is reported`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let teams = try await Self.teams(in: fixture)
-            let old = try #require(try await Self.moved(["lin"], in: fixture)["lin"])
-            let new = try await fixture.create(
-                try await fixture.ticket(try await fixture.consent(.apple, "lin"), .token))
-            #expect(new.account.id != old.account.id)
-            try await fixture.sandbox.clearHistory()
-            #expect(try await Self.run(.export, teams).failures == ["invalid_request"])
-            let (progress, failures) = try await Self.run(.import, teams)
-            #expect(failures == ["conflict"])
-            #expect((progress.total, progress.done, progress.failed) == (1, 0, 1))
-            for account in [old, new] {
-                let subjects = try await fixture.texts(
-                    "SELECT subject FROM identities WHERE account_id = \(account.account.id)")
-                #expect(subjects == [account.identity?.key.subject.text])
-            }
+        let teams = try await Self.teams(in: fixture)
+        let old = try #require(try await Self.moved(["lin"], in: fixture)["lin"])
+        let new = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple, "lin"), .token))
+        #expect(new.account.id != old.account.id)
+        try await fixture.sandbox.clearHistory()
+        #expect(try await Self.run(.export, teams).failures == ["invalid_request"])
+        let (progress, failures) = try await Self.run(.import, teams)
+        #expect(failures == ["conflict"])
+        #expect((progress.total, progress.done, progress.failed) == (1, 0, 1))
+        for account in [old, new] {
+            let subjects = try await fixture.texts(
+                "SELECT subject FROM identities WHERE account_id = \(account.account.id)")
+            #expect(subjects == [account.identity?.key.subject.text])
         }
     }
 
     @Test func `a grant goes with its identity, into another realm too`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let teams = try await Self.teams(in: fixture)
-            let account = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
-            try await Self.run(.export, teams)
-            try await Self.run(.import, teams, realm: Realm("beta"))
-            let pairs: SQL = "SELECT realm || ' ' || subject FROM"
-            let identity = try await fixture.texts("\(pairs) identities")
-            #expect(identity.first??.hasPrefix("beta ") == true)
-            #expect(try await fixture.texts("\(pairs) provider_grants") == identity)
-            try await fixture.deleteAccount(account)
-            #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
-            #expect(try await fixture.count("provider_grants WHERE revocation_id IS NOT NULL") == 1)
-        }
+        let teams = try await Self.teams(in: fixture)
+        let account = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
+        try await Self.run(.export, teams)
+        try await Self.run(.import, teams, realm: Realm("beta"))
+        let pairs: SQL = "SELECT realm || ' ' || subject FROM"
+        let identity = try await fixture.texts("\(pairs) identities")
+        #expect(identity.first??.hasPrefix("beta ") == true)
+        #expect(try await fixture.texts("\(pairs) provider_grants") == identity)
+        try await fixture.deleteAccount(account)
+        #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
+        #expect(try await fixture.count("provider_grants WHERE revocation_id IS NOT NULL") == 1)
     }
 
     // MARK: By a sign-in
 
     @Test func `a token's transfer_sub leads to the account once, and that is recorded`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let teams = try await Self.teams(in: fixture)
-            let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
-            try await Self.run(.export, teams)
+        let teams = try await Self.teams(in: fixture)
+        let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
+        try await Self.run(.export, teams)
 
-            let consent = try await fixture.consent(.apple)
-            let after = try await fixture.session(consent, .token)
-            #expect(after.account.id == before.account.id)
-            #expect(after.identity?.id == before.identity?.id)
-            #expect(after.identity?.key.subject != before.identity?.key.subject)
-            #expect(try await fixture.audited(.identityTransferred) == ["provider -"])
-            #expect(try await fixture.count("identity_transfers") == 0)
-            #expect(
-                try await fixture.texts("SELECT account_id::text FROM audit_events WHERE type = 'identity_transferred'")
-                    == [before.account.id.description])
+        let consent = try await fixture.consent(.apple)
+        let after = try await fixture.session(consent, .token)
+        #expect(after.account.id == before.account.id)
+        #expect(after.identity?.id == before.identity?.id)
+        #expect(after.identity?.key.subject != before.identity?.key.subject)
+        #expect(try await fixture.audited(.identityTransferred) == ["provider -"])
+        #expect(try await fixture.count("identity_transfers") == 0)
+        #expect(
+            try await fixture.texts("SELECT account_id::text FROM audit_events WHERE type = 'identity_transferred'")
+                == [before.account.id.description])
 
-            for _ in 1...2 { _ = try await fixture.session(consent, .token) }
-            #expect(try await fixture.audited(.identityTransferred).count == 1)
-            #expect(try await Self.run(.import, teams).progress.total == 0)
-        }
+        for _ in 1...2 { _ = try await fixture.session(consent, .token) }
+        #expect(try await fixture.audited(.identityTransferred).count == 1)
+        #expect(try await Self.run(.import, teams).progress.total == 0)
     }
 
     @Test func `a transfer_sub with a code brings the new team's grant`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let teams = try await Self.teams(in: fixture)
-            let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
-            try await Self.run(.export, teams)
-            let consent = try await fixture.consent(.apple)
-            let credential = ProviderCredential(
-                token: nil, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
-            let answer = try await fixture.service(with: teams.endpoint)
-                .providers.signIn(with: .apple, credential, by: fixture.call)
-            guard case .signedIn(let after) = answer else { throw SignInFixture.Unexpected.linkRequired }
-            #expect(after.account.id == before.account.id)
-            #expect(after.identity?.authorization == .active)
-            let issued = try await fixture.grants(.apple).map(\.refreshToken)
-            #expect(issued.count == 2)
-            #expect(try await fixture.refreshTokens().map(Sandbox.fingerprint) == [issued.last])
-        }
+        let teams = try await Self.teams(in: fixture)
+        let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
+        try await Self.run(.export, teams)
+        let consent = try await fixture.consent(.apple)
+        let credential = ProviderCredential(token: nil, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
+        let answer = try await fixture.service(with: teams.endpoint)
+            .providers.signIn(with: .apple, credential, by: fixture.call)
+        guard case .signedIn(let after) = answer else { throw SignInFixture.Unexpected.linkRequired }
+        #expect(after.account.id == before.account.id)
+        #expect(after.identity?.authorization == .active)
+        let issued = try await fixture.grants(.apple).map(\.refreshToken)
+        #expect(issued.count == 2)
+        #expect(try await fixture.refreshTokens().map(Sandbox.fingerprint) == [issued.last])
     }
 
     @Test func `of sign-ins at once one moves the identity, and all come to the account`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let teams = try await Self.teams(in: fixture)
-            let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
-            try await Self.run(.export, teams)
-            let consent = try await fixture.consent(.apple)
-            let accounts = try await withThrowingTaskGroup(of: AccountID.self) { group in
-                for _ in 1...10 { group.addTask { try await fixture.session(consent, .token).account.id } }
-                return try await group.reduce(into: Set<AccountID>()) { $0.insert($1) }
-            }
-            #expect(accounts == [before.account.id])
-            #expect(try await fixture.audited(.identityTransferred).count == 1)
+        let teams = try await Self.teams(in: fixture)
+        let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
+        try await Self.run(.export, teams)
+        let consent = try await fixture.consent(.apple)
+        let accounts = try await withThrowingTaskGroup(of: AccountID.self) { group in
+            for _ in 1...10 { group.addTask { try await fixture.session(consent, .token).account.id } }
+            return try await group.reduce(into: Set<AccountID>()) { $0.insert($1) }
         }
+        #expect(accounts == [before.account.id])
+        #expect(try await fixture.audited(.identityTransferred).count == 1)
     }
 
     @Test func `who links the subject of a new team has linked the old one already`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let teams = try await Self.teams(in: fixture)
-            let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
-            try await Self.run(.export, teams)
-            let consent = try await fixture.consent(.apple)
-            let other = try await fixture.account(.google, "ada")
-            let credential = ProviderCredential(
-                token: consent.token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-            let session = try await fixture.opened(other)
-            try await expectFailure("identityAlreadyLinked") {
-                try await fixture.service.linking.link(.apple, credential, to: session, by: fixture.call)
-            }
-            // One person, one identity, where it was.
-            #expect(try await fixture.count("identities WHERE provider = 'apple'") == 1)
-            #expect(try await fixture.session(consent, .token).account.id == before.account.id)
+        let teams = try await Self.teams(in: fixture)
+        let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
+        try await Self.run(.export, teams)
+        let consent = try await fixture.consent(.apple)
+        let other = try await fixture.account(.google, "ada")
+        let credential = ProviderCredential(token: consent.token, code: nil, nonce: nil, clientID: nil, fullName: nil)
+        let session = try await fixture.opened(other)
+        try await expectFailure("identityAlreadyLinked") {
+            try await fixture.service.linking.link(.apple, credential, to: session, by: fixture.call)
         }
+        // One person, one identity, where it was.
+        #expect(try await fixture.count("identities WHERE provider = 'apple'") == 1)
+        #expect(try await fixture.session(consent, .token).account.id == before.account.id)
     }
 
     @Test func `a transfer_sub that leads nowhere is somebody unknown`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let accounts = try await Self.moved(["kim"], in: fixture)
-            let consent = try await fixture.consent(.apple)
-            let ticket = try await fixture.ticket(consent, .token)
-            #expect(ticket.identity?.transferSubject != nil)
-            #expect(try await fixture.audited(.identityTransferred).isEmpty)
-            #expect(
-                try await fixture.texts("SELECT subject FROM identities") == [
-                    accounts["kim"]?.identity?.key.subject.text
-                ])
-        }
+        let accounts = try await Self.moved(["kim"], in: fixture)
+        let consent = try await fixture.consent(.apple)
+        let ticket = try await fixture.ticket(consent, .token)
+        #expect(ticket.identity?.transferSubject != nil)
+        #expect(try await fixture.audited(.identityTransferred).isEmpty)
+        #expect(
+            try await fixture.texts("SELECT subject FROM identities") == [
+                accounts["kim"]?.identity?.key.subject.text
+            ])
     }
 }

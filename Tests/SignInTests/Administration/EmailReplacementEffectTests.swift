@@ -7,87 +7,83 @@ import TestSupport
 import Testing
 
 /// What becomes of the replacement of an address when it is due.
-@Suite struct EmailReplacementEffectTests {
+@Suite(.fixture(EmailReplacementFixture.self)) struct EmailReplacementEffectTests {
+    var fixture: EmailReplacementFixture { .current }
+
     private typealias Fixture = EmailReplacementFixture
 
     private static let lapsed = "email_replacement_cancelled service kim@support"
     private static let replaced = "email_replaced service kim@support"
 
     @Test func `when it is due the account has the new address, and nothing opens it as before`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let kim = try await fixture.member()
-            try await fixture.request(for: kim)
-            people.clock.advance(by: Fixture.day - 1)
-            let byPassword = try await people.signIn(Fixture.old)
-            let token = try people.google("g-1", SignInFixture.email(Fixture.work))
-            let byGoogle = try await people.session(.google, token)
-            let code = try await people.code(.signIn, for: Fixture.old)
-            try await people.forgetMails()
-            people.clock.advance(by: 1)
-            try await fixture.sweep()
+        let people = fixture.people
+        let kim = try await fixture.member()
+        try await fixture.request(for: kim)
+        people.clock.advance(by: Fixture.day - 1)
+        let byPassword = try await people.signIn(Fixture.old)
+        let token = try people.google("g-1", SignInFixture.email(Fixture.work))
+        let byGoogle = try await people.session(.google, token)
+        let code = try await people.code(.signIn, for: Fixture.old)
+        try await people.forgetMails()
+        people.clock.advance(by: 1)
+        try await fixture.sweep()
 
-            let account = try await people.account(kim)
-            #expect(account.email?.text == Fixture.new)
-            #expect(account.emailProof == .proven)
-            #expect(try await people.texts("SELECT email_proof_source FROM accounts") == ["administrator"])
-            #expect(!account.hasPassword)
-            #expect(account.identities.map(\.isSignInNoticed) == [true])
-            for session in [kim, byPassword, byGoogle] { #expect(try await !people.isLive(session)) }
-            #expect(try await people.texts("SELECT DISTINCT end_reason FROM sessions") == ["email_replaced"])
-            let mails = [Fixture.old, Fixture.work].map { QueuedMail(template: "email_changed", recipient: $0) }
-            #expect(try await people.mails() == mails)
-            #expect(try await fixture.recorded(of: kim) == [Self.replaced, Fixture.requested])
-            #expect(try await !fixture.isPending())
+        let account = try await people.account(kim)
+        #expect(account.email?.text == Fixture.new)
+        #expect(account.emailProof == .proven)
+        #expect(try await people.texts("SELECT email_proof_source FROM accounts") == ["administrator"])
+        #expect(!account.hasPassword)
+        #expect(account.identities.map(\.isSignInNoticed) == [true])
+        for session in [kim, byPassword, byGoogle] { #expect(try await !people.isLive(session)) }
+        #expect(try await people.texts("SELECT DISTINCT end_reason FROM sessions") == ["email_replaced"])
+        let mails = [Fixture.old, Fixture.work].map { QueuedMail(template: "email_changed", recipient: $0) }
+        #expect(try await people.mails() == mails)
+        #expect(try await fixture.recorded(of: kim) == [Self.replaced, Fixture.requested])
+        #expect(try await !fixture.isPending())
 
-            for email in [Fixture.old, Fixture.new] {
-                try await expectFailure("invalidCredentials") { try await people.signIn(email) }
-            }
-            try await expectFailure("invalidCredentials") { try await people.signIn(Fixture.old, code: code) }
-            try await expectFailure("expired") { try await people.session(.google, token) }
+        for email in [Fixture.old, Fixture.new] {
+            try await expectFailure("invalidCredentials") { try await people.signIn(email) }
         }
+        try await expectFailure("invalidCredentials") { try await people.signIn(Fixture.old, code: code) }
+        try await expectFailure("expired") { try await people.session(.google, token) }
     }
 
     @Test func `its owner enters by a code to the new address, and every first sign-in of an identity is mailed there`()
         async throws
     {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let kim = try await fixture.member()
-            try await fixture.request(for: kim)
-            try await fixture.sweepInADay()
-            try await people.forgetMails()
-            let entered = try await people.signIn(Fixture.new, code: try await people.code(.signIn, for: Fixture.new))
-            #expect(entered.account.id == kim.account.id)
-            for _ in 0..<2 {
-                people.clock.advance(by: 1)
-                let token = try people.google("g-1", SignInFixture.email(Fixture.work))
-                #expect(try await people.session(.google, token).account.id == kim.account.id)
-            }
-            #expect(
-                try await people.mails() == [
-                    QueuedMail(template: "signed_in", recipient: Fixture.new, provider: "google")
-                ])
+        let people = fixture.people
+        let kim = try await fixture.member()
+        try await fixture.request(for: kim)
+        try await fixture.sweepInADay()
+        try await people.forgetMails()
+        let entered = try await people.signIn(Fixture.new, code: try await people.code(.signIn, for: Fixture.new))
+        #expect(entered.account.id == kim.account.id)
+        for _ in 0..<2 {
+            people.clock.advance(by: 1)
+            let token = try people.google("g-1", SignInFixture.email(Fixture.work))
+            #expect(try await people.session(.google, token).account.id == kim.account.id)
         }
+        #expect(
+            try await people.mails() == [
+                QueuedMail(template: "signed_in", recipient: Fixture.new, provider: "google")
+            ])
     }
 
     @Test func `a change of address that is under way ends with it`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let kim = try await fixture.member()
-            try await fixture.request(for: kim)
-            people.clock.advance(by: Fixture.day - 1)
-            let session = try await people.opened(try await people.signIn(Fixture.old))
-            try await people.service.accounts.requestEmail("kim@third.example", of: session, by: people.call)
-            let code = try await people.digits(.verifyEmail, of: "kim@third.example")
-            people.clock.advance(by: 1)
-            try await fixture.sweep()
-            #expect(try await people.texts("SELECT pending_email FROM accounts") == [nil])
-            try await expectFailure("invalidCredentials") {
-                try await people.service.emailCodes.verifyEmail(code: code, of: session, by: people.call)
-            }
-            #expect(try await fixture.address(kim) == Fixture.new)
+        let people = fixture.people
+        let kim = try await fixture.member()
+        try await fixture.request(for: kim)
+        people.clock.advance(by: Fixture.day - 1)
+        let session = try await people.opened(try await people.signIn(Fixture.old))
+        try await people.service.accounts.requestEmail("kim@third.example", of: session, by: people.call)
+        let code = try await people.digits(.verifyEmail, of: "kim@third.example")
+        people.clock.advance(by: 1)
+        try await fixture.sweep()
+        #expect(try await people.texts("SELECT pending_email FROM accounts") == [nil])
+        try await expectFailure("invalidCredentials") {
+            try await people.service.emailCodes.verifyEmail(code: code, of: session, by: people.call)
         }
+        #expect(try await fixture.address(kim) == Fixture.new)
     }
 
     /// What shows that somebody reads a mailbox of the account, or is on guard in it.
@@ -113,8 +109,7 @@ import Testing
         case .changeOfAddress, .reset, .newPassword: try await people.member(Fixture.old)
         case .verification, .firstProof: try await people.register(Fixture.old)
         case .takeOver:
-            try await people.create(
-                try await people.ticket(.google, try people.google("g-9", SignInFixture.email(Fixture.old))))
+            try await people.signUp(.google("g-9", SignInFixture.email(Fixture.old)))
         }
     }
 
@@ -148,178 +143,159 @@ import Testing
     /// Otherwise who was in the account before its owner came, or has deceived an administrator, would get it back.
     @Test(arguments: Proof.allCases)
     func `who proves a mailbox of the account or sets its password meanwhile ends it`(_ proof: Proof) async throws {
-        try await Fixture.run { fixture in
-            let kim = try await account(for: proof, in: fixture.people)
-            try await fixture.request(for: kim)
-            try await prove(proof, of: kim, in: fixture.people)
-            #expect(try await !fixture.isPending())
-            #expect(
-                try await fixture.recorded(of: kim) == [
-                    "email_replacement_cancelled person \(proof.reason)", Fixture.requested,
-                ])
-            let address = try await fixture.address(kim)
-            #expect(address == (proof == .changeOfAddress ? "kim@third.example" : Fixture.old))
-            try await fixture.sweepInADay()
-            #expect(try await fixture.address(kim) == address)
-        }
+        let kim = try await account(for: proof, in: fixture.people)
+        try await fixture.request(for: kim)
+        try await prove(proof, of: kim, in: fixture.people)
+        #expect(try await !fixture.isPending())
+        #expect(
+            try await fixture.recorded(of: kim) == [
+                "email_replacement_cancelled person \(proof.reason)", Fixture.requested,
+            ])
+        let address = try await fixture.address(kim)
+        #expect(address == (proof == .changeOfAddress ? "kim@third.example" : Fixture.old))
+        try await fixture.sweepInADay()
+        #expect(try await fixture.address(kim) == address)
     }
 
     @Test func `it lapses when another account has the address by then, and everything stays as it is`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let (kim, ada) = (try await fixture.member(), try await people.member("ada@example.com"))
-            for member in [kim, ada] { try await fixture.request(for: member) }
-            // Of two accounts that are to have one address the first one has it.
-            people.clock.advance(by: 1)
-            try await fixture.request(for: ada)
-            let before = try await people.account(ada)
-            people.clock.advance(by: Fixture.day)
-            try await people.forgetMails()
-            try await fixture.sweep()
-            #expect(try await fixture.address(kim) == Fixture.new)
-            #expect(try await people.account(ada) == before)
-            #expect(try await people.isLive(ada))
-            #expect(
-                try await fixture.recorded(of: ada) == [
-                    "\(Self.lapsed) email_taken", Fixture.requested, Fixture.requested,
-                ])
-            #expect(try await people.mails().map(\.recipient) == [Fixture.old, Fixture.work])
-            #expect(try await !fixture.isPending())
-        }
+        let people = fixture.people
+        let (kim, ada) = (try await fixture.member(), try await people.member("ada@example.com"))
+        for member in [kim, ada] { try await fixture.request(for: member) }
+        // Of two accounts that are to have one address the first one has it.
+        people.clock.advance(by: 1)
+        try await fixture.request(for: ada)
+        let before = try await people.account(ada)
+        people.clock.advance(by: Fixture.day)
+        try await people.forgetMails()
+        try await fixture.sweep()
+        #expect(try await fixture.address(kim) == Fixture.new)
+        #expect(try await people.account(ada) == before)
+        #expect(try await people.isLive(ada))
+        #expect(
+            try await fixture.recorded(of: ada) == [
+                "\(Self.lapsed) email_taken", Fixture.requested, Fixture.requested,
+            ])
+        #expect(try await people.mails().map(\.recipient) == [Fixture.old, Fixture.work])
+        #expect(try await !fixture.isPending())
     }
 
     @Test func `it lapses when another account takes the address in the same moment`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let kim = try await fixture.member()
-            try await fixture.request(for: kim)
-            people.clock.advance(by: Fixture.day)
-            let sweeping = try await people.interleave { transaction in
-                try await transaction.execute(
-                    """
-                    INSERT INTO accounts (account_id, email, password_hash, created_at)
-                    VALUES (gen_random_uuid(), \(Fixture.new), 'x', now())
-                    """)
-            } with: {
-                try await fixture.sweep()
-            }
-            try await sweeping.value
-            #expect(try await fixture.address(kim) == Fixture.old)
-            #expect(try await people.isLive(kim))
-            #expect(try await fixture.recorded(of: kim) == ["\(Self.lapsed) email_taken", Fixture.requested])
+        let people = fixture.people
+        let kim = try await fixture.member()
+        try await fixture.request(for: kim)
+        people.clock.advance(by: Fixture.day)
+        let sweeping = try await people.interleave { transaction in
+            try await transaction.execute(
+                """
+                INSERT INTO accounts (account_id, email, password_hash, created_at)
+                VALUES (gen_random_uuid(), \(Fixture.new), 'x', now())
+                """)
+        } with: {
+            try await fixture.sweep()
         }
+        try await sweeping.value
+        #expect(try await fixture.address(kim) == Fixture.old)
+        #expect(try await people.isLive(kim))
+        #expect(try await fixture.recorded(of: kim) == ["\(Self.lapsed) email_taken", Fixture.requested])
     }
 
     @Test func `it lapses when the account is disabled, and is not revived by enabling it`() async throws {
-        try await Fixture.run { fixture in
-            let kim = try await fixture.member()
-            let (administration, administrator) = (fixture.admin.administration, fixture.admin.administrator)
-            try await fixture.request(for: kim)
-            try await administration.disable(kim.account.id, reason: "looked into", by: administrator)
-            try await fixture.sweepInADay()
-            try await administration.enable(kim.account.id, email: nil, reason: "all is well", by: administrator)
-            try await fixture.sweepInADay()
-            #expect(try await fixture.address(kim) == Fixture.old)
-            #expect(try await fixture.recorded(of: kim) == ["\(Self.lapsed) account_disabled", Fixture.requested])
-        }
+        let kim = try await fixture.member()
+        let (administration, administrator) = (fixture.admin.administration, fixture.admin.administrator)
+        try await fixture.request(for: kim)
+        try await administration.disable(kim.account.id, reason: "looked into", by: administrator)
+        try await fixture.sweepInADay()
+        try await administration.enable(kim.account.id, email: nil, reason: "all is well", by: administrator)
+        try await fixture.sweepInADay()
+        #expect(try await fixture.address(kim) == Fixture.old)
+        #expect(try await fixture.recorded(of: kim) == ["\(Self.lapsed) account_disabled", Fixture.requested])
     }
 
     @Test func `it ends when an administrator gives the account an address to enable it`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let kim = try await people.register(Fixture.old)
-            try await fixture.request(for: kim)
-            _ = try await people.create(
-                try await people.ticket(.google, try people.google("g-2", SignInFixture.hosted(Fixture.old))))
-            try await fixture.admin.administration.enable(
-                kim.account.id, email: EmailAddress("kim@third.example"), reason: "case 18",
-                by: fixture.admin.administrator)
-            try await fixture.sweepInADay()
-            #expect(try await fixture.address(kim) == "kim@third.example")
-            #expect(
-                try await fixture.recorded(of: kim) == [
-                    "email_replacement_cancelled administrator kim@support account_enabled", Fixture.requested,
-                ])
-        }
+        let people = fixture.people
+        let kim = try await people.register(Fixture.old)
+        try await fixture.request(for: kim)
+        _ = try await people.signUp(.google("g-2", SignInFixture.hosted(Fixture.old)))
+        try await fixture.admin.administration.enable(
+            kim.account.id, email: EmailAddress("kim@third.example"), reason: "case 18",
+            by: fixture.admin.administrator)
+        try await fixture.sweepInADay()
+        #expect(try await fixture.address(kim) == "kim@third.example")
+        #expect(
+            try await fixture.recorded(of: kim) == [
+                "email_replacement_cancelled administrator kim@support account_enabled", Fixture.requested,
+            ])
     }
 
     @Test func `of two processes that carry it out at once one does`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            for round in 1...5 {
-                let member = try await people.member("kim\(round)@example.com")
-                try await people.forgetMails()
-                try await fixture.request("kim\(round)@new.example", for: member)
-                people.clock.advance(by: Fixture.day)
-                async let first = fixture.sweepers[0].sweep()
-                async let second = fixture.sweepers[1].sweep()
-                _ = try await (first, second)
-                #expect(try await fixture.address(member) == "kim\(round)@new.example")
-                #expect(try await fixture.recorded(of: member) == [Self.replaced, Fixture.requested])
-                #expect(try await people.mails(.emailChanged).map(\.recipient) == ["kim\(round)@example.com"])
-            }
+        let people = fixture.people
+        for round in 1...5 {
+            let member = try await people.member("kim\(round)@example.com")
+            try await people.forgetMails()
+            try await fixture.request("kim\(round)@new.example", for: member)
+            people.clock.advance(by: Fixture.day)
+            async let first = fixture.sweepers[0].sweep()
+            async let second = fixture.sweepers[1].sweep()
+            _ = try await (first, second)
+            #expect(try await fixture.address(member) == "kim\(round)@new.example")
+            #expect(try await fixture.recorded(of: member) == [Self.replaced, Fixture.requested])
+            #expect(try await people.mails(.emailChanged).map(\.recipient) == ["kim\(round)@example.com"])
         }
     }
 
     @Test func `of its effect and of stopping it at once one comes first, and the other finds that`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            for round in 1...10 {
-                let member = try await people.member("kim\(round)@example.com")
-                let session = try await people.opened(member)
-                try await fixture.request("kim\(round)@new.example", for: member)
-                people.clock.advance(by: Fixture.day)
-                async let swept: Void = fixture.sweep()
-                let outcomes = try await race(1) { _ in
-                    try await people.service.accounts.cancelEmailReplacement(of: session, by: people.call)
-                }
-                try await swept
-                #expect(outcomes == ["won": 1] || outcomes == ["invalidSession": 1], "\(outcomes)")
-                let isStopped = outcomes["won"] == 1
-                #expect(try await fixture.address(member) == "kim\(round)@\(isStopped ? "example.com" : "new.example")")
-                #expect(try await people.isLive(member) == isStopped)
-                #expect(try await fixture.recorded(of: member).contains(Self.replaced) == !isStopped)
-                #expect(try await !fixture.isPending())
+        let people = fixture.people
+        for round in 1...10 {
+            let member = try await people.member("kim\(round)@example.com")
+            let session = try await people.opened(member)
+            try await fixture.request("kim\(round)@new.example", for: member)
+            people.clock.advance(by: Fixture.day)
+            async let swept: Void = fixture.sweep()
+            let outcomes = try await race(1) { _ in
+                try await people.service.accounts.cancelEmailReplacement(of: session, by: people.call)
             }
+            try await swept
+            #expect(outcomes == ["won": 1] || outcomes == ["invalidSession": 1], "\(outcomes)")
+            let isStopped = outcomes["won"] == 1
+            #expect(try await fixture.address(member) == "kim\(round)@\(isStopped ? "example.com" : "new.example")")
+            #expect(try await people.isLive(member) == isStopped)
+            #expect(try await fixture.recorded(of: member).contains(Self.replaced) == !isStopped)
+            #expect(try await !fixture.isPending())
         }
     }
 
     @Test func `an effect that waits for its stopping finds nothing to do`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let kim = try await fixture.member()
-            try await fixture.request(for: kim)
-            people.clock.advance(by: Fixture.day)
-            let sweeping = try await people.interleave { transaction in
-                // What stopping it does.
-                try await transaction.execute("SELECT FROM accounts FOR UPDATE")
-                try await transaction.execute("DELETE FROM email_replacements")
-            } with: {
-                try await fixture.sweep()
-            }
-            try await sweeping.value
-            #expect(try await fixture.address(kim) == Fixture.old)
-            #expect(try await people.isLive(kim))
-            #expect(try await fixture.recorded(of: kim) == [Fixture.requested])
+        let people = fixture.people
+        let kim = try await fixture.member()
+        try await fixture.request(for: kim)
+        people.clock.advance(by: Fixture.day)
+        let sweeping = try await people.interleave { transaction in
+            // What stopping it does.
+            try await transaction.execute("SELECT FROM accounts FOR UPDATE")
+            try await transaction.execute("DELETE FROM email_replacements")
+        } with: {
+            try await fixture.sweep()
         }
+        try await sweeping.value
+        #expect(try await fixture.address(kim) == Fixture.old)
+        #expect(try await people.isLive(kim))
+        #expect(try await fixture.recorded(of: kim) == [Fixture.requested])
     }
 
     @Test func `a process whose clock is ahead of the database's leaves the owner their day`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let present = try await people.storage.databaseTime()
-            people.clock.set(to: present.seconds)
-            let kim = try await fixture.member()
-            try await fixture.request(for: kim)
-            people.clock.set(to: present.seconds + Fixture.day + 60)
-            #expect(try await fixture.sweepers[0].round() == false)
-            #expect(try await fixture.address(kim) == Fixture.old)
+        let people = fixture.people
+        let present = try await people.storage.databaseTime()
+        people.clock.set(to: present.seconds)
+        let kim = try await fixture.member()
+        try await fixture.request(for: kim)
+        people.clock.set(to: present.seconds + Fixture.day + 60)
+        #expect(try await fixture.sweepers[0].round() == false)
+        #expect(try await fixture.address(kim) == Fixture.old)
 
-            people.clock.set(to: try await people.storage.databaseTime().seconds)
-            try await people.database.execute(
-                "UPDATE email_replacements SET due_at = \(people.clock.now().advanced(bySeconds: -1))")
-            #expect(try await fixture.sweepers[0].round() == false)
-            #expect(try await fixture.address(kim) == Fixture.new)
-        }
+        people.clock.set(to: try await people.storage.databaseTime().seconds)
+        try await people.database.execute(
+            "UPDATE email_replacements SET due_at = \(people.clock.now().advanced(bySeconds: -1))")
+        #expect(try await fixture.sweepers[0].round() == false)
+        #expect(try await fixture.address(kim) == Fixture.new)
     }
 }

@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// Requests of administrators to replace the address of a person who has lost their mailbox, and who can stop one.
-@Suite struct EmailReplacementTests {
+@Suite(.fixture(EmailReplacementFixture.self)) struct EmailReplacementTests {
+    var fixture: EmailReplacementFixture { .current }
+
     private typealias Fixture = EmailReplacementFixture
 
     private func cancel(_ fixture: EmailReplacementFixture, in session: Session) async throws {
@@ -15,89 +17,79 @@ import Testing
     }
 
     @Test func `every mailbox of the account is notified, and nothing changes for a day`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let kim = try await fixture.member()
-            let before = try await people.account(kim)
-            let replacement = try await fixture.request("Kim@New.Example", for: kim)
-            #expect(replacement.email.text == Fixture.new)
-            #expect(replacement.requestedAt == people.clock.now())
-            #expect(replacement.dueAt == people.clock.now().advanced(bySeconds: Fixture.day))
-            #expect(replacement.requestedBy == AdministrationFixture.keyName)
-            let mails = [Fixture.old, Fixture.work].map {
-                QueuedMail(template: "email_replacement_requested", recipient: $0)
-            }
-            #expect(try await people.mails() == mails)
-            let session = try await people.opened(kim)
-            #expect(try await people.service.accounts.emailReplacement(of: session) == replacement)
-            #expect(try await fixture.admin.administration.account(kim.account.id).emailReplacement == replacement)
-            #expect(try await fixture.recorded(of: kim) == [Fixture.requested])
-
-            people.clock.advance(by: Fixture.day - 1)
-            try await fixture.sweep()
-            #expect(try await people.account(kim) == before)
-            #expect(try await people.isLive(kim))
-            #expect(try await fixture.isPending())
+        let people = fixture.people
+        let kim = try await fixture.member()
+        let before = try await people.account(kim)
+        let replacement = try await fixture.request("Kim@New.Example", for: kim)
+        #expect(replacement.email.text == Fixture.new)
+        #expect(replacement.requestedAt == people.clock.now())
+        #expect(replacement.dueAt == people.clock.now().advanced(bySeconds: Fixture.day))
+        #expect(replacement.requestedBy == AdministrationFixture.keyName)
+        let mails = [Fixture.old, Fixture.work].map {
+            QueuedMail(template: "email_replacement_requested", recipient: $0)
         }
+        #expect(try await people.mails() == mails)
+        let session = try await people.opened(kim)
+        #expect(try await people.service.accounts.emailReplacement(of: session) == replacement)
+        #expect(try await fixture.admin.administration.account(kim.account.id).emailReplacement == replacement)
+        #expect(try await fixture.recorded(of: kim) == [Fixture.requested])
+
+        people.clock.advance(by: Fixture.day - 1)
+        try await fixture.sweep()
+        #expect(try await people.account(kim) == before)
+        #expect(try await people.isLive(kim))
+        #expect(try await fixture.isPending())
     }
 
     @Test func `an address that was only claimed is not notified, for it may be anybody's`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let kim = try await people.register(Fixture.old)
-            let ticket = try await people.ticket(.google, try people.google("g-1", SignInFixture.email(Fixture.work)))
-            _ = try await people.bind(ticket, kim.session.credential)
-            try await people.forgetMails()
-            try await fixture.request(for: kim)
-            #expect(try await people.mails().map(\.recipient) == [Fixture.work])
-        }
+        let people = fixture.people
+        let kim = try await people.register(Fixture.old)
+        let ticket = try await people.ticket(.google("g-1", SignInFixture.email(Fixture.work)))
+        _ = try await people.bind(ticket, kim.session.credential)
+        try await people.forgetMails()
+        try await fixture.request(for: kim)
+        #expect(try await people.mails().map(\.recipient) == [Fixture.work])
     }
 
     @Test func `an address that another account has is refused, however well it is known, and so is the own one`()
         async throws
     {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let kim = try await fixture.member()
-            let holders = [
-                EmailProof.claimed: try await people.register("claimed@example.com"),
-                .stated: try await people.create(
-                    try await people.ticket(
-                        .google, try people.google("g-2", SignInFixture.email("stated@example.com")))),
-                .proven: try await people.member("proven@example.com"),
-            ]
-            try await people.forgetMails()
-            for (proof, holder) in holders {
-                let account = try await people.account(holder)
-                #expect(account.emailProof == proof)
-                let taken = try #require(account.email?.text)
-                await #expect(throws: AdministrationFailure.emailTaken, "\(proof)") {
-                    try await fixture.request(taken, for: kim)
-                }
+        let people = fixture.people
+        let kim = try await fixture.member()
+        let holders = [
+            EmailProof.claimed: try await people.register("claimed@example.com"),
+            .stated: try await people.signUp(.google("g-2", SignInFixture.email("stated@example.com"))),
+            .proven: try await people.member("proven@example.com"),
+        ]
+        try await people.forgetMails()
+        for (proof, holder) in holders {
+            let account = try await people.account(holder)
+            #expect(account.emailProof == proof)
+            let taken = try #require(account.email?.text)
+            await #expect(throws: AdministrationFailure.emailTaken, "\(proof)") {
+                try await fixture.request(taken, for: kim)
             }
-            await #expect(throws: AdministrationFailure.emailUnchanged) {
-                try await fixture.request("KIM@example.com", for: kim)
-            }
-            #expect(try await !fixture.isPending())
-            #expect(try await people.mails() == [])
-            #expect(try await fixture.recorded(of: kim) == [])
         }
+        await #expect(throws: AdministrationFailure.emailUnchanged) {
+            try await fixture.request("KIM@example.com", for: kim)
+        }
+        #expect(try await !fixture.isPending())
+        #expect(try await people.mails() == [])
+        #expect(try await fixture.recorded(of: kim) == [])
     }
 
     @Test func `a disabled account, whose owner could not stop it, is refused, and so is none`() async throws {
-        try await Fixture.run { fixture in
-            let kim = try await fixture.member()
-            try await fixture.admin.administration.disable(
-                kim.account.id, reason: "case 16", by: fixture.admin.administrator)
-            await #expect(throws: AdministrationFailure.accountDisabled) { try await fixture.request(for: kim) }
-            let nobody = AccountID(now: fixture.people.clock.now())
-            await #expect(throws: AdministrationFailure.notFound) { try await fixture.request(for: nobody) }
-            await #expect(throws: AdministrationFailure.notFound) {
-                try await fixture.admin.administration.cancelEmailReplacement(
-                    of: nobody, reason: nil, by: fixture.admin.administrator)
-            }
-            #expect(try await !fixture.isPending())
+        let kim = try await fixture.member()
+        try await fixture.admin.administration.disable(
+            kim.account.id, reason: "case 16", by: fixture.admin.administrator)
+        await #expect(throws: AdministrationFailure.accountDisabled) { try await fixture.request(for: kim) }
+        let nobody = AccountID(now: fixture.people.clock.now())
+        await #expect(throws: AdministrationFailure.notFound) { try await fixture.request(for: nobody) }
+        await #expect(throws: AdministrationFailure.notFound) {
+            try await fixture.admin.administration.cancelEmailReplacement(
+                of: nobody, reason: nil, by: fixture.admin.administrator)
         }
+        #expect(try await !fixture.isPending())
     }
 
     @Test func `where no mail is sent nobody could be notified, so every request is refused`() async throws {
@@ -118,82 +110,72 @@ import Testing
     }
 
     @Test func `any live session of the account stops it, however long ago its person authenticated`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let kim = try await fixture.member()
-            let session = try await people.opened(kim)
-            try await fixture.request(for: kim)
-            people.clock.advance(by: Fixture.day - 1)
-            for _ in 0..<2 { try await cancel(fixture, in: session) }
-            #expect(try await people.service.accounts.emailReplacement(of: session) == nil)
-            #expect(try await fixture.admin.administration.account(kim.account.id).emailReplacement == nil)
-            try await fixture.sweepInADay()
-            #expect(try await fixture.address(kim) == Fixture.old)
-            #expect(try await people.isLive(kim))
-            #expect(try await fixture.recorded(of: kim) == ["email_replacement_cancelled person", Fixture.requested])
-            let stopping = try await people.texts(
-                "SELECT session_id::text FROM audit_events WHERE type = 'email_replacement_cancelled'")
-            #expect(stopping == [session.id.description])
-        }
+        let people = fixture.people
+        let kim = try await fixture.member()
+        let session = try await people.opened(kim)
+        try await fixture.request(for: kim)
+        people.clock.advance(by: Fixture.day - 1)
+        for _ in 0..<2 { try await cancel(fixture, in: session) }
+        #expect(try await people.service.accounts.emailReplacement(of: session) == nil)
+        #expect(try await fixture.admin.administration.account(kim.account.id).emailReplacement == nil)
+        try await fixture.sweepInADay()
+        #expect(try await fixture.address(kim) == Fixture.old)
+        #expect(try await people.isLive(kim))
+        #expect(try await fixture.recorded(of: kim) == ["email_replacement_cancelled person", Fixture.requested])
+        let stopping = try await people.texts(
+            "SELECT session_id::text FROM audit_events WHERE type = 'email_replacement_cancelled'")
+        #expect(stopping == [session.id.description])
     }
 
     @Test func `a session that has ended, and one of another account, stop nothing`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let kim = try await fixture.member()
-            let ended = try await people.opened(try await people.signIn(Fixture.old))
-            try await people.service.sessions.revoke(.current, of: ended, by: people.call)
-            let other = try await people.opened(try await people.register("ada@example.com"))
-            try await fixture.request(for: kim)
-            try await expectFailure("invalidSession") { try await cancel(fixture, in: ended) }
-            try await cancel(fixture, in: other)
-            #expect(try await people.service.accounts.emailReplacement(of: other) == nil)
-            #expect(try await fixture.isPending())
-        }
+        let people = fixture.people
+        let kim = try await fixture.member()
+        let ended = try await people.opened(try await people.signIn(Fixture.old))
+        try await people.service.sessions.revoke(.current, of: ended, by: people.call)
+        let other = try await people.opened(try await people.register("ada@example.com"))
+        try await fixture.request(for: kim)
+        try await expectFailure("invalidSession") { try await cancel(fixture, in: ended) }
+        try await cancel(fixture, in: other)
+        #expect(try await people.service.accounts.emailReplacement(of: other) == nil)
+        #expect(try await fixture.isPending())
     }
 
     @Test func `an administrator stops it, with a reason`() async throws {
-        try await Fixture.run { fixture in
-            let kim = try await fixture.member()
-            try await fixture.request(for: kim)
-            for _ in 0..<2 {
-                try await fixture.admin.administration.cancelEmailReplacement(
-                    of: kim.account.id, reason: "not her", by: fixture.admin.administrator)
-            }
-            try await fixture.sweepInADay()
-            #expect(try await fixture.address(kim) == Fixture.old)
-            #expect(
-                try await fixture.admin.recorded() == [
-                    "email_replacement_cancelled not her A", "email_replacement_requested case 17 A",
-                ])
+        let kim = try await fixture.member()
+        try await fixture.request(for: kim)
+        for _ in 0..<2 {
+            try await fixture.admin.administration.cancelEmailReplacement(
+                of: kim.account.id, reason: "not her", by: fixture.admin.administrator)
         }
+        try await fixture.sweepInADay()
+        #expect(try await fixture.address(kim) == Fixture.old)
+        #expect(
+            try await fixture.admin.recorded() == [
+                "email_replacement_cancelled not her A", "email_replacement_requested case 17 A",
+            ])
     }
 
     @Test func `another request takes the place of the one before, and the day begins again`() async throws {
-        try await Fixture.run { fixture in
-            let kim = try await fixture.member()
-            try await fixture.request("first@new.example", for: kim)
-            fixture.people.clock.advance(by: Fixture.day - 1)
-            try await fixture.request(for: kim)
-            fixture.people.clock.advance(by: Fixture.day - 1)
-            try await fixture.sweep()
-            #expect(try await fixture.address(kim) == Fixture.old)
-            fixture.people.clock.advance(by: 1)
-            try await fixture.sweep()
-            #expect(try await fixture.address(kim) == Fixture.new)
-            #expect(try await fixture.people.mails(.emailReplacementRequested).count == 4)
-        }
+        let kim = try await fixture.member()
+        try await fixture.request("first@new.example", for: kim)
+        fixture.people.clock.advance(by: Fixture.day - 1)
+        try await fixture.request(for: kim)
+        fixture.people.clock.advance(by: Fixture.day - 1)
+        try await fixture.sweep()
+        #expect(try await fixture.address(kim) == Fixture.old)
+        fixture.people.clock.advance(by: 1)
+        try await fixture.sweep()
+        #expect(try await fixture.address(kim) == Fixture.new)
+        #expect(try await fixture.people.mails(.emailReplacementRequested).count == 4)
     }
 
     @Test func `it goes with the account`() async throws {
-        try await Fixture.run { fixture in
-            let people = fixture.people
-            let kim = try await fixture.member()
-            try await fixture.request(for: kim)
-            try await people.service.accounts.delete(accountOf: try await people.opened(kim), by: people.call)
-            #expect(try await !fixture.isPending())
-            try await fixture.sweepInADay()
-            #expect(try await people.count("accounts WHERE email IS NOT NULL") == 0)
-        }
+        let people = fixture.people
+        let kim = try await fixture.member()
+        try await fixture.request(for: kim)
+        try await people.service.accounts.delete(accountOf: try await people.opened(kim), by: people.call)
+        #expect(try await !fixture.isPending())
+        try await fixture.sweepInADay()
+        #expect(try await people.count("accounts WHERE email IS NOT NULL") == 0)
     }
 }

@@ -26,8 +26,7 @@ import Testing
                 fixture.clock.set(to: try await fixture.number("SELECT extract(epoch FROM now())::bigint"))
                 _ = try await AuditPartitions(database: fixture.database).make()
                 let month = try await fixture.database.query(
-                    "SELECT 'audit_events_' || to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM')"
-                ) { row throws(PostgresError) in try row.decode(String.self) }[0]
+                    "SELECT 'audit_events_' || to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM')", as: String.self)[0]
                 try await fixture.tamper("DROP TABLE \(unsafeSQL: month)")
                 try await body(World(fixture, month))
             }

@@ -44,8 +44,8 @@ import Testing
 
     private static func months(_ trail: AuditSealFixture) async throws -> [String] {
         try await trail.database.query(
-            "SELECT DISTINCT tableoid::regclass::text FROM audit_events WHERE type = 'signed_in' ORDER BY 1"
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            "SELECT DISTINCT tableoid::regclass::text FROM audit_events WHERE type = 'signed_in' ORDER BY 1",
+            as: String.self)
     }
 
     @Test
@@ -195,8 +195,8 @@ import Testing
         try await session.query(
             """
             SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }.first
+            """, as: Bool.self
+        ).first
     }
 
     @Test func `it waits for who reads the trail, and lets those who write go on`() async throws {

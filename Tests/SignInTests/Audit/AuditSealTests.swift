@@ -7,137 +7,125 @@ import TestSupport
 import Testing
 
 /// The sealing of rows: all of them, once, in an order that no late commit upsets.
-@Suite(.timeLimit(.minutes(5))) struct AuditSealTests {
+@Suite(.fixture(AuditSealFixture.self), .timeLimit(.minutes(5))) struct AuditSealTests {
+    var fixture: AuditSealFixture { .current }
+
     @Test func `an empty trail has no seal`() async throws {
-        try await AuditSealFixture.run { fixture in
-            let outcome = try await fixture.seals.seal(by: .at(fixture.clock.now()))
-            #expect(outcome == .sealed(0))
-            #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 0)
-            #expect(try await fixture.verify().head == nil)
-        }
+        let outcome = try await fixture.seals.seal(by: .at(fixture.clock.now()))
+        #expect(outcome == .sealed(0))
+        #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 0)
+        #expect(try await fixture.verify().head == nil)
     }
 
     /// Transaction ids give an order that times don't: here the first row is the last to be committed.
     @Test func `a row that was written first and committed last is sealed, before those that overtook it`() async throws
     {
-        try await AuditSealFixture.run { fixture in
-            try await fixture.grow(seals: 1)
-            let outcome = try await fixture.database.transaction { transaction in
-                _ = try await transaction.execute(
-                    """
-                    INSERT INTO audit_events (event_id, type, actor, created_at)
-                    VALUES ('ffffffff-ffff-7fff-8fff-ffffffffffff', 'account_deleted', 'person', to_timestamp(\(SignInFixture.start)))
-                    """)
-                try await fixture.record(3)
-                let outcome = try await fixture.seals.seal(by: .at(fixture.clock.now()))
-                #expect(try await fixture.seals.oldestUnsealed() != nil)
-                return outcome
-            }
-            #expect(outcome == .sealed(0))
-            try await fixture.seal()
-            let report = try await fixture.verify()
-            #expect(report.findings.isEmpty)
-            #expect(report.head?.totalCount == 6)
-            #expect(
-                try await fixture.number(
-                    """
-                    SELECT count(*)
-                    FROM audit_events late
-                    JOIN audit_events e ON e.transaction_id > late.transaction_id
-                    WHERE late.type = 'account_deleted'
-                    """) == 3)
+        try await fixture.grow(seals: 1)
+        let outcome = try await fixture.database.transaction { transaction in
+            _ = try await transaction.execute(
+                """
+                INSERT INTO audit_events (event_id, type, actor, created_at)
+                VALUES ('ffffffff-ffff-7fff-8fff-ffffffffffff', 'account_deleted', 'person', to_timestamp(\(SignInFixture.start)))
+                """)
+            try await fixture.record(3)
+            let outcome = try await fixture.seals.seal(by: .at(fixture.clock.now()))
+            #expect(try await fixture.seals.oldestUnsealed() != nil)
+            return outcome
         }
+        #expect(outcome == .sealed(0))
+        try await fixture.seal()
+        let report = try await fixture.verify()
+        #expect(report.findings.isEmpty)
+        #expect(report.head?.totalCount == 6)
+        #expect(
+            try await fixture.number(
+                """
+                SELECT count(*)
+                FROM audit_events late
+                JOIN audit_events e ON e.transaction_id > late.transaction_id
+                WHERE late.type = 'account_deleted'
+                """) == 3)
     }
 
     @Test func `any number of sealers seal each row once`() async throws {
-        try await AuditSealFixture.run { fixture in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<4 {
-                    group.addTask { try await fixture.record(40) }
-                    group.addTask {
-                        while try await fixture.number("SELECT count(*) FROM audit_events") < 160 {
-                            _ = try await fixture.seals.seal(by: .at(fixture.clock.now()))
-                        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { try await fixture.record(40) }
+                group.addTask {
+                    while try await fixture.number("SELECT count(*) FROM audit_events") < 160 {
+                        _ = try await fixture.seals.seal(by: .at(fixture.clock.now()))
                     }
                 }
-                try await group.waitForAll()
             }
-            try await fixture.seal()
-            let report = try await fixture.verify()
-            #expect(report.findings.isEmpty)
-            #expect(report.rowCount == 160)
-            #expect(report.head?.totalCount == 160)
-            #expect(report.sealCount == report.head?.number)
+            try await group.waitForAll()
         }
+        try await fixture.seal()
+        let report = try await fixture.verify()
+        #expect(report.findings.isEmpty)
+        #expect(report.rowCount == 160)
+        #expect(report.head?.totalCount == 160)
+        #expect(report.sealCount == report.head?.number)
     }
 
     @Test func `a sealer that finds another one at work leaves the rows to it`() async throws {
-        try await AuditSealFixture.run { fixture in
-            try await fixture.record(1)
-            let outcome = try await fixture.database.transaction { transaction in
-                _ = try await transaction.query(
-                    "SELECT pg_advisory_xact_lock(hashtextextended('countersign audit seals', 0))::text"
-                ) { row throws(PostgresError) in try row.decode(String.self) }
-                return try await fixture.seals.seal(by: .at(fixture.clock.now()))
-            }
-            #expect(outcome == .busy)
-            #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 0)
+        try await fixture.record(1)
+        let outcome = try await fixture.database.transaction { transaction in
+            _ = try await transaction.query(
+                "SELECT pg_advisory_xact_lock(hashtextextended('countersign audit seals', 0))::text", as: String.self)
+            return try await fixture.seals.seal(by: .at(fixture.clock.now()))
         }
+        #expect(outcome == .busy)
+        #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 0)
     }
 
     @Test func `a sealer that is killed leaves nothing half done`() async throws {
-        try await AuditSealFixture.run { fixture in
-            try await fixture.grow(seals: 1)
-            try await fixture.record(2)
-            let sealer = try await fixture.database.transaction { transaction in
-                // The seal can be written, the head can't.
-                _ = try await transaction.execute("LOCK TABLE audit_head IN SHARE ROW EXCLUSIVE MODE")
-                let sealer = Task { try await fixture.seal() }
-                var killed: [Bool] = []
-                while killed.isEmpty {
-                    killed = try await transaction.query(
-                        """
-                        SELECT pg_terminate_backend(pid)
-                        FROM pg_locks
-                        WHERE NOT granted AND relation = 'audit_head'::regclass
-                        """
-                    ) { row throws(PostgresError) in try row.decode(Bool.self) }
-                }
-                #expect(killed == [true])
-                return sealer
+        try await fixture.grow(seals: 1)
+        try await fixture.record(2)
+        let sealer = try await fixture.database.transaction { transaction in
+            // The seal can be written, the head can't.
+            _ = try await transaction.execute("LOCK TABLE audit_head IN SHARE ROW EXCLUSIVE MODE")
+            let sealer = Task { try await fixture.seal() }
+            var killed: [Bool] = []
+            while killed.isEmpty {
+                killed = try await transaction.query(
+                    """
+                    SELECT pg_terminate_backend(pid)
+                    FROM pg_locks
+                    WHERE NOT granted AND relation = 'audit_head'::regclass
+                    """, as: Bool.self)
             }
-            await #expect(throws: PostgresError.self) { try await sealer.value }
-            #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 1)
-            #expect(try await fixture.verify().unsealedCount == 2)
-            try await fixture.seal()
-            let report = try await fixture.verify()
-            #expect(report.findings.isEmpty)
-            #expect(report.rowCount == 4)
+            #expect(killed == [true])
+            return sealer
         }
+        await #expect(throws: PostgresError.self) { try await sealer.value }
+        #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 1)
+        #expect(try await fixture.verify().unsealedCount == 2)
+        try await fixture.seal()
+        let report = try await fixture.verify()
+        #expect(report.findings.isEmpty)
+        #expect(report.rowCount == 4)
     }
 
     @Test func `a new key goes on where the old one ended, which is asked for when it is gone`() async throws {
-        try await AuditSealFixture.run { fixture in
-            try await fixture.grow(seals: 2)
-            let old = try SignInFixture.makeKeyRing(id: "k1", octet: 7)
-            let both = try SignInFixture.makeKeyRing(lines: [("k2", 8), ("k1", 7)])
-            let new = try SignInFixture.makeKeyRing(id: "k2", octet: 8)
+        try await fixture.grow(seals: 2)
+        let old = try SignInFixture.makeKeyRing(id: "k1", octet: 7)
+        let both = try SignInFixture.makeKeyRing(lines: [("k2", 8), ("k1", 7)])
+        let new = try SignInFixture.makeKeyRing(id: "k2", octet: 8)
 
-            // Without its key the head can't be verified.
-            try await fixture.record(1)
-            #expect(try await fixture.with(new).seals.seal(by: .at(fixture.clock.now())) == .halted(.keyMissing("k1")))
+        // Without its key the head can't be verified.
+        try await fixture.record(1)
+        #expect(try await fixture.with(new).seals.seal(by: .at(fixture.clock.now())) == .halted(.keyMissing("k1")))
 
-            try await fixture.with(both).grow(seals: 2)
-            #expect(try await fixture.with(both).faults() == [])
-            let seen = try await fixture.with(new).faults()
-            #expect(seen == [.init(1, .keyMissing("k1"))])
-            #expect(try await fixture.with(old).faults().map(\.fault) == [.keyMissing("k2"), .keyMissing("k2")])
+        try await fixture.with(both).grow(seals: 2)
+        #expect(try await fixture.with(both).faults() == [])
+        let seen = try await fixture.with(new).faults()
+        #expect(seen == [.init(1, .keyMissing("k1"))])
+        #expect(try await fixture.with(old).faults().map(\.fault) == [.keyMissing("k2"), .keyMissing("k2")])
 
-            // Rows are counted where they can't be checked.
-            try await fixture.tamper(
-                "DELETE FROM audit_events WHERE transaction_id = (SELECT min(transaction_id) FROM audit_events)")
-            #expect(try await fixture.with(new).faults() == [.init(1, .missing(1)), .init(2, .keyMissing("k1"))])
-        }
+        // Rows are counted where they can't be checked.
+        try await fixture.tamper(
+            "DELETE FROM audit_events WHERE transaction_id = (SELECT min(transaction_id) FROM audit_events)")
+        #expect(try await fixture.with(new).faults() == [.init(1, .missing(1)), .init(2, .keyMissing("k1"))])
     }
 
     // MARK: Two releases at once
@@ -146,33 +134,31 @@ import Testing
     @Test func `a column that a later release has added stops the sealing until it is gone, and is logged once`()
         async throws
     {
-        try await AuditSealFixture.run { fixture in
-            let log = EventLog()
-            let sealer = AuditSealer(
-                seals: fixture.seals, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
-            try await fixture.grow(seals: 1)
-            try await fixture.tamper("ALTER TABLE audit_events ADD COLUMN colour text")
-            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .sealed(0))
-            try await fixture.record(2)
-            try await fixture.whenFinal()
-            let halt = AuditHalt.columnsUnknown(["colour"])
-            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(halt))
-            for _ in 0..<3 { #expect(try await sealer.round() == false) }
-            #expect(log.lines.count { $0.contains("deferred to processes of a later release") } == 1)
-            #expect(Self.haltMessages(log).isEmpty)
-            #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 1)
-            #expect(try await fixture.seals.oldestUnsealed() != nil)
-            await #expect(throws: halt) { try await fixture.verify() }
+        let log = EventLog()
+        let sealer = AuditSealer(
+            seals: fixture.seals, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
+        try await fixture.grow(seals: 1)
+        try await fixture.tamper("ALTER TABLE audit_events ADD COLUMN colour text")
+        #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .sealed(0))
+        try await fixture.record(2)
+        try await fixture.whenFinal()
+        let halt = AuditHalt.columnsUnknown(["colour"])
+        #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(halt))
+        for _ in 0..<3 { #expect(try await sealer.round() == false) }
+        #expect(log.lines.count { $0.contains("deferred to processes of a later release") } == 1)
+        #expect(Self.haltMessages(log).isEmpty)
+        #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 1)
+        #expect(try await fixture.seals.oldestUnsealed() != nil)
+        await #expect(throws: halt) { try await fixture.verify() }
 
-            try await fixture.tamper("ALTER TABLE audit_events DROP COLUMN colour")
-            while try await fixture.number("SELECT count(*) FROM audit_seals") < 2 {
-                #expect(try await sealer.round() == false)
-                try await pollingPause()
-            }
-            let report = try await fixture.verify()
-            #expect(report.findings.isEmpty)
-            #expect(report.rowCount == 4)
+        try await fixture.tamper("ALTER TABLE audit_events DROP COLUMN colour")
+        while try await fixture.number("SELECT count(*) FROM audit_seals") < 2 {
+            #expect(try await sealer.round() == false)
+            try await pollingPause()
         }
+        let report = try await fixture.verify()
+        #expect(report.findings.isEmpty)
+        #expect(report.rowCount == 4)
     }
 
     // MARK: Restoring and retention
@@ -193,103 +179,93 @@ import Testing
 
     @Test func `after a restore nothing is sealed until a new chain begins, which goes on with the seals`() async throws
     {
-        try await AuditSealFixture.run { fixture in
-            try await restored(fixture)
-            let halt = AuditHalt.restored(chain: 1)
-            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(halt))
-            #expect(halt.description.contains("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2"))
-            try await fixture.tamper("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2")
-            try await fixture.grow(seals: 2)
-            let report = try await fixture.verify()
-            #expect(report.findings.isEmpty)
-            #expect(report.head?.number == 4)
-            #expect(report.head?.totalCount == 9)
-            // A return to a chain that has ended halts it too.
-            try await fixture.tamper("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 1")
-            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(.restored(chain: 2)))
-        }
+        try await restored(fixture)
+        let halt = AuditHalt.restored(chain: 1)
+        #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(halt))
+        #expect(halt.description.contains("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2"))
+        try await fixture.tamper("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2")
+        try await fixture.grow(seals: 2)
+        let report = try await fixture.verify()
+        #expect(report.findings.isEmpty)
+        #expect(report.head?.number == 4)
+        #expect(report.head?.totalCount == 9)
+        // A return to a chain that has ended halts it too.
+        try await fixture.tamper("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 1")
+        #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(.restored(chain: 2)))
     }
 
     /// Their transaction ids are below those that the seals have covered.
     @Test func `rows that came before the new chain began are reported`() async throws {
-        try await AuditSealFixture.run { fixture in
-            try await restored(fixture)
-            try await fixture.record(2)
-            try await fixture.tamper("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2")
-            try await fixture.grow(seals: 1)
-            #expect(try await fixture.faults() == [.init(2, .added(2))])
-        }
+        try await restored(fixture)
+        try await fixture.record(2)
+        try await fixture.tamper("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2")
+        try await fixture.grow(seals: 1)
+        #expect(try await fixture.faults() == [.init(2, .added(2))])
     }
 
     @Test func `rows that were dumped before they were sealed are sealed with the new chain`() async throws {
-        try await AuditSealFixture.run { fixture in
-            try await restored(fixture)
-            try await fixture.tamper(
-                """
-                INSERT INTO audit_events (event_id, type, actor, transaction_id, created_at)
-                VALUES (gen_random_uuid(), 'signed_in', 'person', 2000000000000, to_timestamp(\(SignInFixture.start)))
-                """,
-                "ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2")
-            try await fixture.grow(seals: 1)
-            let report = try await fixture.verify()
-            #expect(report.findings.isEmpty)
-            #expect(report.head?.totalCount == 8)
-            #expect(report.unsealedCount == 0)
-        }
+        try await restored(fixture)
+        try await fixture.tamper(
+            """
+            INSERT INTO audit_events (event_id, type, actor, transaction_id, created_at)
+            VALUES (gen_random_uuid(), 'signed_in', 'person', 2000000000000, to_timestamp(\(SignInFixture.start)))
+            """,
+            "ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2")
+        try await fixture.grow(seals: 1)
+        let report = try await fixture.verify()
+        #expect(report.findings.isEmpty)
+        #expect(report.head?.totalCount == 8)
+        #expect(report.unsealedCount == 0)
     }
 
     @Test func `rows that were deleted are not missed by a verification that starts after them`() async throws {
-        try await AuditSealFixture.run { fixture in
-            try await fixture.grow(seals: 4)
-            let start = Timestamp(seconds: SignInFixture.start)
-            try await fixture.tamper("DELETE FROM audit_events WHERE created_at < \(start.advanced(bySeconds: 4))")
-            #expect(try await fixture.faults() == [.init(1, .missing(2)), .init(2, .missing(2))])
-            let report = try await fixture.verify(since: start.advanced(bySeconds: 5))
-            #expect(report.findings.isEmpty)
-            #expect(report.sealCount == 2)
-            #expect(report.rowCount == 4)
-            // Seals may be deleted with their rows, except for the one to start after.
-            try await fixture.tamper("DELETE FROM audit_seals WHERE seal_number < 2")
-            #expect(try await fixture.verify(since: start.advanced(bySeconds: 5)).findings.isEmpty)
-            // Before the first seal there is none to start after.
-            #expect(try await fixture.verify(since: start).findings.map(\.fault) == [.sealsMissing(1), .missing(4)])
-        }
+        try await fixture.grow(seals: 4)
+        let start = Timestamp(seconds: SignInFixture.start)
+        try await fixture.tamper("DELETE FROM audit_events WHERE created_at < \(start.advanced(bySeconds: 4))")
+        #expect(try await fixture.faults() == [.init(1, .missing(2)), .init(2, .missing(2))])
+        let report = try await fixture.verify(since: start.advanced(bySeconds: 5))
+        #expect(report.findings.isEmpty)
+        #expect(report.sealCount == 2)
+        #expect(report.rowCount == 4)
+        // Seals may be deleted with their rows, except for the one to start after.
+        try await fixture.tamper("DELETE FROM audit_seals WHERE seal_number < 2")
+        #expect(try await fixture.verify(since: start.advanced(bySeconds: 5)).findings.isEmpty)
+        // Before the first seal there is none to start after.
+        #expect(try await fixture.verify(since: start).findings.map(\.fault) == [.sealsMissing(1), .missing(4)])
     }
 
     // MARK: The rounds of the service
 
     @Test func `a round goes on while it fills seals, and reminds of a halt once a minute`() async throws {
-        try await AuditSealFixture.run { fixture in
-            let log = EventLog()
-            let logger = Logger(label: "tests") { _ in log }
-            let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: logger)
+        let log = EventLog()
+        let logger = Logger(label: "tests") { _ in log }
+        let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: logger)
+        #expect(try await sealer.round() == false)
+        try await fixture.tamper(
+            """
+            INSERT INTO audit_events (event_id, type, actor, created_at)
+            SELECT gen_random_uuid(), 'signed_in', 'person', to_timestamp(\(SignInFixture.start))
+            FROM generate_series(1, 1001)
+            """)
+        while try await sealer.round() == false { try await pollingPause() }
+        while try await fixture.number("SELECT count(*) FROM audit_seals") < 2 {
             #expect(try await sealer.round() == false)
-            try await fixture.tamper(
-                """
-                INSERT INTO audit_events (event_id, type, actor, created_at)
-                SELECT gen_random_uuid(), 'signed_in', 'person', to_timestamp(\(SignInFixture.start))
-                FROM generate_series(1, 1001)
-                """)
-            while try await sealer.round() == false { try await pollingPause() }
-            while try await fixture.number("SELECT count(*) FROM audit_seals") < 2 {
-                #expect(try await sealer.round() == false)
-                try await pollingPause()
-            }
-            #expect(try await fixture.faults() == [])
-            #expect(Self.haltMessages(log).isEmpty)
-            // The head is logged once an hour, for operators that keep the log apart from the database.
-            #expect(log.lines.count { $0.contains("audit trail sealed up to head") } == 1)
-
-            try await fixture.tamper("DELETE FROM audit_head")
-            for _ in 0..<3 { #expect(try await sealer.round() == false) }
-            fixture.clock.advance(by: 59)
-            #expect(try await sealer.round() == false)
-            #expect(Self.haltMessages(log).count == 1)
-            #expect(Self.haltMessages(log).first?.contains("countersign audit verify") == true)
-            fixture.clock.advance(by: 1)
-            #expect(try await sealer.round() == false)
-            #expect(Self.haltMessages(log).count == 2)
+            try await pollingPause()
         }
+        #expect(try await fixture.faults() == [])
+        #expect(Self.haltMessages(log).isEmpty)
+        // The head is logged once an hour, for operators that keep the log apart from the database.
+        #expect(log.lines.count { $0.contains("audit trail sealed up to head") } == 1)
+
+        try await fixture.tamper("DELETE FROM audit_head")
+        for _ in 0..<3 { #expect(try await sealer.round() == false) }
+        fixture.clock.advance(by: 59)
+        #expect(try await sealer.round() == false)
+        #expect(Self.haltMessages(log).count == 1)
+        #expect(Self.haltMessages(log).first?.contains("countersign audit verify") == true)
+        fixture.clock.advance(by: 1)
+        #expect(try await sealer.round() == false)
+        #expect(Self.haltMessages(log).count == 2)
     }
 
     /// An attacker who deletes seals and head could have the changed trail sealed again, and nothing in it would show it.
@@ -302,20 +278,18 @@ import Testing
     ])
     func `what was sealed is not sealed again by a process that remembers it`(_ tampering: [StaticString]) async throws
     {
-        try await AuditSealFixture.run { fixture in
-            let log = EventLog()
-            let logger = Logger(label: "tests") { _ in log }
-            let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: logger)
-            try await fixture.grow(seals: 1)
-            try await fixture.tamper("CREATE TABLE old_head AS SELECT * FROM audit_head")
-            try await fixture.grow(seals: 1)
-            _ = try await sealer.round()
-            for statement in tampering { try await fixture.tamper(SQL(stringLiteral: statement)) }
-            let left = try await fixture.number("SELECT count(*) FROM audit_seals")
-            for _ in 0..<3 { #expect(try await sealer.round() == false) }
-            #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == left)
-            #expect(Self.haltMessages(log).count == 1)
-        }
+        let log = EventLog()
+        let logger = Logger(label: "tests") { _ in log }
+        let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: logger)
+        try await fixture.grow(seals: 1)
+        try await fixture.tamper("CREATE TABLE old_head AS SELECT * FROM audit_head")
+        try await fixture.grow(seals: 1)
+        _ = try await sealer.round()
+        for statement in tampering { try await fixture.tamper(SQL(stringLiteral: statement)) }
+        let left = try await fixture.number("SELECT count(*) FROM audit_seals")
+        for _ in 0..<3 { #expect(try await sealer.round() == false) }
+        #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == left)
+        #expect(Self.haltMessages(log).count == 1)
     }
 
     private static func haltMessages(_ log: EventLog) -> [String] {

@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// The records of decisions: written with the decision, or not at all.
-@Suite struct AuditTrailTests {
+@Suite(.fixture(SignInFixture.self)) struct AuditTrailTests {
+    var fixture: SignInFixture { .current }
+
     private static let client = Caller(
         requestID: "r1", address: "192.0.2.77", network: "192.0.2.0/24", device: Device(name: "Kim", platform: "ios"))
     private static let password = "correct horse battery"
@@ -24,8 +26,7 @@ import Testing
             FROM audit_events
             WHERE type = COALESCE(\(type), type) AND actor = 'person'
             ORDER BY transaction_id, type, reason, network
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            """, as: String.self)
     }
 
     private static func post(_ token: String, _ provider: Provider, _ fixture: SignInFixture) async throws
@@ -37,187 +38,170 @@ import Testing
     }
 
     @Test func `each way in leaves one row that says how`() async throws {
-        try await SignInFixture.run { fixture in
-            let service = fixture.service
-            let kim = try await service.passwords.register(
-                email: "kim@example.com", password: Self.password, displayName: nil,
-                by: service.calls.begin(by: Self.client))
-            _ = try await service.passwords.signIn(
-                email: "kim@example.com", password: Self.password, by: service.calls.begin(by: Self.client))
-            guard case .linkRequired(let ticket) = try await Self.post(try fixture.apple("a-1"), .apple, fixture) else {
-                throw SignInFixture.Unexpected.signedIn
-            }
-            _ = try await service.tickets.bind(
-                linkTicket: ticket.linkTicket,
-                credential: .password(email: "kim@example.com", password: Self.password),
-                by: service.calls.begin(by: Self.client))
-            guard case .signedIn(let signedIn) = try await Self.post(try fixture.apple("a-1"), .apple, fixture) else {
-                throw SignInFixture.Unexpected.linkRequired
-            }
-            #expect(
-                try await Self.rows(fixture, of: "signed_in") == [
-                    "signed_in - pwd 192.0.2.0/24 r1 1 A S", "signed_in - pwd 192.0.2.0/24 r1 1 A S",
-                    "signed_in - pwd apple 192.0.2.0/24 r1 1 A I S", "signed_in apple apple 192.0.2.0/24 r1 1 A I S",
-                ])
-            #expect(try await Self.rows(fixture, of: "account_created") == ["account_created - - 192.0.2.0/24 r1 1 A"])
-            #expect(try await Self.rows(fixture, of: "link_required") == ["link_required apple - 192.0.2.0/24 r1 1"])
-            #expect(
-                try await fixture.count(
-                    """
-                    audit_events e
-                    JOIN sessions s ON (s.session_id, s.account_id) = (e.session_id, e.account_id)
-                        AND s.identity_id IS NOT DISTINCT FROM e.identity_id
-                    WHERE e.type = 'signed_in'
-                    """) == 4)
-            #expect(try await fixture.count("sessions") == 4)
-            #expect(
-                try await fixture.count(
-                    """
-                    audit_events
-                    WHERE session_id = \(signedIn.session.id) AND account_id = \(kim.account.id)
-                        AND identity_id = \(signedIn.identity?.id)
-                    """) == 1)
+        let service = fixture.service
+        let kim = try await service.passwords.register(
+            email: "kim@example.com", password: Self.password, displayName: nil,
+            by: service.calls.begin(by: Self.client))
+        _ = try await service.passwords.signIn(
+            email: "kim@example.com", password: Self.password, by: service.calls.begin(by: Self.client))
+        guard case .linkRequired(let ticket) = try await Self.post(try fixture.apple("a-1"), .apple, fixture) else {
+            throw SignInFixture.Unexpected.signedIn
         }
+        _ = try await service.tickets.bind(
+            linkTicket: ticket.linkTicket,
+            credential: .password(email: "kim@example.com", password: Self.password),
+            by: service.calls.begin(by: Self.client))
+        guard case .signedIn(let signedIn) = try await Self.post(try fixture.apple("a-1"), .apple, fixture) else {
+            throw SignInFixture.Unexpected.linkRequired
+        }
+        #expect(
+            try await Self.rows(fixture, of: "signed_in") == [
+                "signed_in - pwd 192.0.2.0/24 r1 1 A S", "signed_in - pwd 192.0.2.0/24 r1 1 A S",
+                "signed_in - pwd apple 192.0.2.0/24 r1 1 A I S", "signed_in apple apple 192.0.2.0/24 r1 1 A I S",
+            ])
+        #expect(try await Self.rows(fixture, of: "account_created") == ["account_created - - 192.0.2.0/24 r1 1 A"])
+        #expect(try await Self.rows(fixture, of: "link_required") == ["link_required apple - 192.0.2.0/24 r1 1"])
+        #expect(
+            try await fixture.count(
+                """
+                audit_events e
+                JOIN sessions s ON (s.session_id, s.account_id) = (e.session_id, e.account_id)
+                    AND s.identity_id IS NOT DISTINCT FROM e.identity_id
+                WHERE e.type = 'signed_in'
+                """) == 4)
+        #expect(try await fixture.count("sessions") == 4)
+        #expect(
+            try await fixture.count(
+                """
+                audit_events
+                WHERE session_id = \(signedIn.session.id) AND account_id = \(kim.account.id)
+                    AND identity_id = \(signedIn.identity?.id)
+                """) == 1)
     }
 
     @Test func `a sign-in that can't be recorded is none`() async throws {
-        try await SignInFixture.run { fixture in
-            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
-            _ = try await fixture.create(ticket)
-            _ = try await fixture.service.passwords.register(
-                email: "kim@example.com", password: Self.password, displayName: nil,
-                by: fixture.service.calls.begin(by: Self.client))
-            try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
-            let token = try fixture.apple("a-1")
-            try await expectFailure("fault") { try await Self.post(token, .apple, fixture) }
-            try await expectFailure("fault") {
-                try await fixture.service.passwords.signIn(
-                    email: "kim@example.com", password: Self.password, by: fixture.service.calls.begin(by: Self.client))
-            }
-            #expect(try await fixture.count("sessions") == 2)
+        let ticket = try await fixture.ticket(.apple("a-1"))
+        _ = try await fixture.create(ticket)
+        _ = try await fixture.service.passwords.register(
+            email: "kim@example.com", password: Self.password, displayName: nil,
+            by: fixture.service.calls.begin(by: Self.client))
+        try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
+        let token = try fixture.apple("a-1")
+        try await expectFailure("fault") { try await Self.post(token, .apple, fixture) }
+        try await expectFailure("fault") {
+            try await fixture.service.passwords.signIn(
+                email: "kim@example.com", password: Self.password, by: fixture.service.calls.begin(by: Self.client))
         }
+        #expect(try await fixture.count("sessions") == 2)
     }
 
     @Test func `many who sign in at once are recorded each with their own request`() async throws {
-        try await SignInFixture.run { fixture in
-            var tokens: [String] = []
-            for number in 0..<20 {
-                tokens.append(try fixture.google("g-\(number)"))
-                _ = try await fixture.create(try await fixture.ticket(.google, tokens[number]))
-            }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for (number, token) in tokens.enumerated() {
-                    group.addTask {
-                        let client = Caller(
-                            requestID: "n\(number)", address: nil, network: "10.0.\(number).0/24", device: nil)
-                        let credential = ProviderCredential(
-                            token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-                        _ = try await fixture.service.providers.signIn(
-                            with: .google, credential, by: fixture.service.calls.begin(by: client))
-                    }
-                }
-                try await group.waitForAll()
-            }
-            #expect(
-                try await fixture.count(
-                    """
-                    audit_events e
-                    JOIN identities i ON i.identity_id = e.identity_id
-                    WHERE e.type = 'signed_in' AND e.request_id = 'n' || substr(i.subject, 3)
-                        AND e.network = '10.0.' || substr(i.subject, 3) || '.0/24'
-                    """) == 20)
+        var tokens: [String] = []
+        for number in 0..<20 {
+            tokens.append(try fixture.google("g-\(number)"))
+            _ = try await fixture.create(try await fixture.ticket(.google, tokens[number]))
         }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, token) in tokens.enumerated() {
+                group.addTask {
+                    let client = Caller(
+                        requestID: "n\(number)", address: nil, network: "10.0.\(number).0/24", device: nil)
+                    let credential = ProviderCredential(
+                        token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
+                    _ = try await fixture.service.providers.signIn(
+                        with: .google, credential, by: fixture.service.calls.begin(by: client))
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(
+            try await fixture.count(
+                """
+                audit_events e
+                JOIN identities i ON i.identity_id = e.identity_id
+                WHERE e.type = 'signed_in' AND e.request_id = 'n' || substr(i.subject, 3)
+                    AND e.network = '10.0.' || substr(i.subject, 3) || '.0/24'
+                """) == 20)
     }
 
     @Test func `a proof that is right and opens nothing is recorded with whom it is about`() async throws {
-        try await SignInFixture.run { fixture in
-            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
-            let token = try fixture.apple("a-1")
-            try await fixture.database.execute(
-                "UPDATE identities SET not_before = \(fixture.clock.now().advanced(bySeconds: 60))")
-            try await expectFailure("expired") { try await Self.post(token, .apple, fixture) }
-            try await fixture.database.execute("UPDATE identities SET not_before = NULL")
-            fixture.clock.advance(by: 1)
-            try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
-            try await expectFailure("accountDisabled") { try await Self.post(token, .apple, fixture) }
-            #expect(
-                try await Self.rows(fixture, of: "credential_rejected") == [
-                    "credential_rejected apple expired 192.0.2.0/24 r1 1 A I",
-                    "credential_rejected apple account_disabled 192.0.2.0/24 r1 1 A I",
-                ])
-            // Not once more by the aggregator.
-            #expect(try await fixture.service.refusals.flush() == 0)
-            #expect(
-                try await fixture.count("audit_events WHERE account_id = \(created.account.id) AND session_id IS NULL")
-                    >= 2)
-        }
+        let created = try await fixture.signUp(.apple("a-1"))
+        let token = try fixture.apple("a-1")
+        try await fixture.database.execute(
+            "UPDATE identities SET not_before = \(fixture.clock.now().advanced(bySeconds: 60))")
+        try await expectFailure("expired") { try await Self.post(token, .apple, fixture) }
+        try await fixture.database.execute("UPDATE identities SET not_before = NULL")
+        fixture.clock.advance(by: 1)
+        try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
+        try await expectFailure("accountDisabled") { try await Self.post(token, .apple, fixture) }
+        #expect(
+            try await Self.rows(fixture, of: "credential_rejected") == [
+                "credential_rejected apple expired 192.0.2.0/24 r1 1 A I",
+                "credential_rejected apple account_disabled 192.0.2.0/24 r1 1 A I",
+            ])
+        // Not once more by the aggregator.
+        #expect(try await fixture.service.refusals.flush() == 0)
+        #expect(
+            try await fixture.count("audit_events WHERE account_id = \(created.account.id) AND session_id IS NULL")
+                >= 2)
     }
 
     @Test func `signing out is recorded once, with its scope, if anything ended`() async throws {
-        try await SignInFixture.run { fixture in
-            let service = fixture.service
-            let kim = try await service.passwords.register(
-                email: "kim@example.com", password: Self.password, displayName: nil,
-                by: service.calls.begin(by: Self.client))
-            for _ in 0..<2 {
-                _ = try await service.passwords.signIn(
-                    email: "kim@example.com", password: Self.password, by: service.calls.begin(by: Self.client))
-            }
-            let session = try await service.sessions.session(
-                of: kim.session.bearer, by: service.calls.begin(by: .local))
-            try await service.sessions.revoke(.others, of: session, by: service.calls.begin(by: Self.client))
-            try await service.sessions.revoke(.others, of: session, by: service.calls.begin(by: Self.client))
-            try await service.sessions.revoke(.current, of: session, by: service.calls.begin(by: Self.client))
-            try await service.sessions.revoke(.all, of: session, by: service.calls.begin(by: Self.client))
-            #expect(
-                try await Self.rows(fixture, of: "signed_out") == [
-                    "signed_out - others 192.0.2.0/24 r1 1 A S", "signed_out - current 192.0.2.0/24 r1 1 A S",
-                ])
+        let service = fixture.service
+        let kim = try await service.passwords.register(
+            email: "kim@example.com", password: Self.password, displayName: nil,
+            by: service.calls.begin(by: Self.client))
+        for _ in 0..<2 {
+            _ = try await service.passwords.signIn(
+                email: "kim@example.com", password: Self.password, by: service.calls.begin(by: Self.client))
         }
+        let session = try await service.sessions.session(of: kim.session.bearer, by: service.calls.begin(by: .local))
+        try await service.sessions.revoke(.others, of: session, by: service.calls.begin(by: Self.client))
+        try await service.sessions.revoke(.others, of: session, by: service.calls.begin(by: Self.client))
+        try await service.sessions.revoke(.current, of: session, by: service.calls.begin(by: Self.client))
+        try await service.sessions.revoke(.all, of: session, by: service.calls.begin(by: Self.client))
+        #expect(
+            try await Self.rows(fixture, of: "signed_out") == [
+                "signed_out - others 192.0.2.0/24 r1 1 A S", "signed_out - current 192.0.2.0/24 r1 1 A S",
+            ])
     }
 
     @Test func `a refresh token that is used again is recorded with the session that it ends`() async throws {
-        try await SignInFixture.run { fixture in
-            let service = fixture.service
-            let kim = try await service.passwords.register(
-                email: "kim@example.com", password: Self.password, displayName: nil,
-                by: service.calls.begin(by: Self.client))
-            var token = kim.session.refreshToken
-            for _ in 0..<2 {
-                token = try await service.sessions.refresh(token, by: service.calls.begin(by: Self.client)).refreshToken
-                fixture.clock.advance(by: 120)
-            }
-            for _ in 0..<2 {
-                _ = try? await service.sessions.refresh(
-                    kim.session.refreshToken, by: service.calls.begin(by: Self.client))
-            }
-            #expect(try await Self.rows(fixture, of: "refresh_reused") == ["refresh_reused - - 192.0.2.0/24 r1 1 A S"])
+        let service = fixture.service
+        let kim = try await service.passwords.register(
+            email: "kim@example.com", password: Self.password, displayName: nil,
+            by: service.calls.begin(by: Self.client))
+        var token = kim.session.refreshToken
+        for _ in 0..<2 {
+            token = try await service.sessions.refresh(token, by: service.calls.begin(by: Self.client)).refreshToken
+            fixture.clock.advance(by: 120)
         }
+        for _ in 0..<2 {
+            _ = try? await service.sessions.refresh(
+                kim.session.refreshToken, by: service.calls.begin(by: Self.client))
+        }
+        #expect(try await Self.rows(fixture, of: "refresh_reused") == ["refresh_reused - - 192.0.2.0/24 r1 1 A S"])
     }
 
     @Test func `a new name is recorded, and not which`() async throws {
-        try await SignInFixture.run { fixture in
-            let kim = try await fixture.service.passwords.register(
-                email: "kim@example.com", password: Self.password, displayName: nil,
-                by: fixture.service.calls.begin(by: Self.client))
-            let session = try await fixture.service.sessions.session(of: kim.session.bearer, by: fixture.call)
-            _ = try await fixture.service.accounts.rename(
-                accountOf: session, to: DisplayName("Kim"), by: fixture.service.calls.begin(by: Self.client))
-            #expect(
-                try await Self.rows(fixture, of: "display_name_changed") == [
-                    "display_name_changed - - 192.0.2.0/24 r1 1 A"
-                ])
-        }
+        let kim = try await fixture.service.passwords.register(
+            email: "kim@example.com", password: Self.password, displayName: nil,
+            by: fixture.service.calls.begin(by: Self.client))
+        let session = try await fixture.service.sessions.session(of: kim.session.bearer, by: fixture.call)
+        _ = try await fixture.service.accounts.rename(
+            accountOf: session, to: DisplayName("Kim"), by: fixture.service.calls.begin(by: Self.client))
+        #expect(
+            try await Self.rows(fixture, of: "display_name_changed") == [
+                "display_name_changed - - 192.0.2.0/24 r1 1 A"
+            ])
     }
 
     @Test func `a ticket that is given back is recorded once`() async throws {
-        try await SignInFixture.run { fixture in
-            let ticket = try await fixture.ticket(.google, try fixture.google("g-1"))
-            for _ in 0..<2 {
-                try await fixture.service.tickets.cancel(
-                    linkTicket: ticket.linkTicket, by: fixture.service.calls.begin(by: Self.client))
-            }
-            #expect(try await Self.rows(fixture, of: "link_cancelled") == ["link_cancelled google - 192.0.2.0/24 r1 1"])
+        let ticket = try await fixture.ticket(.google("g-1"))
+        for _ in 0..<2 {
+            try await fixture.service.tickets.cancel(
+                linkTicket: ticket.linkTicket, by: fixture.service.calls.begin(by: Self.client))
         }
+        #expect(try await Self.rows(fixture, of: "link_cancelled") == ["link_cancelled google - 192.0.2.0/24 r1 1"])
     }
 }

@@ -6,77 +6,71 @@ import TestSupport
 import Testing
 
 /// Requests for a code by mail: which are answered by a new code, which by the same one, and which by nothing.
-@Suite struct EmailCodeRequestTests {
+@Suite(.fixture { try await SignInFixture.withMail($0) }) struct EmailCodeRequestTests {
+    var fixture: SignInFixture { .current }
+
     private static let email = "kim@example.com"
 
     @Test func `one code lives per address, purpose and ticket, and asking again mails the same`() async throws {
-        try await SignInFixture.withMail { fixture in
-            _ = try await fixture.member(Self.email)
-            let tickets = [
-                try await fixture.ticket(.google, try fixture.google("1")),
-                try await fixture.ticket(.apple, try fixture.apple("2")),
-            ]
-            try await fixture.forgetMails()
-            let signIn = try await fixture.code(.signIn, for: Self.email)
-            let reset = try await fixture.code(.resetPassword, for: Self.email)
-            let binds = [
-                try await fixture.code(.bind, for: Self.email, ticket: tickets[0]),
-                try await fixture.code(.bind, for: Self.email, ticket: tickets[1]),
-            ]
-            #expect(try await fixture.code(.signIn, for: Self.email) == signIn)
-            #expect(try await fixture.mails(.signInCode).count == 1)
-            fixture.clock.advance(by: 60)
-            #expect(try await fixture.code(.signIn, for: Self.email) == signIn)
-            #expect(try await fixture.mails(.signInCode).count == 2)
-            for (ticket, code) in zip(tickets, binds) {
-                _ = try await fixture.bind(ticket, .emailCode(email: Self.email, code: code))
-            }
-            _ = try await fixture.signIn(Self.email, code: signIn)
-            try await fixture.reset(Self.email, code: reset)
+        _ = try await fixture.member(Self.email)
+        let tickets = [
+            try await fixture.ticket(.google("1")),
+            try await fixture.ticket(.apple("2")),
+        ]
+        try await fixture.forgetMails()
+        let signIn = try await fixture.code(.signIn, for: Self.email)
+        let reset = try await fixture.code(.resetPassword, for: Self.email)
+        let binds = [
+            try await fixture.code(.bind, for: Self.email, ticket: tickets[0]),
+            try await fixture.code(.bind, for: Self.email, ticket: tickets[1]),
+        ]
+        #expect(try await fixture.code(.signIn, for: Self.email) == signIn)
+        #expect(try await fixture.mails(.signInCode).count == 1)
+        fixture.clock.advance(by: 60)
+        #expect(try await fixture.code(.signIn, for: Self.email) == signIn)
+        #expect(try await fixture.mails(.signInCode).count == 2)
+        for (ticket, code) in zip(tickets, binds) {
+            _ = try await fixture.bind(ticket, .emailCode(email: Self.email, code: code))
         }
+        _ = try await fixture.signIn(Self.email, code: signIn)
+        try await fixture.reset(Self.email, code: reset)
     }
 
     @Test func `a code is mailed again twice at most, a minute apart`() async throws {
-        try await SignInFixture.withMail { fixture in
-            _ = try await fixture.member(Self.email)
-            try await fixture.forgetMails()
-            for (seconds, mails) in [(0, 1), (59, 1), (1, 2), (59, 2), (1, 3), (60, 3), (419, 3), (1, 4)]
-                as [(Int64, Int)]
-            {
-                fixture.clock.advance(by: seconds)
-                try await fixture.mailCode(.signIn, to: Self.email)
-                #expect(try await fixture.mails(.signInCode).count == mails)
-            }
-            // The last one is another: ten minutes had passed.
-            #expect(try await fixture.texts("SELECT DISTINCT code_id::text FROM outbox WHERE kind = 'mail'").count == 2)
+        _ = try await fixture.member(Self.email)
+        try await fixture.forgetMails()
+        for (seconds, mails) in [(0, 1), (59, 1), (1, 2), (59, 2), (1, 3), (60, 3), (419, 3), (1, 4)]
+            as [(Int64, Int)]
+        {
+            fixture.clock.advance(by: seconds)
+            try await fixture.mailCode(.signIn, to: Self.email)
+            #expect(try await fixture.mails(.signInCode).count == mails)
         }
+        // The last one is another: ten minutes had passed.
+        #expect(try await fixture.texts("SELECT DISTINCT code_id::text FROM outbox WHERE kind = 'mail'").count == 2)
     }
 
     @Test func `a client is written to in its language where there is one`() async throws {
-        try await SignInFixture.withMail { fixture in
-            for (wanted, written) in [
-                (["de-at"], "de"), (["fr", "de"], "de"), (["fr"], "en"), ([], "en"), (["en-gb", "de"], "en"),
-            ] {
-                try await fixture.forgetMails()
-                fixture.clock.advance(by: 600)
-                let client = Caller(requestID: "test", address: nil, device: nil, languages: wanted)
-                try await fixture.service.emailCodes.mailCode(
-                    to: Self.email, for: .signIn, by: fixture.service.calls.begin(by: client))
-                let mail = QueuedMail(template: "sign_in_code", recipient: Self.email, language: written)
-                #expect(try await fixture.mails(.signInCode) == [mail])
-            }
+        for (wanted, written) in [
+            (["de-at"], "de"), (["fr", "de"], "de"), (["fr"], "en"), ([], "en"), (["en-gb", "de"], "en"),
+        ] {
+            try await fixture.forgetMails()
+            fixture.clock.advance(by: 600)
+            let client = Caller(requestID: "test", address: nil, device: nil, languages: wanted)
+            try await fixture.service.emailCodes.mailCode(
+                to: Self.email, for: .signIn, by: fixture.service.calls.begin(by: client))
+            let mail = QueuedMail(template: "sign_in_code", recipient: Self.email, language: written)
+            #expect(try await fixture.mails(.signInCode) == [mail])
         }
     }
 
     @Test func `an address that is none is refused`() async throws {
-        try await SignInFixture.withMail { fixture in
-            for email in [
-                "", "kim", "kim@", "@example.com", "kim@example.com\r\nBcc: ada@example.com", "a b@example.com",
-            ] {
-                try await expectFailure("malformedEmail") { try await fixture.mailCode(.signIn, to: email) }
-            }
-            #expect(try await fixture.count("outbox") == 0)
+        for email in [
+            "", "kim", "kim@", "@example.com", "kim@example.com\r\nBcc: ada@example.com", "a b@example.com",
+        ] {
+            try await expectFailure("malformedEmail") { try await fixture.mailCode(.signIn, to: email) }
         }
+        #expect(try await fixture.count("outbox") == 0)
     }
 
     @Test func `an address is mailed six new codes in an hour, however it is spelled and whatever they are for`()
@@ -86,7 +80,7 @@ import Testing
         let wait = SignInFailure.rateLimited(.mailPerAddress, retryAfter: 600)
         try await SignInFixture.withMail(limits: limits) { fixture in
             func ticket(_ number: Int) async throws -> LinkRequired {
-                try await fixture.ticket(.google, try fixture.google("\(number)"))
+                try await fixture.ticket(.google("\(number)"))
             }
             try await fixture.forgetMails()
             try await fixture.mailCode(.signIn, to: "kim@example.com")
@@ -109,20 +103,18 @@ import Testing
     }
 
     @Test func `a code for bind needs a ticket that is open`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let ticket = try await fixture.ticket(.google, try fixture.google("1"))
-            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
-            let old = try await fixture.ticket(.google, try fixture.google("1"))
-            try await expectFailure("linkTicketExpired") {
-                try await fixture.mailCode(.bind, to: Self.email, for: ticket)
-            }
-            try await expectFailure("linkTicketExpired") {
-                try await fixture.service.emailCodes.mailCode(
-                    to: Self.email, for: .bind, linkTicket: "invented", by: fixture.call)
-            }
-            fixture.clock.advance(by: 600)
-            try await expectFailure("linkTicketExpired") { try await fixture.mailCode(.bind, to: Self.email, for: old) }
-            #expect(try await fixture.count("mailed_codes") == 0)
+        let ticket = try await fixture.ticket(.google("1"))
+        try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
+        let old = try await fixture.ticket(.google("1"))
+        try await expectFailure("linkTicketExpired") {
+            try await fixture.mailCode(.bind, to: Self.email, for: ticket)
         }
+        try await expectFailure("linkTicketExpired") {
+            try await fixture.service.emailCodes.mailCode(
+                to: Self.email, for: .bind, linkTicket: "invented", by: fixture.call)
+        }
+        fixture.clock.advance(by: 600)
+        try await expectFailure("linkTicketExpired") { try await fixture.mailCode(.bind, to: Self.email, for: old) }
+        #expect(try await fixture.count("mailed_codes") == 0)
     }
 }

@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 /// An address that somebody else takes each time that it is looked up: a trigger stands in for them.
-@Suite struct ContestedAddressTests {
+@Suite(.fixture { try await SignInFixture.withMail($0) }) struct ContestedAddressTests {
+    var fixture: SignInFixture { .current }
+
     /// Has each statement that takes an address end as if somebody had taken it a moment before.
     private static func contest(_ fixture: SignInFixture) async throws {
         try await fixture.database.execute(
@@ -28,40 +30,34 @@ import Testing
     }
 
     @Test func `a create with an identity is refused, and its ticket stays good`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let ticket = try await fixture.ownersTicket()
-            try await Self.contest(fixture)
-            try await expectFailure("emailTaken") { try await fixture.create(ticket) }
-            try await Self.settle(fixture)
-            #expect(try await fixture.create(ticket).account.email?.text == StatedAddress.text)
-        }
+        let ticket = try await fixture.ownersTicket()
+        try await Self.contest(fixture)
+        try await expectFailure("emailTaken") { try await fixture.create(ticket) }
+        try await Self.settle(fixture)
+        #expect(try await fixture.create(ticket).account.email?.text == StatedAddress.text)
     }
 
     @Test func `a create with a mailbox is refused, and its ticket stays good`() async throws {
-        try await SignInFixture.withMail { fixture in
-            _ = try await fixture.formerReader()
-            let ticket = try await fixture.ownersAnswer().ticket
-            try await Self.contest(fixture)
-            try await expectFailure("emailTaken") { try await fixture.create(ticket) }
-            try await Self.settle(fixture)
-            #expect(try await fixture.create(ticket).account.email?.text == StatedAddress.text)
-        }
+        _ = try await fixture.formerReader()
+        let ticket = try await fixture.ownersAnswer().ticket
+        try await Self.contest(fixture)
+        try await expectFailure("emailTaken") { try await fixture.create(ticket) }
+        try await Self.settle(fixture)
+        #expect(try await fixture.create(ticket).account.email?.text == StatedAddress.text)
     }
 
     @Test func `a change of address is refused, and its code stays good`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let member = try await fixture.member("kim@example.com")
-            try await fixture.service.accounts.requestEmail(
-                "kim@new.example", of: try await fixture.opened(member), by: fixture.call)
-            let code = try await fixture.digits(.verifyEmail, of: "kim@new.example")
-            let session = try await fixture.opened(member)
-            try await Self.contest(fixture)
-            try await expectFailure("emailTaken") {
-                try await fixture.service.emailCodes.verifyEmail(code: code, of: session, by: fixture.call)
-            }
-            try await Self.settle(fixture)
+        let member = try await fixture.member("kim@example.com")
+        try await fixture.service.accounts.requestEmail(
+            "kim@new.example", of: try await fixture.opened(member), by: fixture.call)
+        let code = try await fixture.digits(.verifyEmail, of: "kim@new.example")
+        let session = try await fixture.opened(member)
+        try await Self.contest(fixture)
+        try await expectFailure("emailTaken") {
             try await fixture.service.emailCodes.verifyEmail(code: code, of: session, by: fixture.call)
-            #expect(try await fixture.account(member).email?.text == "kim@new.example")
         }
+        try await Self.settle(fixture)
+        try await fixture.service.emailCodes.verifyEmail(code: code, of: session, by: fixture.call)
+        #expect(try await fixture.account(member).email?.text == "kim@new.example")
     }
 }

@@ -6,7 +6,9 @@ import TestSupport
 import Testing
 
 /// The degree of an account's address: what it is at first, what raises it, and what lowers it.
-@Suite struct EmailProofTests {
+@Suite(.fixture { try await SignInFixture.withMail($0) }) struct EmailProofTests {
+    var fixture: SignInFixture { .current }
+
     private static let address = "kim@icloud.com"
 
     private func source(_ fixture: SignInFixture) async throws -> [String?] {
@@ -53,52 +55,44 @@ import Testing
 
     @Test(arguments: Claim.allCases)
     func `a new account's address is as good as the claim, and is mailed`(claim: Claim) async throws {
-        try await SignInFixture.withMail { fixture in
-            let created = try await fixture.create(
-                try await fixture.ticket(.apple, try fixture.apple("a-1", claim.claims)))
-            #expect(created.account.emailProof == claim.proof)
-            #expect(created.account.isEmailVerified == (claim.proof != nil))
-            #expect(try await source(fixture) == [claim.source?.rawValue])
-            let mailed = created.account.email.map {
-                [QueuedMail(template: "account_created", recipient: $0.text, provider: "apple")]
-            }
-            #expect(try await fixture.mails() == mailed ?? [])
+        let created = try await fixture.signUp(.apple("a-1", claim.claims))
+        #expect(created.account.emailProof == claim.proof)
+        #expect(created.account.isEmailVerified == (claim.proof != nil))
+        #expect(try await source(fixture) == [claim.source?.rawValue])
+        let mailed = created.account.email.map {
+            [QueuedMail(template: "account_created", recipient: $0.text, provider: "apple")]
         }
+        #expect(try await fixture.mails() == mailed ?? [])
     }
 
     @Test func `registering only claims the address, and mails nothing`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let registered = try await fixture.register(Self.address)
-            #expect(registered.account.emailProof == .claimed)
-            #expect(try await source(fixture) == ["registration"])
-            #expect(try await fixture.mails() == [])
-        }
+        let registered = try await fixture.register(Self.address)
+        #expect(registered.account.emailProof == .claimed)
+        #expect(try await source(fixture) == ["registration"])
+        #expect(try await fixture.mails() == [])
     }
 
     // MARK: Raised
 
     @Test func `a sign-in by an identity of the account raises its degree`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let created = try await fixture.create(
-                try await fixture.ticket(.apple, try fixture.apple("a-1", SignInFixture.email(Self.address))))
-            #expect(created.account.emailProof == .stated)
-            // Nor does a claim of another address, or the same claim.
-            for claims in [SignInFixture.appleMail("other@icloud.com"), SignInFixture.email(Self.address)] {
-                let again = try await fixture.session(.apple, try fixture.apple("a-1", claims))
-                #expect(again.account.emailProof == .stated)
-            }
-            #expect(try await !fixture.recorded(of: created).contains("email_proven"))
-            let own = try fixture.apple("a-1", SignInFixture.appleMail(Self.address))
-            for _ in 0..<2 {
-                #expect(try await fixture.session(.apple, own).account.emailProof == .proven)
-                #expect(try await fixture.account(created).emailProof == .proven)
-            }
-            #expect(try await source(fixture) == ["authoritative_provider"])
-            #expect(try await fixture.recorded(of: created).count { $0 == "email_proven" } == 1)
-            // Nothing that says less takes it back.
-            let stated = try fixture.apple("a-1", SignInFixture.email(Self.address))
-            #expect(try await fixture.session(.apple, stated).account.emailProof == .proven)
+        let created = try await fixture.signUp(.apple("a-1", SignInFixture.email(Self.address)))
+        #expect(created.account.emailProof == .stated)
+        // Nor does a claim of another address, or the same claim.
+        for claims in [SignInFixture.appleMail("other@icloud.com"), SignInFixture.email(Self.address)] {
+            let again = try await fixture.session(.apple("a-1", claims))
+            #expect(again.account.emailProof == .stated)
         }
+        #expect(try await !fixture.recorded(of: created).contains("email_proven"))
+        let own = try fixture.apple("a-1", SignInFixture.appleMail(Self.address))
+        for _ in 0..<2 {
+            #expect(try await fixture.session(.apple, own).account.emailProof == .proven)
+            #expect(try await fixture.account(created).emailProof == .proven)
+        }
+        #expect(try await source(fixture) == ["authoritative_provider"])
+        #expect(try await fixture.recorded(of: created).count { $0 == "email_proven" } == 1)
+        // Nothing that says less takes it back.
+        let stated = try fixture.apple("a-1", SignInFixture.email(Self.address))
+        #expect(try await fixture.session(.apple, stated).account.emailProof == .proven)
     }
 
     enum Way: String, CaseIterable, Sendable {
@@ -107,89 +101,80 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `an identity that is linked raises the degree by its claim, and nothing goes`(way: Way) async throws {
-        try await SignInFixture.withMail { fixture in
-            for claim in [Claim.unverified, .stated, .authoritative] {
-                let registered = try await fixture.register(Self.address)
-                let token = try fixture.apple("a-1", claim.claims)
-                switch way {
-                case .bindBySession:
-                    _ = try await fixture.bind(try await fixture.ticket(.apple, token), registered.session.credential)
-                case .bindByPassword:
-                    _ = try await fixture.bind(
-                        try await fixture.ticket(.apple, token),
-                        .password(email: Self.address, password: SignInFixture.password))
-                case .link: try await link(fixture, token, to: registered)
-                }
-                let account = try await fixture.account(registered)
-                #expect(account.emailProof == (claim.proof ?? .claimed))
-                #expect(account.hasPassword)
-                #expect(account.identities.count == 1)
-                #expect(try await fixture.isLive(registered))
-                let recorded = try await fixture.recorded(of: registered)
-                #expect(recorded.contains("email_stated") == (claim == .stated))
-                #expect(recorded.contains("email_proven") == (claim == .authoritative))
-                try await fixture.service.accounts.delete(
-                    accountOf: try await fixture.opened(registered), by: fixture.call)
+        for claim in [Claim.unverified, .stated, .authoritative] {
+            let registered = try await fixture.register(Self.address)
+            let token = try fixture.apple("a-1", claim.claims)
+            switch way {
+            case .bindBySession:
+                _ = try await fixture.bind(try await fixture.ticket(.apple, token), registered.session.credential)
+            case .bindByPassword:
+                _ = try await fixture.bind(
+                    try await fixture.ticket(.apple, token),
+                    .password(email: Self.address, password: SignInFixture.password))
+            case .link: try await link(fixture, token, to: registered)
             }
+            let account = try await fixture.account(registered)
+            #expect(account.emailProof == (claim.proof ?? .claimed))
+            #expect(account.hasPassword)
+            #expect(account.identities.count == 1)
+            #expect(try await fixture.isLive(registered))
+            let recorded = try await fixture.recorded(of: registered)
+            #expect(recorded.contains("email_stated") == (claim == .stated))
+            #expect(recorded.contains("email_proven") == (claim == .authoritative))
+            try await fixture.service.accounts.delete(
+                accountOf: try await fixture.opened(registered), by: fixture.call)
         }
     }
 
     @Test func `who types the code in a session of a stated account proves it, and nothing goes`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let unproven = try await fixture.storage.accounts.unprovenEmail(
-                of: former.account.id, by: .at(fixture.clock.now()))
-            #expect(unproven?.text == StatedAddress.text)
-            try await fixture.verify(former)
-            let account = try await fixture.account(former)
-            #expect(account.emailProof == .proven)
-            #expect(account.hasPassword)
-            #expect(account.identities.count == 1)
-            #expect(try await fixture.isLive(former))
-            #expect(try await source(fixture) == ["mailed_code"])
-            #expect(try await fixture.recorded(of: former).contains("email_verified"))
-            // There is nothing left to prove.
-            #expect(
-                try await fixture.storage.accounts.unprovenEmail(of: former.account.id, by: .at(fixture.clock.now()))
-                    == nil)
-        }
+        let former = try await fixture.formerReader()
+        let unproven = try await fixture.storage.accounts.unprovenEmail(
+            of: former.account.id, by: .at(fixture.clock.now()))
+        #expect(unproven?.text == StatedAddress.text)
+        try await fixture.verify(former)
+        let account = try await fixture.account(former)
+        #expect(account.emailProof == .proven)
+        #expect(account.hasPassword)
+        #expect(account.identities.count == 1)
+        #expect(try await fixture.isLive(former))
+        #expect(try await source(fixture) == ["mailed_code"])
+        #expect(try await fixture.recorded(of: former).contains("email_verified"))
+        // There is nothing left to prove.
+        #expect(
+            try await fixture.storage.accounts.unprovenEmail(of: former.account.id, by: .at(fixture.clock.now()))
+                == nil)
     }
 
     @Test func `a change to the address of a stated account takes it from there`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let owner = try await fixture.member("owner@example.org")
-            try await fixture.service.accounts.requestEmail(
-                StatedAddress.text, of: try await fixture.opened(owner), by: fixture.call)
-            try await fixture.verify(owner)
-            #expect(try await fixture.account(owner).email?.text == StatedAddress.text)
-            #expect(try await fixture.account(owner).emailProof == .proven)
-            #expect(try await fixture.account(former).emailTakenAt == fixture.clock.now())
-            #expect(try await fixture.isLive(former))
-        }
+        let former = try await fixture.formerReader()
+        let owner = try await fixture.member("owner@example.org")
+        try await fixture.service.accounts.requestEmail(
+            StatedAddress.text, of: try await fixture.opened(owner), by: fixture.call)
+        try await fixture.verify(owner)
+        #expect(try await fixture.account(owner).email?.text == StatedAddress.text)
+        #expect(try await fixture.account(owner).emailProof == .proven)
+        #expect(try await fixture.account(former).emailTakenAt == fixture.clock.now())
+        #expect(try await fixture.isLive(former))
     }
 
     @Test func `an account whose address was taken gets another, and has nothing taken any more`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            _ = try await fixture.create(try await fixture.ownersTicket())
-            #expect(try await fixture.account(former).emailTakenAt != nil)
-            try await fixture.service.accounts.requestEmail(
-                "former@example.org", of: try await fixture.opened(former), by: fixture.call)
-            try await fixture.verify(former, "former@example.org")
-            let account = try await fixture.account(former)
-            #expect(account.emailProof == .proven)
-            #expect(account.emailTakenAt == nil)
-            _ = try await fixture.signIn("former@example.org")
-        }
+        let former = try await fixture.formerReader()
+        _ = try await fixture.create(try await fixture.ownersTicket())
+        #expect(try await fixture.account(former).emailTakenAt != nil)
+        try await fixture.service.accounts.requestEmail(
+            "former@example.org", of: try await fixture.opened(former), by: fixture.call)
+        try await fixture.verify(former, "former@example.org")
+        let account = try await fixture.account(former)
+        #expect(account.emailProof == .proven)
+        #expect(account.emailTakenAt == nil)
+        _ = try await fixture.signIn("former@example.org")
     }
 
     // MARK: Lowered
 
     /// An account whose address Google has said to be its own.
     private func hosted(_ fixture: SignInFixture) async throws -> SignedIn {
-        try await fixture.create(
-            try await fixture.ticket(.google, try fixture.google("first", SignInFixture.hosted(StatedAddress.text))))
+        try await fixture.signUp(.google("first", SignInFixture.hosted(StatedAddress.text)))
     }
 
     @Test(arguments: VerifiedEmailPolicy.allCases)
@@ -223,47 +208,38 @@ import Testing
     }
 
     @Test func `the first person's token does not raise it again, and the successor takes it over`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let first = try await hosted(fixture)
-            let ticket = try await fixture.ownersTicket()
-            let back = try await fixture.session(
-                .google, try fixture.google("first", SignInFixture.hosted(StatedAddress.text)))
-            #expect(back.account.emailProof == .stated)
-            #expect(try await source(fixture) == ["other_subject"])
-            let owner = try await fixture.bind(ticket, .ticket, replacing: true)
-            #expect(owner.account.id == first.account.id)
-            #expect(owner.account.emailProof == .proven)
-            #expect(try await !fixture.isLive(first))
-            #expect(try await !fixture.isLive(back))
-        }
+        let first = try await hosted(fixture)
+        let ticket = try await fixture.ownersTicket()
+        let back = try await fixture.session(.google("first", SignInFixture.hosted(StatedAddress.text)))
+        #expect(back.account.emailProof == .stated)
+        #expect(try await source(fixture) == ["other_subject"])
+        let owner = try await fixture.bind(ticket, .ticket, replacing: true)
+        #expect(owner.account.id == first.account.id)
+        #expect(owner.account.emailProof == .proven)
+        #expect(try await !fixture.isLive(first))
+        #expect(try await !fixture.isLive(back))
     }
 
     @Test func `nobody else lowers it`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let first = try await hosted(fixture)
-            let other = try await fixture.member("lee@icloud.com")
-            let arrivals: [(Provider, String)] = [
-                // Google states the address, and no longer runs the domain for them.
-                (.google, try fixture.google("second", SignInFixture.email(StatedAddress.text))),
-                (.google, try fixture.google("third", SignInFixture.email(StatedAddress.text, verified: false))),
-                (.apple, try fixture.apple("fourth", SignInFixture.email(StatedAddress.text))),
-                // Authoritative, but the account has no identity of Apple's.
-                (.apple, try fixture.apple("fifth", SignInFixture.appleMail("lee@icloud.com"))),
-            ]
-            for (provider, token) in arrivals { _ = try await fixture.ticket(provider, token) }
-            for account in [first, other] { #expect(try await fixture.account(account).emailProof == .proven) }
-            #expect(try await !fixture.recorded(of: first).contains("email_stated"))
-        }
+        let first = try await hosted(fixture)
+        let other = try await fixture.member("lee@icloud.com")
+        let arrivals: [(Provider, String)] = [
+            // Google states the address, and no longer runs the domain for them.
+            (.google, try fixture.google("second", SignInFixture.email(StatedAddress.text))),
+            (.google, try fixture.google("third", SignInFixture.email(StatedAddress.text, verified: false))),
+            (.apple, try fixture.apple("fourth", SignInFixture.email(StatedAddress.text))),
+            // Authoritative, but the account has no identity of Apple's.
+            (.apple, try fixture.apple("fifth", SignInFixture.appleMail("lee@icloud.com"))),
+        ]
+        for (provider, token) in arrivals { _ = try await fixture.ticket(provider, token) }
+        for account in [first, other] { #expect(try await fixture.account(account).emailProof == .proven) }
+        #expect(try await !fixture.recorded(of: first).contains("email_stated"))
     }
 
     @Test func `an account whose identity has another mailbox is no predecessor`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let member = try await fixture.member(StatedAddress.text)
-            _ = try await fixture.bind(
-                try await fixture.ticket(.google, try fixture.google("first", SignInFixture.email("kim@gmail.com"))),
-                member.session.credential)
-            #expect(try await fixture.ownersTicket().choices == [.bind])
-            #expect(try await fixture.account(member).emailProof == .proven)
-        }
+        let member = try await fixture.member(StatedAddress.text)
+        _ = try await fixture.bind(.google("first", SignInFixture.email("kim@gmail.com")), member.session.credential)
+        #expect(try await fixture.ownersTicket().choices == [.bind])
+        #expect(try await fixture.account(member).emailProof == .proven)
     }
 }

@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// An identity that is linked to an account of its own, when its owner proves another account and wants it there.
-@Suite struct IdentityOnlyAccountTests {
+@Suite(.fixture { try await SignInFixture.withMail(strays: .merge, $0) }) struct IdentityOnlyAccountTests {
+    var fixture: SignInFixture { .current }
+
     /// What the stray account has besides the identity.
     enum State: String, CaseIterable, Sendable {
         case nothing, sameAddress, password, secondIdentity, otherAddress, disabled, blocked
@@ -44,8 +46,7 @@ import Testing
                 UPDATE accounts SET email = 'stray@example.com', password_hash = 'x' WHERE account_id = \(id)
                 """)
         case .secondIdentity:
-            _ = try await fixture.bind(
-                try await fixture.ticket(.apple, try fixture.apple("stray")), stray.session.credential)
+            _ = try await fixture.bind(.apple("stray"), stray.session.credential)
         case .otherAddress:
             try await fixture.database.execute(
                 """
@@ -73,156 +74,139 @@ import Testing
         }
     }
 
-    @Test(arguments: State.allCases, Way.allCases)
+    @Test(.fixture { try await SignInFixture.withMail($0) }, arguments: State.allCases, Way.allCases)
     func `refuse leaves every stray account as it is`(state: State, way: Way) async throws {
-        try await SignInFixture.withMail { fixture in
-            let found = try await arrange(state, fixture)
-            let accounts = try await fixture.texts("SELECT to_jsonb(a)::text FROM accounts a ORDER BY 1")
-            let identities = try await fixture.texts("SELECT to_jsonb(i)::text FROM identities i ORDER BY 1")
-            try await expectFailure("identityAlreadyLinked") { try await ask(way, found, fixture) }
-            #expect(try await fixture.texts("SELECT to_jsonb(a)::text FROM accounts a ORDER BY 1") == accounts)
-            #expect(try await fixture.texts("SELECT to_jsonb(i)::text FROM identities i ORDER BY 1") == identities)
-            #expect(try await fixture.mails() == [])
-        }
+        let found = try await arrange(state, fixture)
+        let accounts = try await fixture.texts("SELECT to_jsonb(a)::text FROM accounts a ORDER BY 1")
+        let identities = try await fixture.texts("SELECT to_jsonb(i)::text FROM identities i ORDER BY 1")
+        try await expectFailure("identityAlreadyLinked") { try await ask(way, found, fixture) }
+        #expect(try await fixture.texts("SELECT to_jsonb(a)::text FROM accounts a ORDER BY 1") == accounts)
+        #expect(try await fixture.texts("SELECT to_jsonb(i)::text FROM identities i ORDER BY 1") == identities)
+        #expect(try await fixture.mails() == [])
     }
 
     @Test(arguments: State.allCases, Way.allCases)
     func `merge ends a stray account that is nothing but the identity, and no other`(
         state: State, way: Way
     ) async throws {
-        try await SignInFixture.withMail(strays: .merge) { fixture in
-            let found = try await arrange(state, fixture)
-            let linked = try #require(found.stray.identity)
-            guard state.mayEnd else {
-                try await expectFailure("identityAlreadyLinked") { try await ask(way, found, fixture) }
-                _ = try await fixture.account(found.stray)
-                #expect(try await fixture.account(found.member).identities.isEmpty)
-                return
-            }
-            try await ask(way, found, fixture)
-            let account = try await fixture.account(found.member)
-            #expect(account.identities.map(\.id) == [linked.id])
-            #expect(account.identities.first?.key == linked.key)
-            #expect(try await fixture.storage.accounts.account(found.stray.account.id) == nil)
-            #expect(try await !fixture.isLive(found.stray))
-            #expect(try await fixture.isLive(found.member))
-            #expect(try await fixture.recorded(of: found.stray).contains("account_merged"))
-            #expect(try await fixture.recorded(of: found.member).contains("identity_linked"))
-            #expect(try await fixture.mails().map(\.template) == ["identity_linked"])
-            // No authorization ended: the person is the same.
-            #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == 0)
-            #expect(
-                try await fixture.session(.google, try fixture.google("stray")).account.id == found.member.account.id)
-            #expect(account.email?.text == "kim@example.com")
+        let found = try await arrange(state, fixture)
+        let linked = try #require(found.stray.identity)
+        guard state.mayEnd else {
+            try await expectFailure("identityAlreadyLinked") { try await ask(way, found, fixture) }
+            _ = try await fixture.account(found.stray)
+            #expect(try await fixture.account(found.member).identities.isEmpty)
+            return
         }
+        try await ask(way, found, fixture)
+        let account = try await fixture.account(found.member)
+        #expect(account.identities.map(\.id) == [linked.id])
+        #expect(account.identities.first?.key == linked.key)
+        #expect(try await fixture.storage.accounts.account(found.stray.account.id) == nil)
+        #expect(try await !fixture.isLive(found.stray))
+        #expect(try await fixture.isLive(found.member))
+        #expect(try await fixture.recorded(of: found.stray).contains("account_merged"))
+        #expect(try await fixture.recorded(of: found.member).contains("identity_linked"))
+        #expect(try await fixture.mails().map(\.template) == ["identity_linked"])
+        // No authorization ended: the person is the same.
+        #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == 0)
+        #expect(try await fixture.session(.google("stray")).account.id == found.member.account.id)
+        #expect(account.email?.text == "kim@example.com")
     }
 
     @Test func `merge asks before it replaces, and replaces in the same transaction`() async throws {
-        try await SignInFixture.withMail(strays: .merge) { fixture in
-            let found = try await arrange(.nothing, fixture)
-            let existing = try await fixture.bind(
-                try await fixture.ticket(.google, try fixture.google("old")), found.member.session.credential)
-            let before = try await fixture.state()
-            try await expectFailure("providerAlreadyLinked") { try await ask(.ticket, found, fixture) }
-            #expect(try await fixture.state() == before)
-            try await ask(.ticket, found, fixture, replacing: true)
-            #expect(try await fixture.account(found.member).identities.map(\.key.subject.text) == ["stray"])
-            #expect(try await !fixture.isLive(existing))
-            #expect(try await fixture.count("accounts") == 1)
-            #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == 1)
-        }
+        let found = try await arrange(.nothing, fixture)
+        let existing = try await fixture.bind(.google("old"), found.member.session.credential)
+        let before = try await fixture.state()
+        try await expectFailure("providerAlreadyLinked") { try await ask(.ticket, found, fixture) }
+        #expect(try await fixture.state() == before)
+        try await ask(.ticket, found, fixture, replacing: true)
+        #expect(try await fixture.account(found.member).identities.map(\.key.subject.text) == ["stray"])
+        #expect(try await !fixture.isLive(existing))
+        #expect(try await fixture.count("accounts") == 1)
+        #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == 1)
     }
 
     @Test(arguments: Way.allCases)
     func `merge moves the id that an imported account has, and leaves an account whose id would be lost`(
         way: Way
     ) async throws {
-        try await SignInFixture.withMail(strays: .merge) { fixture in
-            let found = try await arrange(.nothing, fixture)
-            try await fixture.database.execute(
-                "UPDATE accounts SET external_id = 'old/1' WHERE account_id = \(found.stray.account.id)")
-            try await fixture.database.execute(
-                "UPDATE accounts SET external_id = 'old/2' WHERE account_id = \(found.member.account.id)")
-            try await expectFailure("identityAlreadyLinked") { try await ask(way, found, fixture) }
-            #expect(try await fixture.account(found.stray).externalID?.text == "old/1")
-            try await fixture.database.execute(
-                "UPDATE accounts SET external_id = NULL WHERE account_id = \(found.member.account.id)")
-            try await ask(way, found, fixture)
-            #expect(try await fixture.account(found.member).externalID?.text == "old/1")
-            #expect(try await fixture.texts("SELECT external_id FROM accounts") == ["old/1"])
-        }
+        let found = try await arrange(.nothing, fixture)
+        try await fixture.database.execute(
+            "UPDATE accounts SET external_id = 'old/1' WHERE account_id = \(found.stray.account.id)")
+        try await fixture.database.execute(
+            "UPDATE accounts SET external_id = 'old/2' WHERE account_id = \(found.member.account.id)")
+        try await expectFailure("identityAlreadyLinked") { try await ask(way, found, fixture) }
+        #expect(try await fixture.account(found.stray).externalID?.text == "old/1")
+        try await fixture.database.execute(
+            "UPDATE accounts SET external_id = NULL WHERE account_id = \(found.member.account.id)")
+        try await ask(way, found, fixture)
+        #expect(try await fixture.account(found.member).externalID?.text == "old/1")
+        #expect(try await fixture.texts("SELECT external_id FROM accounts") == ["old/1"])
     }
 
     @Test func `a ticket of before the provider ended what it had opened moves nothing`() async throws {
-        try await SignInFixture.withMail(strays: .merge) { fixture in
-            let found = try await arrange(.nothing, fixture)
-            try await fixture.database.execute(
-                "UPDATE identities SET not_before = \(fixture.clock.now().advanced(bySeconds: 1))")
-            try await expectFailure("identityAlreadyLinked") { try await ask(.ticket, found, fixture) }
-            _ = try await fixture.account(found.stray)
-            // A sign-in after that may.
-            fixture.clock.advance(by: 2)
-            try await ask(.link, found, fixture)
-        }
+        let found = try await arrange(.nothing, fixture)
+        try await fixture.database.execute(
+            "UPDATE identities SET not_before = \(fixture.clock.now().advanced(bySeconds: 1))")
+        try await expectFailure("identityAlreadyLinked") { try await ask(.ticket, found, fixture) }
+        _ = try await fixture.account(found.stray)
+        // A sign-in after that may.
+        fixture.clock.advance(by: 2)
+        try await ask(.link, found, fixture)
     }
 
-    @Test func `automatic linking ends no account`() async throws {
-        try await SignInFixture.withMail(policy: .automatic, strays: .merge) { fixture in
-            let address = SignInFixture.email("kim@gmail.com")
-            let member = try await fixture.member("kim@gmail.com")
-            let ticket = try await fixture.ticket(.google, try fixture.google("1"))
-            let token = try fixture.google("1", address)
-            let key = try #require(ticket.identity).key
-            // The identity gets an account of its own while it is about to be bound by its address.
-            let signingIn = try await fixture.interleave { transaction in
-                try await transaction.execute("SELECT FROM accounts WHERE account_id = \(member.account.id) FOR UPDATE")
-                try await transaction.execute(
-                    """
-                    WITH stray AS (
-                        INSERT INTO accounts (account_id, created_at) VALUES (gen_random_uuid(), now())
-                        RETURNING account_id
-                    )
-                    INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
-                    SELECT gen_random_uuid(), account_id, 'google', 'main', \(key.subject.text), now() FROM stray
-                    """)
-            } with: {
-                try await fixture.session(.google, token)
-            }
-            #expect(try await signingIn.value.account.id != member.account.id)
-            #expect(try await fixture.count("accounts") == 2)
+    @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, strays: .merge, $0) })
+    func `automatic linking ends no account`() async throws {
+        let address = SignInFixture.email("kim@gmail.com")
+        let member = try await fixture.member("kim@gmail.com")
+        let ticket = try await fixture.ticket(.google("1"))
+        let token = try fixture.google("1", address)
+        let key = try #require(ticket.identity).key
+        // The identity gets an account of its own while it is about to be bound by its address.
+        let signingIn = try await fixture.interleave { transaction in
+            try await transaction.execute("SELECT FROM accounts WHERE account_id = \(member.account.id) FOR UPDATE")
+            try await transaction.execute(
+                """
+                WITH stray AS (
+                    INSERT INTO accounts (account_id, created_at) VALUES (gen_random_uuid(), now())
+                    RETURNING account_id
+                )
+                INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
+                SELECT gen_random_uuid(), account_id, 'google', 'main', \(key.subject.text), now() FROM stray
+                """)
+        } with: {
+            try await fixture.session(.google, token)
         }
+        #expect(try await signingIn.value.account.id != member.account.id)
+        #expect(try await fixture.count("accounts") == 2)
     }
 
     @Test func `a stray account that gets a password while it is to end stays`() async throws {
-        try await SignInFixture.withMail(strays: .merge) { fixture in
-            let found = try await arrange(.nothing, fixture)
-            let asking = try await fixture.interleave { transaction in
-                try await transaction.execute(
-                    """
-                    UPDATE accounts SET email = 'stray@example.com', password_hash = 'x'
-                    WHERE account_id = \(found.stray.account.id)
-                    """)
-            } with: {
-                try await ask(.ticket, found, fixture)
-            }
-            try await expectFailure("identityAlreadyLinked") { try await asking.value }
-            _ = try await fixture.account(found.stray)
+        let found = try await arrange(.nothing, fixture)
+        let asking = try await fixture.interleave { transaction in
+            try await transaction.execute(
+                """
+                UPDATE accounts SET email = 'stray@example.com', password_hash = 'x'
+                WHERE account_id = \(found.stray.account.id)
+                """)
+        } with: {
+            try await ask(.ticket, found, fixture)
         }
+        try await expectFailure("identityAlreadyLinked") { try await asking.value }
+        _ = try await fixture.account(found.stray)
     }
 
     @Test func `of two accounts that both take the identity at once one gets it`() async throws {
-        try await SignInFixture.withMail(strays: .merge) { fixture in
-            let token = try fixture.google("stray")
-            let tickets = try await [fixture.ticket(.google, token), fixture.ticket(.google, token)]
-            _ = try await fixture.create(try await fixture.ticket(.google, token))
-            let members = try await [fixture.member("a@example.com"), fixture.member("b@example.com")]
-            let outcomes = try await race(2) { number in
-                try await fixture.bind(tickets[number], members[number].session.credential)
-            }
-            #expect(outcomes == ["won": 1, "identityAlreadyLinked": 1])
-            #expect(try await fixture.count("identities") == 1)
-            #expect(try await fixture.count("accounts") == 2)
+        let token = try fixture.google("stray")
+        let tickets = try await [fixture.ticket(.google, token), fixture.ticket(.google, token)]
+        _ = try await fixture.create(try await fixture.ticket(.google, token))
+        let members = try await [fixture.member("a@example.com"), fixture.member("b@example.com")]
+        let outcomes = try await race(2) { number in
+            try await fixture.bind(tickets[number], members[number].session.credential)
         }
+        #expect(outcomes == ["won": 1, "identityAlreadyLinked": 1])
+        #expect(try await fixture.count("identities") == 1)
+        #expect(try await fixture.count("accounts") == 2)
     }
 
     @Test func `what was authorized moves with the identity`() async throws {

@@ -4,305 +4,261 @@ import SignIn
 import TestSupport
 import Testing
 
-@Suite struct LinkTests {
+@Suite(.fixture(SignInFixture.self)) struct LinkTests {
+    var fixture: SignInFixture { .current }
+
     @Test func `somebody new gets a ticket, creates an account and is known from then on`() async throws {
-        try await SignInFixture.run { fixture in
-            let email = SignInFixture.email("kim@example.com")
-            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1", email))
-            #expect(ticket.choices == [.create, .bind])
-            let created = try await fixture.create(ticket)
-            #expect(created.account.email?.text == "kim@example.com")
-            // Apple has verified the address, but doesn't run its mailbox.
-            #expect(created.account.emailProof == .stated)
-            #expect(created.identity?.key.provider == .apple)
-            let again = try await fixture.session(.apple, try fixture.apple("a-1", email))
-            #expect(again.account.id == created.account.id)
-            #expect(again.session.id != created.session.id)
-            #expect(try await fixture.count("accounts") == 1)
-        }
+        let email = SignInFixture.email("kim@example.com")
+        let ticket = try await fixture.ticket(.apple("a-1", email))
+        #expect(ticket.choices == [.create, .bind])
+        let created = try await fixture.create(ticket)
+        #expect(created.account.email?.text == "kim@example.com")
+        // Apple has verified the address, but doesn't run its mailbox.
+        #expect(created.account.emailProof == .stated)
+        #expect(created.identity?.key.provider == .apple)
+        let again = try await fixture.session(.apple("a-1", email))
+        #expect(again.account.id == created.account.id)
+        #expect(again.session.id != created.session.id)
+        #expect(try await fixture.count("accounts") == 1)
     }
 
     @Test func `a later token without an email signs in to the same account and erases nothing`() async throws {
-        try await SignInFixture.run { fixture in
-            let email = SignInFixture.email("zdfu7jtuus@privaterelay.appleid.com") + SignInFixture.relay
-            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", email)))
-            let later = try await fixture.session(.apple, try fixture.apple("a-1"))
-            #expect(later.account.id == created.account.id)
-            #expect(later.identity?.email?.text == "zdfu7jtuus@privaterelay.appleid.com")
-            #expect(later.identity?.isPrivateEmail == true)
-        }
+        let email = SignInFixture.email("zdfu7jtuus@privaterelay.appleid.com") + SignInFixture.relay
+        let created = try await fixture.signUp(.apple("a-1", email))
+        let later = try await fixture.session(.apple("a-1"))
+        #expect(later.account.id == created.account.id)
+        #expect(later.identity?.email?.text == "zdfu7jtuus@privaterelay.appleid.com")
+        #expect(later.identity?.isPrivateEmail == true)
     }
 
     @Test func `an email that changes at the provider updates the identity and not the account`() async throws {
-        try await SignInFixture.run { fixture in
-            let first = SignInFixture.email("kim@example.com")
-            _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("1", first)))
-            let later = try await fixture.session(
-                .google, try fixture.google("1", SignInFixture.email("kim@new.example")))
-            #expect(later.identity?.email?.text == "kim@new.example")
-            #expect(later.account.email?.text == "kim@example.com")
-        }
+        let first = SignInFixture.email("kim@example.com")
+        _ = try await fixture.signUp(.google("1", first))
+        let later = try await fixture.session(.google("1", SignInFixture.email("kim@new.example")))
+        #expect(later.identity?.email?.text == "kim@new.example")
+        #expect(later.account.email?.text == "kim@example.com")
     }
 
     @Test func `a known email with a new subject gets a ticket and no session`() async throws {
-        try await SignInFixture.run { fixture in
-            let hosted = SignInFixture.hosted("kim@example.com")
-            _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("1", hosted)))
-            let ticket = try await fixture.ticket(
-                .google, try fixture.google("2", SignInFixture.email("kim@example.com")))
-            #expect(ticket.choices == [.bind])
-            #expect(ticket.holder == nil)
-            #expect(try await fixture.count("sessions") == 1)
-        }
+        let hosted = SignInFixture.hosted("kim@example.com")
+        _ = try await fixture.signUp(.google("1", hosted))
+        let ticket = try await fixture.ticket(.google("2", SignInFixture.email("kim@example.com")))
+        #expect(ticket.choices == [.bind])
+        #expect(ticket.holder == nil)
+        #expect(try await fixture.count("sessions") == 1)
     }
 
     @Test func `the other provider with the same email is bound by the session of the account`() async throws {
-        try await SignInFixture.run { fixture in
-            let hosted = SignInFixture.hosted("kim@example.com")
-            let created = try await fixture.create(try await fixture.ticket(.google, try fixture.google("1", hosted)))
-            let ticket = try await fixture.ticket(
-                .apple, try fixture.apple("a-1", SignInFixture.email("kim@example.com")))
-            #expect(ticket.choices == [.bind])
-            let bound = try await fixture.bind(ticket, created.session.credential)
-            #expect(bound.account.id == created.account.id)
-            #expect(Set(bound.account.identities.map(\.key.provider)) == [.apple, .google])
-            // The proving session stays, and both identities lead here.
-            #expect(
-                try await fixture.service.sessions.session(of: created.session.bearer, by: fixture.call).id
-                    == created.session.id)
-            #expect(try await fixture.session(.apple, try fixture.apple("a-1")).account.id == created.account.id)
-        }
+        let hosted = SignInFixture.hosted("kim@example.com")
+        let created = try await fixture.signUp(.google("1", hosted))
+        let ticket = try await fixture.ticket(.apple("a-1", SignInFixture.email("kim@example.com")))
+        #expect(ticket.choices == [.bind])
+        let bound = try await fixture.bind(ticket, created.session.credential)
+        #expect(bound.account.id == created.account.id)
+        #expect(Set(bound.account.identities.map(\.key.provider)) == [.apple, .google])
+        // The proving session stays, and both identities lead here.
+        #expect(
+            try await fixture.service.sessions.session(of: created.session.bearer, by: fixture.call).id
+                == created.session.id)
+        #expect(try await fixture.session(.apple("a-1")).account.id == created.account.id)
     }
 
     @Test func `binding by session needs an authentication of the last ten minutes`() async throws {
-        try await SignInFixture.run { fixture in
-            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
-            fixture.clock.advance(by: 600)
-            let onTime = try await fixture.ticket(.google, try fixture.google("1"))
-            fixture.clock.advance(by: 1)
-            let late = try await failure { try await fixture.bind(onTime, created.session.credential) }
-            #expect(late == "reauthenticationRequired")
-            // Signing in again makes a session that is fresh; the ticket is still good.
-            let fresh = try await fixture.session(.apple, try fixture.apple("a-1"))
-            _ = try await fixture.bind(onTime, fresh.session.credential)
-        }
+        let created = try await fixture.signUp(.apple("a-1"))
+        fixture.clock.advance(by: 600)
+        let onTime = try await fixture.ticket(.google("1"))
+        fixture.clock.advance(by: 1)
+        let late = try await failure { try await fixture.bind(onTime, created.session.credential) }
+        #expect(late == "reauthenticationRequired")
+        // Signing in again makes a session that is fresh; the ticket is still good.
+        let fresh = try await fixture.session(.apple("a-1"))
+        _ = try await fixture.bind(onTime, fresh.session.credential)
     }
 
     @Test func `posting an old token does not make a session fresh`() async throws {
-        try await SignInFixture.run { fixture in
-            let token = try fixture.apple("a-1")
-            _ = try await fixture.create(try await fixture.ticket(.apple, token))
-            fixture.clock.advance(by: 3600)
-            let stale = try await fixture.session(.apple, token)
-            let ticket = try await fixture.ticket(.google, try fixture.google("1"))
-            let refused = try await failure { try await fixture.bind(ticket, stale.session.credential) }
-            #expect(refused == "reauthenticationRequired")
-        }
+        let token = try fixture.apple("a-1")
+        _ = try await fixture.create(try await fixture.ticket(.apple, token))
+        fixture.clock.advance(by: 3600)
+        let stale = try await fixture.session(.apple, token)
+        let ticket = try await fixture.ticket(.google("1"))
+        let refused = try await failure { try await fixture.bind(ticket, stale.session.credential) }
+        #expect(refused == "reauthenticationRequired")
     }
 
     @Test func `the provider's auth_time counts where the token has one`() async throws {
-        try await SignInFixture.run { fixture in
-            let old: [(String, TokenMint.Literal?)] = [("auth_time", .integer(SignInFixture.start - 601))]
-            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", old)))
-            let ticket = try await fixture.ticket(.google, try fixture.google("1"))
-            let refused = try await failure { try await fixture.bind(ticket, created.session.credential) }
-            #expect(refused == "reauthenticationRequired")
-        }
+        let old: [(String, TokenMint.Literal?)] = [("auth_time", .integer(SignInFixture.start - 601))]
+        let created = try await fixture.signUp(.apple("a-1", old))
+        let ticket = try await fixture.ticket(.google("1"))
+        let refused = try await failure { try await fixture.bind(ticket, created.session.credential) }
+        #expect(refused == "reauthenticationRequired")
     }
 
     @Test func `a password proves the account and a wrong one leaves the ticket good`() async throws {
-        try await SignInFixture.run { fixture in
-            let registered = try await fixture.service.passwords.register(
-                email: "Kim@Example.com", password: "a long enough secret", displayName: nil, by: fixture.call)
-            let ticket = try await fixture.ticket(.google, try fixture.google("1"))
-            for wrong in [("kim@example.com", "not the secret"), ("nobody@example.com", "a long enough secret")] {
-                let refused = try await failure {
-                    try await fixture.bind(ticket, .password(email: wrong.0, password: wrong.1))
-                }
-                #expect(refused == "invalidCredentials")
+        let registered = try await fixture.service.passwords.register(
+            email: "Kim@Example.com", password: "a long enough secret", displayName: nil, by: fixture.call)
+        let ticket = try await fixture.ticket(.google("1"))
+        for wrong in [("kim@example.com", "not the secret"), ("nobody@example.com", "a long enough secret")] {
+            let refused = try await failure {
+                try await fixture.bind(ticket, .password(email: wrong.0, password: wrong.1))
             }
-            let bound = try await fixture.bind(
-                ticket, .password(email: "KIM@example.com", password: "a long enough secret"))
-            #expect(bound.account.id == registered.account.id)
-            let session = try await fixture.service.sessions.session(of: bound.session.bearer, by: fixture.call)
-            #expect(session.methods == [.password, .google])
+            #expect(refused == "invalidCredentials")
         }
+        let bound = try await fixture.bind(
+            ticket, .password(email: "KIM@example.com", password: "a long enough secret"))
+        #expect(bound.account.id == registered.account.id)
+        let session = try await fixture.service.sessions.session(of: bound.session.bearer, by: fixture.call)
+        #expect(session.methods == [.password, .google])
     }
 
     @Test func `a second identity of the provider is a conflict and changes nothing`() async throws {
-        try await SignInFixture.run { fixture in
-            let hosted = SignInFixture.hosted("kim@example.com")
-            let created = try await fixture.create(try await fixture.ticket(.google, try fixture.google("1", hosted)))
-            let ticket = try await fixture.ticket(
-                .google, try fixture.google("2", SignInFixture.email("kim@example.com")))
-            #expect(ticket.choices == [.bind])
-            let conflict = try await failure { try await fixture.bind(ticket, created.session.credential) }
-            #expect(conflict == "providerAlreadyLinked")
-            #expect(try await fixture.session(.google, try fixture.google("1")).account.id == created.account.id)
-            // The ticket is good for whatever else its owner chooses.
-            try await expectFailure("emailTaken") { try await fixture.create(ticket) }
-            #expect(try await fixture.count("identities") == 1)
-        }
+        let hosted = SignInFixture.hosted("kim@example.com")
+        let created = try await fixture.signUp(.google("1", hosted))
+        let ticket = try await fixture.ticket(.google("2", SignInFixture.email("kim@example.com")))
+        #expect(ticket.choices == [.bind])
+        let conflict = try await failure { try await fixture.bind(ticket, created.session.credential) }
+        #expect(conflict == "providerAlreadyLinked")
+        #expect(try await fixture.session(.google("1")).account.id == created.account.id)
+        // The ticket is good for whatever else its owner chooses.
+        try await expectFailure("emailTaken") { try await fixture.create(ticket) }
+        #expect(try await fixture.count("identities") == 1)
     }
 
-    @Test func `automatic linking binds only where the provider runs the mailbox`() async throws {
-        try await SignInFixture.withMail(policy: .automatic) { fixture in
-            let member = try await fixture.member("kim@gmail.com")
-            let bound = try await fixture.session(
-                .google, try fixture.google("1", SignInFixture.email("kim@gmail.com")))
-            #expect(bound.account.id == member.account.id)
-            #expect(bound.account.identities.count == 1)
-            // Verified once, but Google does not run example.com.
-            _ = try await fixture.member("lee@example.com")
-            let asked = try await fixture.ticket(
-                .google, try fixture.google("2", SignInFixture.email("lee@example.com")))
-            #expect(asked.choices == [.bind])
-        }
+    @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, $0) })
+    func `automatic linking binds only where the provider runs the mailbox`() async throws {
+        let member = try await fixture.member("kim@gmail.com")
+        let bound = try await fixture.session(.google("1", SignInFixture.email("kim@gmail.com")))
+        #expect(bound.account.id == member.account.id)
+        #expect(bound.account.identities.count == 1)
+        // Verified once, but Google does not run example.com.
+        _ = try await fixture.member("lee@example.com")
+        let asked = try await fixture.ticket(.google("2", SignInFixture.email("lee@example.com")))
+        #expect(asked.choices == [.bind])
     }
 
-    @Test func `of twenty automatic binds of one person all are signed in to one account`() async throws {
-        try await SignInFixture.withMail(policy: .automatic) { fixture in
-            let member = try await fixture.member("kim@gmail.com")
-            let token = try fixture.google("1", SignInFixture.email("kim@gmail.com"))
-            let accounts = try await withThrowingTaskGroup(of: AccountID.self) { group in
-                for _ in 0..<20 { group.addTask { try await fixture.session(.google, token).account.id } }
-                return try await group.reduce(into: Set<AccountID>()) { $0.insert($1) }
-            }
-            #expect(accounts == [member.account.id])
-            #expect(try await fixture.count("identities") == 1)
+    @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, $0) })
+    func `of twenty automatic binds of one person all are signed in to one account`() async throws {
+        let member = try await fixture.member("kim@gmail.com")
+        let token = try fixture.google("1", SignInFixture.email("kim@gmail.com"))
+        let accounts = try await withThrowingTaskGroup(of: AccountID.self) { group in
+            for _ in 0..<20 { group.addTask { try await fixture.session(.google, token).account.id } }
+            return try await group.reduce(into: Set<AccountID>()) { $0.insert($1) }
         }
+        #expect(accounts == [member.account.id])
+        #expect(try await fixture.count("identities") == 1)
     }
 
-    @Test func `an automatic bind whose ticket others have pushed out signs in to what they have bound`() async throws {
-        try await SignInFixture.withMail(policy: .automatic) { fixture in
-            let member = try await fixture.member("kim@gmail.com")
-            let token = try fixture.google("1", SignInFixture.email("kim@gmail.com"))
-            let signingIn = try await fixture.interleave { transaction in
-                // As who spends a ticket of this person locks it.
-                _ = try await transaction.query(
-                    "SELECT pg_advisory_xact_lock(hashtextextended('tickets google main 1', 0))::text"
-                ) { row throws(PostgresError) in try row.decode(String?.self) }
-            } with: {
-                try await fixture.session(.google, token)
-            } then: { transaction in
-                try await transaction.execute(
-                    """
-                    INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
-                    SELECT gen_random_uuid(), account_id, 'google', 'main', '1', now() FROM accounts
-                    """)
-                #expect(try await transaction.execute("DELETE FROM link_tickets") == 1)
-            }
-            #expect(try await signingIn.value.account.id == member.account.id)
+    @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, $0) })
+    func `an automatic bind whose ticket others have pushed out signs in to what they have bound`() async throws {
+        let member = try await fixture.member("kim@gmail.com")
+        let token = try fixture.google("1", SignInFixture.email("kim@gmail.com"))
+        let signingIn = try await fixture.interleave { transaction in
+            // As who spends a ticket of this person locks it.
+            _ = try await transaction.query(
+                "SELECT pg_advisory_xact_lock(hashtextextended('tickets google main 1', 0))::text", as: String?.self)
+        } with: {
+            try await fixture.session(.google, token)
+        } then: { transaction in
+            try await transaction.execute(
+                """
+                INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
+                SELECT gen_random_uuid(), account_id, 'google', 'main', '1', now() FROM accounts
+                """)
+            #expect(try await transaction.execute("DELETE FROM link_tickets") == 1)
         }
+        #expect(try await signingIn.value.account.id == member.account.id)
     }
 
-    @Test func `automatic linking asks when the address changes hands meanwhile`() async throws {
-        try await SignInFixture.withMail(policy: .automatic) { fixture in
-            _ = try await fixture.member("kim@gmail.com")
-            let token = try fixture.google("1", SignInFixture.email("kim@gmail.com"))
-            let signingIn = try await fixture.interleave { transaction in
-                try await transaction.execute("UPDATE accounts SET email = NULL, email_verified = false")
-            } with: {
-                try await fixture.ticket(.google, token)
-            }
-            #expect(try await signingIn.value.choices == [.bind])
-            #expect(try await fixture.count("identities") == 0)
+    @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, $0) })
+    func `automatic linking asks when the address changes hands meanwhile`() async throws {
+        _ = try await fixture.member("kim@gmail.com")
+        let token = try fixture.google("1", SignInFixture.email("kim@gmail.com"))
+        let signingIn = try await fixture.interleave { transaction in
+            try await transaction.execute("UPDATE accounts SET email = NULL, email_verified = false")
+        } with: {
+            try await fixture.ticket(.google, token)
         }
+        #expect(try await signingIn.value.choices == [.bind])
+        #expect(try await fixture.count("identities") == 0)
     }
 
     @Test func `a session that ends while it binds binds nothing`() async throws {
-        try await SignInFixture.run { fixture in
-            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
-            let ticket = try await fixture.ticket(.google, try fixture.google("1"))
-            let binding = try await fixture.interleave { transaction in
-                try await transaction.execute("SELECT FROM accounts FOR NO KEY UPDATE")
-                try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
-            } with: {
-                try await fixture.bind(ticket, created.session.credential)
-            }
-            try await expectFailure("invalidSession") { try await binding.value }
-            #expect(try await fixture.count("identities") == 1)
-            // The ticket is still good.
-            _ = try await fixture.create(ticket)
+        let created = try await fixture.signUp(.apple("a-1"))
+        let ticket = try await fixture.ticket(.google("1"))
+        let binding = try await fixture.interleave { transaction in
+            try await transaction.execute("SELECT FROM accounts FOR NO KEY UPDATE")
+            try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
+        } with: {
+            try await fixture.bind(ticket, created.session.credential)
         }
+        try await expectFailure("invalidSession") { try await binding.value }
+        #expect(try await fixture.count("identities") == 1)
+        // The ticket is still good.
+        _ = try await fixture.create(ticket)
     }
 
     @Test func `an unverified or relay address never changes the choices and conflicts with nobody`() async throws {
-        try await SignInFixture.run { fixture in
-            let email = SignInFixture.email("kim@example.com")
-            _ = try await fixture.create(
-                try await fixture.ticket(.google, try fixture.google("1", SignInFixture.hosted("kim@example.com"))))
-            let claims: [[(String, TokenMint.Literal?)]] = [
-                SignInFixture.email("kim@example.com", verified: false),
-                SignInFixture.email("kim@example.com", verified: "false"),
-                SignInFixture.email("kim@example.com", verified: 1),
-                SignInFixture.email("kim@example.com", verified: .null),
-                SignInFixture.email("kim@example.com", verified: "TRUE"),
-                [("email", "kim@example.com")],
-                email + SignInFixture.relay,
-            ]
-            for (index, claims) in claims.enumerated() {
-                let ticket = try await fixture.ticket(.apple, try fixture.apple("b-\(index)", claims))
-                #expect(ticket.choices == [.create, .bind])
-                let created = try await fixture.create(ticket)
-                #expect(created.account.email == nil)
-            }
+        let email = SignInFixture.email("kim@example.com")
+        _ = try await fixture.signUp(.google("1", SignInFixture.hosted("kim@example.com")))
+        let claims: [[(String, TokenMint.Literal?)]] = [
+            SignInFixture.email("kim@example.com", verified: false),
+            SignInFixture.email("kim@example.com", verified: "false"),
+            SignInFixture.email("kim@example.com", verified: 1),
+            SignInFixture.email("kim@example.com", verified: .null),
+            SignInFixture.email("kim@example.com", verified: "TRUE"),
+            [("email", "kim@example.com")],
+            email + SignInFixture.relay,
+        ]
+        for (index, claims) in claims.enumerated() {
+            let ticket = try await fixture.ticket(.apple("b-\(index)", claims))
+            #expect(ticket.choices == [.create, .bind])
+            let created = try await fixture.create(ticket)
+            #expect(created.account.email == nil)
         }
     }
 
     @Test func `addresses that only Unicode folding joins lead to different accounts`() async throws {
-        try await SignInFixture.run { fixture in
-            let victim = SignInFixture.email("mike@example.com")
-            _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("1", victim)))
-            let lookalike = SignInFixture.email("m\u{131}ke@example.com")
-            let ticket = try await fixture.ticket(.google, try fixture.google("2", lookalike))
-            #expect(ticket.choices == [.create, .bind])
-            _ = try await fixture.create(ticket)
-            #expect(try await fixture.count("accounts") == 2)
-        }
+        let victim = SignInFixture.email("mike@example.com")
+        _ = try await fixture.signUp(.google("1", victim))
+        let lookalike = SignInFixture.email("m\u{131}ke@example.com")
+        let ticket = try await fixture.ticket(.google("2", lookalike))
+        #expect(ticket.choices == [.create, .bind])
+        _ = try await fixture.create(ticket)
+        #expect(try await fixture.count("accounts") == 2)
     }
 
     @Test func `subjects that differ only by normalisation are two people`() async throws {
-        try await SignInFixture.run { fixture in
-            let first = try await fixture.create(try await fixture.ticket(.google, try fixture.google("caf\u{E9}")))
-            let other = try await fixture.create(try await fixture.ticket(.google, try fixture.google("cafe\u{301}")))
-            #expect(first.account.id != other.account.id)
-        }
+        let first = try await fixture.signUp(.google("caf\u{E9}"))
+        let other = try await fixture.signUp(.google("cafe\u{301}"))
+        #expect(first.account.id != other.account.id)
     }
 
     @Test func `a disabled account signs nobody in`() async throws {
-        try await SignInFixture.run { fixture in
-            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
-            _ = try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
-            try await expectFailure("accountDisabled") { try await fixture.session(.apple, try fixture.apple("a-1")) }
-            let access = try await failure {
-                try await fixture.service.sessions.session(of: created.session.bearer, by: fixture.call)
-            }
-            #expect(access == "invalidSession")
-            let refresh = try await failure {
-                try await fixture.service.sessions.refresh(created.session.refreshToken, by: fixture.call)
-            }
-            #expect(refresh == "invalidRefreshToken")
+        let created = try await fixture.signUp(.apple("a-1"))
+        _ = try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
+        try await expectFailure("accountDisabled") { try await fixture.session(.apple("a-1")) }
+        let access = try await failure {
+            try await fixture.service.sessions.session(of: created.session.bearer, by: fixture.call)
         }
+        #expect(access == "invalidSession")
+        let refresh = try await failure {
+            try await fixture.service.sessions.refresh(created.session.refreshToken, by: fixture.call)
+        }
+        #expect(refresh == "invalidRefreshToken")
     }
 
     @Test func `the usual sign-in writes nothing but its session`() async throws {
-        try await SignInFixture.run { fixture in
-            let email = SignInFixture.email("kim@example.com")
-            _ = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", email)))
-            let version: () async throws -> String = {
-                try await fixture.database.query("SELECT xmin::text || ctid::text FROM identities") {
-                    row throws(PostgresError) in try row.decode(String.self)
-                }[0]
-            }
-            let before = try await version()
-            fixture.clock.advance(by: 3599)
-            _ = try await fixture.session(.apple, try fixture.apple("a-1", email))
-            #expect(try await version() == before)
-            fixture.clock.advance(by: 1)
-            let touched = try await fixture.session(.apple, try fixture.apple("a-1", email))
-            #expect(try await version() != before)
-            #expect(touched.identity?.lastSignInAt?.seconds == SignInFixture.start + 3600)
+        let email = SignInFixture.email("kim@example.com")
+        _ = try await fixture.signUp(.apple("a-1", email))
+        let version: () async throws -> String = {
+            try await fixture.database.query("SELECT xmin::text || ctid::text FROM identities", as: String.self)[0]
         }
+        let before = try await version()
+        fixture.clock.advance(by: 3599)
+        _ = try await fixture.session(.apple("a-1", email))
+        #expect(try await version() == before)
+        fixture.clock.advance(by: 1)
+        let touched = try await fixture.session(.apple("a-1", email))
+        #expect(try await version() != before)
+        #expect(touched.identity?.lastSignInAt?.seconds == SignInFixture.start + 3600)
     }
 }

@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// Linking an identity to the account of a session.
-@Suite struct LinkingTests {
+@Suite(.fixture(SignInFixture.self)) struct LinkingTests {
+    var fixture: SignInFixture { .current }
+
     private func link(
         _ fixture: SignInFixture, _ provider: Provider, _ token: String, to signedIn: SignedIn
     ) async throws -> Identity {
@@ -16,55 +18,50 @@ import Testing
             provider, credential, to: try await fixture.opened(signedIn), by: fixture.call)
     }
 
-    @Test func `an identity is linked, and no session is opened or ended`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let member = try await fixture.member("kim@example.com")
-            let other = try await fixture.signIn("kim@example.com")
-            let token = try fixture.google("1", SignInFixture.email("kim@gmail.com"))
-            let identity = try await link(fixture, .google, token, to: member)
-            #expect(identity.key.subject.text == "1")
-            #expect(identity.email?.text == "kim@gmail.com")
-            #expect(identity.authorization == .none)
-            for session in [member, other] { #expect(try await fixture.isLive(session)) }
-            #expect(try await fixture.count("sessions") == 2)
-            // The ticket that it was linked by is spent.
-            #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
-            #expect(
-                try await fixture.mails() == [
-                    QueuedMail(template: "identity_linked", recipient: "kim@example.com", provider: "google")
-                ])
-            #expect(try await fixture.recorded(of: member).contains("identity_linked"))
-            let session = try await fixture.session(.google, token)
-            #expect(session.account.id == member.account.id)
-            // Linking changes neither the account's address nor whether it is proven.
-            #expect(session.account.email?.text == "kim@example.com")
-        }
+    @Test(.fixture { try await SignInFixture.withMail($0) })
+    func `an identity is linked, and no session is opened or ended`() async throws {
+        let member = try await fixture.member("kim@example.com")
+        let other = try await fixture.signIn("kim@example.com")
+        let token = try fixture.google("1", SignInFixture.email("kim@gmail.com"))
+        let identity = try await link(fixture, .google, token, to: member)
+        #expect(identity.key.subject.text == "1")
+        #expect(identity.email?.text == "kim@gmail.com")
+        #expect(identity.authorization == .none)
+        for session in [member, other] { #expect(try await fixture.isLive(session)) }
+        #expect(try await fixture.count("sessions") == 2)
+        // The ticket that it was linked by is spent.
+        #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
+        #expect(
+            try await fixture.mails() == [
+                QueuedMail(template: "identity_linked", recipient: "kim@example.com", provider: "google")
+            ])
+        #expect(try await fixture.recorded(of: member).contains("identity_linked"))
+        let session = try await fixture.session(.google, token)
+        #expect(session.account.id == member.account.id)
+        // Linking changes neither the account's address nor whether it is proven.
+        #expect(session.account.email?.text == "kim@example.com")
     }
 
     @Test func `linking needs fresh authentication, before anything is verified`() async throws {
-        try await SignInFixture.run { fixture in
-            let registered = try await fixture.register("kim@example.com")
-            fixture.clock.advance(by: 601)
-            let before = try await fixture.state()
-            for token in [try fixture.google("1"), "no token"] {
-                try await expectFailure("reauthenticationRequired") {
-                    try await link(fixture, .google, token, to: registered)
-                }
+        let registered = try await fixture.register("kim@example.com")
+        fixture.clock.advance(by: 601)
+        let before = try await fixture.state()
+        for token in [try fixture.google("1"), "no token"] {
+            try await expectFailure("reauthenticationRequired") {
+                try await link(fixture, .google, token, to: registered)
             }
-            #expect(try await fixture.state() == before)
         }
+        #expect(try await fixture.state() == before)
     }
 
     @Test func `a token that is not accepted links nothing`() async throws {
-        try await SignInFixture.run { fixture in
-            let registered = try await fixture.register("kim@example.com")
-            let before = try await fixture.state()
-            try await expectFailure("malformed") { try await link(fixture, .google, "no token", to: registered) }
-            try await expectFailure("audience_rejected") {
-                try await link(fixture, .google, try fixture.google("1", [("aud", "another")]), to: registered)
-            }
-            #expect(try await fixture.state() == before)
+        let registered = try await fixture.register("kim@example.com")
+        let before = try await fixture.state()
+        try await expectFailure("malformed") { try await link(fixture, .google, "no token", to: registered) }
+        try await expectFailure("audience_rejected") {
+            try await link(fixture, .google, try fixture.google("1", [("aud", "another")]), to: registered)
         }
+        #expect(try await fixture.state() == before)
     }
 
     @Test(arguments: StrayAccountPolicy.allCases)
@@ -83,74 +80,64 @@ import Testing
     }
 
     @Test func `somebody else's identity stays theirs`() async throws {
-        try await SignInFixture.run { fixture in
-            let owner = try await fixture.create(try await fixture.ticket(.google, try fixture.google("1")))
-            let registered = try await fixture.register("kim@example.com")
-            try await expectFailure("identityAlreadyLinked") {
-                try await link(fixture, .google, try fixture.google("1"), to: registered)
-            }
-            #expect(try await fixture.session(.google, try fixture.google("1")).account.id == owner.account.id)
-            #expect(try await fixture.isLive(owner))
+        let owner = try await fixture.signUp(.google("1"))
+        let registered = try await fixture.register("kim@example.com")
+        try await expectFailure("identityAlreadyLinked") {
+            try await link(fixture, .google, try fixture.google("1"), to: registered)
         }
+        #expect(try await fixture.session(.google("1")).account.id == owner.account.id)
+        #expect(try await fixture.isLive(owner))
     }
 
     @Test func `a second identity of the provider is a conflict that names the first`() async throws {
-        try await SignInFixture.run { fixture in
-            let registered = try await fixture.register("kim@example.com")
-            let first = try await link(fixture, .google, try fixture.google("1"), to: registered)
-            await expectFailure(.providerAlreadyLinked(first)) {
-                try await link(fixture, .google, try fixture.google("2"), to: registered)
-            }
-            #expect(try await fixture.count("identities") == 1)
-            #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
-            // The subject is free: it was never linked.
-            _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("2")))
+        let registered = try await fixture.register("kim@example.com")
+        let first = try await link(fixture, .google, try fixture.google("1"), to: registered)
+        await expectFailure(.providerAlreadyLinked(first)) {
+            try await link(fixture, .google, try fixture.google("2"), to: registered)
         }
+        #expect(try await fixture.count("identities") == 1)
+        #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
+        // The subject is free: it was never linked.
+        _ = try await fixture.signUp(.google("2"))
     }
 
     @Test func `of fifty that are linked at once one is`() async throws {
-        try await SignInFixture.run { fixture in
-            let registered = try await fixture.register("kim@example.com")
-            let outcomes = try await race(50) { number in
-                try await link(fixture, .google, try fixture.google("\(number)"), to: registered)
-            }
-            #expect(outcomes == ["won": 1, "providerAlreadyLinked": 49])
-            let same = try await race(20) { _ in
-                try await link(fixture, .apple, try fixture.apple("a-1"), to: registered)
-            }
-            #expect(same == ["won": 1, "identityAlreadyLinked": 19])
-            #expect(try await fixture.count("identities") == 2)
+        let registered = try await fixture.register("kim@example.com")
+        let outcomes = try await race(50) { number in
+            try await link(fixture, .google, try fixture.google("\(number)"), to: registered)
         }
+        #expect(outcomes == ["won": 1, "providerAlreadyLinked": 49])
+        let same = try await race(20) { _ in
+            try await link(fixture, .apple, try fixture.apple("a-1"), to: registered)
+        }
+        #expect(same == ["won": 1, "identityAlreadyLinked": 19])
+        #expect(try await fixture.count("identities") == 2)
     }
 
     @Test func `a session that ends while it links links nothing`() async throws {
-        try await SignInFixture.run { fixture in
-            let registered = try await fixture.register("kim@example.com")
-            let token = try fixture.google("1")
-            let linking = try await fixture.interleave { transaction in
-                try await transaction.execute("SELECT FROM accounts FOR UPDATE")
-                try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
-            } with: {
-                try await link(fixture, .google, token, to: registered)
-            }
-            try await expectFailure("invalidSession") { try await linking.value }
-            #expect(try await fixture.count("identities") == 0)
-            #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
+        let registered = try await fixture.register("kim@example.com")
+        let token = try fixture.google("1")
+        let linking = try await fixture.interleave { transaction in
+            try await transaction.execute("SELECT FROM accounts FOR UPDATE")
+            try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
+        } with: {
+            try await link(fixture, .google, token, to: registered)
         }
+        try await expectFailure("invalidSession") { try await linking.value }
+        #expect(try await fixture.count("identities") == 0)
+        #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
     }
 
     @Test func `Apple's name fills an empty one and changes none`() async throws {
-        try await SignInFixture.run { fixture in
-            let registered = try await fixture.register("kim@example.com")
-            let session = try await fixture.opened(registered)
-            for (provider, token, name) in [
-                (Provider.apple, try fixture.apple("a-1"), "Kim"), (.google, try fixture.google("1"), "Another"),
-            ] {
-                let credential = ProviderCredential(
-                    token: token, code: nil, nonce: nil, clientID: nil, fullName: DisplayName(name))
-                _ = try await fixture.service.linking.link(provider, credential, to: session, by: fixture.call)
-                #expect(try await fixture.account(registered).displayName?.text == "Kim")
-            }
+        let registered = try await fixture.register("kim@example.com")
+        let session = try await fixture.opened(registered)
+        for (provider, token, name) in [
+            (Provider.apple, try fixture.apple("a-1"), "Kim"), (.google, try fixture.google("1"), "Another"),
+        ] {
+            let credential = ProviderCredential(
+                token: token, code: nil, nonce: nil, clientID: nil, fullName: DisplayName(name))
+            _ = try await fixture.service.linking.link(provider, credential, to: session, by: fixture.call)
+            #expect(try await fixture.account(registered).displayName?.text == "Kim")
         }
     }
 

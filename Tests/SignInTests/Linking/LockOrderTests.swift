@@ -6,41 +6,39 @@ import TestSupport
 import Testing
 
 /// The order in which transactions lock rows: one for all of them, so that they don't deadlock.
-@Suite struct LockOrderTests {
+@Suite(.fixture(SignInFixture.self)) struct LockOrderTests {
+    var fixture: SignInFixture { .current }
+
     @Test func `a deletion does not wait for a transaction that spends another ticket of the identity`() async throws {
-        try await SignInFixture.run { fixture in
-            let spent = try await fixture.ticket(.google, try fixture.google("kim"))
-            let other = try await fixture.ticket(.google, try fixture.google("kim"))
-            let kim = try await fixture.service.sessions.session(
-                of: try await fixture.create(spent).session.bearer, by: fixture.call)
-            let hash = OpaqueSecret.hash(ofPresented: other.linkTicket)
-            try await fixture.database.transaction { transaction in
-                _ = try await transaction.execute("SELECT FROM link_tickets WHERE ticket_hash = \(hash) FOR UPDATE")
-                try await fixture.service.accounts.delete(accountOf: kim, by: fixture.call)
-            }
-            #expect(try await fixture.count("accounts") == 0)
-            // It may still be spent, or expire.
-            #expect(try await fixture.count("link_tickets") == 1)
+        let spent = try await fixture.ticket(.google("kim"))
+        let other = try await fixture.ticket(.google("kim"))
+        let kim = try await fixture.service.sessions.session(
+            of: try await fixture.create(spent).session.bearer, by: fixture.call)
+        let hash = OpaqueSecret.hash(ofPresented: other.linkTicket)
+        try await fixture.database.transaction { transaction in
+            _ = try await transaction.execute("SELECT FROM link_tickets WHERE ticket_hash = \(hash) FOR UPDATE")
+            try await fixture.service.accounts.delete(accountOf: kim, by: fixture.call)
         }
+        #expect(try await fixture.count("accounts") == 0)
+        // It may still be spent, or expire.
+        #expect(try await fixture.count("link_tickets") == 1)
     }
 
     @Test func `the grant of a cancelled ticket is erased when the identity is just being given one`() async throws {
-        try await SignInFixture.run { fixture in
-            let spent = try await fixture.ticket(.google, try fixture.google("kim"))
-            let other = try await fixture.ticket(.google, try fixture.google("kim"))
-            _ = try await fixture.create(spent)
-            let hash = OpaqueSecret.hash(ofPresented: other.linkTicket)
-            try await Self.grant(to: "NULL, \(hash)", from: "identities", in: fixture.database)
-            let cancelling = try await fixture.interleave { transaction in
-                _ = try await transaction.execute("UPDATE identities SET authorization_status = 'active'")
-                try await Self.grant(to: "identity_id, NULL", from: "identities", in: transaction)
-            } with: {
-                try await fixture.service.tickets.cancel(linkTicket: other.linkTicket, by: fixture.call)
-            }
-            try await cancelling.value
-            #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
-            #expect(try await fixture.count("provider_grants") == 1)
+        let spent = try await fixture.ticket(.google("kim"))
+        let other = try await fixture.ticket(.google("kim"))
+        _ = try await fixture.create(spent)
+        let hash = OpaqueSecret.hash(ofPresented: other.linkTicket)
+        try await Self.grant(to: "NULL, \(hash)", from: "identities", in: fixture.database)
+        let cancelling = try await fixture.interleave { transaction in
+            _ = try await transaction.execute("UPDATE identities SET authorization_status = 'active'")
+            try await Self.grant(to: "identity_id, NULL", from: "identities", in: transaction)
+        } with: {
+            try await fixture.service.tickets.cancel(linkTicket: other.linkTicket, by: fixture.call)
         }
+        try await cancelling.value
+        #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
+        #expect(try await fixture.count("provider_grants") == 1)
     }
 
     private static func grant(to holder: SQL, from source: SQL, in session: some PostgresSession) async throws {
@@ -54,77 +52,70 @@ import Testing
     }
 
     @Test func `signing out everywhere waits for a change of the account`() async throws {
-        try await SignInFixture.run { fixture in
-            let kim = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
-            let phone = try await fixture.session(.google, try fixture.google("kim"))
-            let session = try await fixture.service.sessions.session(of: kim.session.bearer, by: fixture.call)
-            let ending = try await fixture.interleave { transaction in
-                // The locks of a password change on the phone, in their order: the other sessions end last.
-                _ = try await transaction.execute(
-                    "SELECT FROM accounts WHERE account_id = \(kim.account.id) FOR UPDATE")
-                _ = try await transaction.execute(
-                    "SELECT FROM sessions WHERE session_id = \(phone.session.id) FOR SHARE")
-            } with: {
-                try await fixture.service.sessions.revoke(.all, of: session, by: fixture.call)
-            } then: { transaction in
-                _ = try await transaction.execute(
-                    "SELECT FROM sessions WHERE session_id = \(kim.session.id) FOR UPDATE NOWAIT")
-            }
-            try await ending.value
-            #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 0)
+        let kim = try await fixture.signUp(.google("kim"))
+        let phone = try await fixture.session(.google("kim"))
+        let session = try await fixture.service.sessions.session(of: kim.session.bearer, by: fixture.call)
+        let ending = try await fixture.interleave { transaction in
+            // The locks of a password change on the phone, in their order: the other sessions end last.
+            _ = try await transaction.execute("SELECT FROM accounts WHERE account_id = \(kim.account.id) FOR UPDATE")
+            _ = try await transaction.execute(
+                "SELECT FROM sessions WHERE session_id = \(phone.session.id) FOR SHARE")
+        } with: {
+            try await fixture.service.sessions.revoke(.all, of: session, by: fixture.call)
+        } then: { transaction in
+            _ = try await transaction.execute(
+                "SELECT FROM sessions WHERE session_id = \(kim.session.id) FOR UPDATE NOWAIT")
         }
+        try await ending.value
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 0)
     }
 
     /// No code of ours takes locks in this order; PostgreSQL itself may, among the versions of one row.
     @Test func `a sign-in that a deadlock ended is tried again`() async throws {
-        try await SignInFixture.run { fixture in
-            let kim = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
-            var session: SignedIn?
-            // On a slow machine PostgreSQL ends the other transaction.
-            for _ in 0..<10 where session == nil {
-                do {
-                    session = try await fixture.interleave { transaction in
-                        _ = try await transaction.execute("SET LOCAL deadlock_timeout = '5s'")
-                        _ = try await transaction.execute("SELECT FROM identities FOR UPDATE")
-                    } with: {
-                        try await fixture.session(.google, try fixture.google("kim"))
-                    } then: { transaction in
-                        _ = try await transaction.execute("SELECT FROM accounts FOR UPDATE")
-                    }.value
-                } catch let error as PostgresError where error.isSerializationFailure {
-                    continue
-                }
+        let kim = try await fixture.signUp(.google("kim"))
+        var session: SignedIn?
+        // On a slow machine PostgreSQL ends the other transaction.
+        for _ in 0..<10 where session == nil {
+            do {
+                session = try await fixture.interleave { transaction in
+                    _ = try await transaction.execute("SET LOCAL deadlock_timeout = '5s'")
+                    _ = try await transaction.execute("SELECT FROM identities FOR UPDATE")
+                } with: {
+                    try await fixture.session(.google("kim"))
+                } then: { transaction in
+                    _ = try await transaction.execute("SELECT FROM accounts FOR UPDATE")
+                }.value
+            } catch let error as PostgresError where error.isSerializationFailure {
+                continue
             }
-            #expect(session?.account.id == kim.account.id)
-            #expect(try await fixture.count("sessions WHERE ended_at IS NULL") >= 2)
         }
+        #expect(session?.account.id == kim.account.id)
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") >= 2)
     }
 
     @Test(arguments: [true, false])
     func `an identity is taken from its account sessions first, then grants`(isRevoking: Bool) async throws {
-        try await SignInFixture.run { fixture in
-            let admin = try await fixture.administered()
-            let kim = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
-            let ticket = try await fixture.ticket(.apple, try fixture.apple("kim"))
-            let apple = try await fixture.bind(ticket, kim.session.credential)
-            let id = try #require(apple.identity).id
-            try await Self.grant(to: "identity_id, NULL", from: "identities", in: fixture.database)
-            let taking = try await fixture.interleave { transaction in
-                _ = try await transaction.execute("SELECT FROM sessions WHERE identity_id = \(id) FOR UPDATE")
-            } with: {
-                if isRevoking {
-                    _ = try await admin.administration.revoke(
-                        id, unlinking: true, reason: "case 5", by: admin.administrator)
-                } else {
-                    try await admin.administration.detach(id, reason: "case 5", by: admin.administrator)
-                }
-            } then: { transaction in
-                _ = try await transaction.execute(
-                    "SELECT FROM provider_grants WHERE identity_id = \(id) FOR UPDATE NOWAIT")
+        let admin = try await fixture.administered()
+        let kim = try await fixture.signUp(.google("kim"))
+        let ticket = try await fixture.ticket(.apple("kim"))
+        let apple = try await fixture.bind(ticket, kim.session.credential)
+        let id = try #require(apple.identity).id
+        try await Self.grant(to: "identity_id, NULL", from: "identities", in: fixture.database)
+        let taking = try await fixture.interleave { transaction in
+            _ = try await transaction.execute("SELECT FROM sessions WHERE identity_id = \(id) FOR UPDATE")
+        } with: {
+            if isRevoking {
+                _ = try await admin.administration.revoke(
+                    id, unlinking: true, reason: "case 5", by: admin.administrator)
+            } else {
+                try await admin.administration.detach(id, reason: "case 5", by: admin.administrator)
             }
-            try await taking.value
-            #expect(try await fixture.count("identities") == 1)
+        } then: { transaction in
+            _ = try await transaction.execute(
+                "SELECT FROM provider_grants WHERE identity_id = \(id) FOR UPDATE NOWAIT")
         }
+        try await taking.value
+        #expect(try await fixture.count("identities") == 1)
     }
 
     @Test(arguments: [true, false])
@@ -138,7 +129,7 @@ import Testing
                 return try await fixture.create(try await fixture.ticket(provider, token))
             }
             // Issued before there was an account to move from.
-            let ticket = try await fixture.ticket(.google, try fixture.google("kim"))
+            let ticket = try await fixture.ticket(.google("kim"))
             var stray: SignedIn?
             if isStrayOlder { stray = try await make(.google, try fixture.google("kim")) }
             let proven = try await make(.apple, try fixture.apple("kim"))
@@ -197,22 +188,20 @@ import Testing
     }
 
     @Test func `what a provider ends while it is being linked is refused as expired`() async throws {
-        try await SignInFixture.run { fixture in
-            let kim = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("kim")))
-            let session = try await fixture.service.sessions.session(of: kim.session.bearer, by: fixture.call)
-            // The effect of an event that comes between the two transactions of a link.
-            _ = try await fixture.database.execute(
-                """
-                CREATE FUNCTION end_ticket() RETURNS trigger LANGUAGE plpgsql AS $$
-                BEGIN NEW.consumed_at := NEW.created_at; RETURN NEW; END $$
-                """)
-            _ = try await fixture.database.execute(
-                "CREATE TRIGGER ends BEFORE INSERT ON link_tickets FOR EACH ROW EXECUTE FUNCTION end_ticket()")
-            let credential = ProviderCredential(
-                token: try fixture.google("kim"), code: nil, nonce: nil, clientID: nil, fullName: nil)
-            try await expectFailure("expired") {
-                try await fixture.service.linking.link(.google, credential, to: session, by: fixture.call)
-            }
+        let kim = try await fixture.signUp(.apple("kim"))
+        let session = try await fixture.service.sessions.session(of: kim.session.bearer, by: fixture.call)
+        // The effect of an event that comes between the two transactions of a link.
+        _ = try await fixture.database.execute(
+            """
+            CREATE FUNCTION end_ticket() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN NEW.consumed_at := NEW.created_at; RETURN NEW; END $$
+            """)
+        _ = try await fixture.database.execute(
+            "CREATE TRIGGER ends BEFORE INSERT ON link_tickets FOR EACH ROW EXECUTE FUNCTION end_ticket()")
+        let credential = ProviderCredential(
+            token: try fixture.google("kim"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+        try await expectFailure("expired") {
+            try await fixture.service.linking.link(.google, credential, to: session, by: fixture.call)
         }
     }
 }

@@ -6,7 +6,9 @@ import Testing
 
 /// The five classes of account pre-hijacking (Sudhodanan & Paverd 2022), each against every way in which the owner of the
 /// address may come: by a provider's token, or by a mailed code.
-@Suite struct PreHijackClassTests {
+@Suite(.fixture { try await SignInFixture.withMail($0) }) struct PreHijackClassTests {
+    var fixture: SignInFixture { .current }
+
     private static let address = "victim@icloud.com"
     private static let attack = "attacker's password"
 
@@ -21,12 +23,11 @@ import Testing
         let address = Self.address
         switch arrival {
         case .create:
-            return try await fixture.create(
-                try await fixture.ticket(.apple, try fixture.apple("victim", SignInFixture.appleMail(address))))
+            return try await fixture.signUp(.apple("victim", SignInFixture.appleMail(address)))
         case .signInCode:
             return try await fixture.signIn(address, code: try await fixture.code(.signIn, for: address))
         case .bindCode:
-            let ticket = try await fixture.ticket(.apple, try fixture.apple("victim"))
+            let ticket = try await fixture.ticket(.apple("victim"))
             let code = try await fixture.code(.bind, for: address, ticket: ticket)
             return try await fixture.bind(ticket, .emailCode(email: address, code: code))
         case .resetCode:
@@ -59,46 +60,39 @@ import Testing
 
     @Test(arguments: Arrival.allCases)
     func `class 1, classic-federated merge: the attacker's password is gone`(arrival: Arrival) async throws {
-        try await SignInFixture.withMail { fixture in
-            _ = try await fixture.register(Self.address, password: Self.attack)
-            let victim = try await arrive(arrival, fixture)
-            try await expectShutOut([], of: victim, fixture)
-        }
+        _ = try await fixture.register(Self.address, password: Self.attack)
+        let victim = try await arrive(arrival, fixture)
+        try await expectShutOut([], of: victim, fixture)
     }
 
     @Test(arguments: Arrival.allCases)
     func `class 2, unexpired session: the attacker's sessions are over, however often they were refreshed`(
         arrival: Arrival
     ) async throws {
-        try await SignInFixture.withMail { fixture in
-            let attacker = try await fixture.register(Self.address, password: Self.attack)
-            let second = try await fixture.signIn(Self.address, password: Self.attack)
-            fixture.clock.advance(by: 800)
-            _ = try await fixture.service.sessions.refresh(attacker.session.refreshToken, by: fixture.call)
-            let victim = try await arrive(arrival, fixture)
-            try await expectShutOut([attacker, second], of: victim, fixture)
-        }
+        let attacker = try await fixture.register(Self.address, password: Self.attack)
+        let second = try await fixture.signIn(Self.address, password: Self.attack)
+        fixture.clock.advance(by: 800)
+        _ = try await fixture.service.sessions.refresh(attacker.session.refreshToken, by: fixture.call)
+        let victim = try await arrive(arrival, fixture)
+        try await expectShutOut([attacker, second], of: victim, fixture)
     }
 
     @Test(arguments: Arrival.allCases)
     func `class 3, trojan identifier: the attacker's identity opens nothing of the victim's`(
         arrival: Arrival
     ) async throws {
-        try await SignInFixture.withMail { fixture in
-            let attacker = try await fixture.register(Self.address, password: Self.attack)
-            let bound = try await fixture.bind(
-                try await fixture.ticket(.google, try fixture.google("attacker")), attacker.session.credential)
-            let victim = try await arrive(arrival, fixture)
-            try await expectShutOut([attacker, bound], of: victim, fixture)
-            #expect(try await fixture.account(victim).identities.allSatisfy { $0.key.provider == .apple })
-            switch try await fixture.signIn(.google, try fixture.google("attacker")) {
-            case .linkRequired(let required): #expect(required.choices == [.create, .bind])
-            // The attacker keeps only their own account, without the address.
-            case .signedIn(let own):
-                #expect(arrival == .create)
-                #expect(own.account.id != victim.account.id)
-                #expect(own.account.email == nil)
-            }
+        let attacker = try await fixture.register(Self.address, password: Self.attack)
+        let bound = try await fixture.bind(.google("attacker"), attacker.session.credential)
+        let victim = try await arrive(arrival, fixture)
+        try await expectShutOut([attacker, bound], of: victim, fixture)
+        #expect(try await fixture.account(victim).identities.allSatisfy { $0.key.provider == .apple })
+        switch try await fixture.signIn(.google("attacker")) {
+        case .linkRequired(let required): #expect(required.choices == [.create, .bind])
+        // The attacker keeps only their own account, without the address.
+        case .signedIn(let own):
+            #expect(arrival == .create)
+            #expect(own.account.id != victim.account.id)
+            #expect(own.account.email == nil)
         }
     }
 
@@ -106,20 +100,18 @@ import Testing
     func `class 4, unexpired email change: a change that was begun before takes nothing back`(
         arrival: Arrival
     ) async throws {
-        try await SignInFixture.withMail { fixture in
-            let attacker = try await fixture.register(Self.address, password: Self.attack)
-            try await fixture.service.accounts.requestEmail(
-                "attacker@example.com", of: try await fixture.opened(attacker), by: fixture.call)
-            let change = try await fixture.digits(.verifyEmail, of: "attacker@example.com")
-            let victim = try await arrive(arrival, fixture)
-            try await expectShutOut([attacker], of: victim, fixture)
-            // Neither for the attacker nor, if tricked into it, for the victim.
-            let session = try await fixture.opened(victim)
-            try await expectFailure("invalidCredentials") {
-                try await fixture.service.emailCodes.verifyEmail(code: change, of: session, by: fixture.call)
-            }
-            #expect(try await fixture.texts("SELECT pending_email FROM accounts WHERE pending_email IS NOT NULL") == [])
+        let attacker = try await fixture.register(Self.address, password: Self.attack)
+        try await fixture.service.accounts.requestEmail(
+            "attacker@example.com", of: try await fixture.opened(attacker), by: fixture.call)
+        let change = try await fixture.digits(.verifyEmail, of: "attacker@example.com")
+        let victim = try await arrive(arrival, fixture)
+        try await expectShutOut([attacker], of: victim, fixture)
+        // Neither for the attacker nor, if tricked into it, for the victim.
+        let session = try await fixture.opened(victim)
+        try await expectFailure("invalidCredentials") {
+            try await fixture.service.emailCodes.verifyEmail(code: change, of: session, by: fixture.call)
         }
+        #expect(try await fixture.texts("SELECT pending_email FROM accounts WHERE pending_email IS NOT NULL") == [])
     }
 
     @Test func `class 5, non-verifying provider: an address that it has not verified leads nowhere`() async throws {
@@ -128,21 +120,20 @@ import Testing
                 let unverified: [TokenMint.Literal] = [false, "false", .null, "yes", 1]
                 for (index, literal) in unverified.enumerated() {
                     let claims = SignInFixture.email(Self.address, verified: literal)
-                    let ticket = try await fixture.ticket(.google, try fixture.google("attacker-\(index)", claims))
+                    let ticket = try await fixture.ticket(.google("attacker-\(index)", claims))
                     #expect(ticket.choices == [.create, .bind])
                     let created = try await fixture.create(ticket)
                     #expect(created.account.email == nil)
                     #expect(!created.account.isEmailVerified)
                 }
                 // The address is free for its owner, and no other identity finds the account by it afterwards.
-                let victim = try await fixture.create(
-                    try await fixture.ticket(.apple, try fixture.apple("victim", SignInFixture.email(Self.address))))
+                let victim = try await fixture.signUp(.apple("victim", SignInFixture.email(Self.address)))
                 #expect(victim.account.email?.text == Self.address)
                 let again = SignInFixture.email(Self.address, verified: false)
                 #expect(
-                    try await fixture.ticket(.google, try fixture.google("attacker-9", again)).choices
+                    try await fixture.ticket(.google("attacker-9", again)).choices
                         == [.create, .bind])
-                let back = try await fixture.session(.google, try fixture.google("attacker-0", again))
+                let back = try await fixture.session(.google("attacker-0", again))
                 #expect(back.account.id != victim.account.id)
             }
         }

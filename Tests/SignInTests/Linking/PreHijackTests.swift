@@ -6,111 +6,98 @@ import TestSupport
 import Testing
 
 /// An attacker's registration of a person's address before that person comes (Sudhodanan & Paverd 2022).
-@Suite struct PreHijackTests {
+@Suite(.fixture(SignInFixture.self)) struct PreHijackTests {
+    var fixture: SignInFixture { .current }
+
     private static let address = "victim@example.com"
 
     @Test func `the verified owner takes the address back and the attacker's password and session die`() async throws {
-        try await SignInFixture.run { fixture in
-            let attacker = try await fixture.service.passwords.register(
-                email: PreHijackTests.address, password: "attacker's password", displayName: nil,
-                by: fixture.call)
-            let ticket = try await fixture.ticket(
-                .google, try fixture.google("1", SignInFixture.hosted(PreHijackTests.address)))
-            // The account is not found by the address that it never proved.
-            #expect(ticket.choices == [.create, .bind])
-            let victim = try await fixture.create(ticket)
-            #expect(victim.account.id != attacker.account.id)
-            #expect(victim.account.email?.text == PreHijackTests.address)
-            #expect(victim.account.emailProof == .proven)
+        let attacker = try await fixture.service.passwords.register(
+            email: PreHijackTests.address, password: "attacker's password", displayName: nil,
+            by: fixture.call)
+        let ticket = try await fixture.ticket(.google("1", SignInFixture.hosted(PreHijackTests.address)))
+        // The account is not found by the address that it never proved.
+        #expect(ticket.choices == [.create, .bind])
+        let victim = try await fixture.create(ticket)
+        #expect(victim.account.id != attacker.account.id)
+        #expect(victim.account.email?.text == PreHijackTests.address)
+        #expect(victim.account.emailProof == .proven)
 
-            let password = try await failure {
-                try await fixture.service.passwords.signIn(
-                    email: PreHijackTests.address, password: "attacker's password", by: fixture.call)
-            }
-            #expect(password == "invalidCredentials")
-            let access = try await failure {
-                try await fixture.service.sessions.session(of: attacker.session.bearer, by: fixture.call)
-            }
-            #expect(access == "invalidSession")
-            let refresh = try await failure {
-                try await fixture.service.sessions.refresh(attacker.session.refreshToken, by: fixture.call)
-            }
-            #expect(refresh == "invalidRefreshToken")
-            let loser = try await fixture.storage.accounts.account(attacker.account.id)
-            #expect(loser?.status == .disabled)
-            #expect(loser?.email == nil)
-            #expect(loser?.hasPassword == false)
+        let password = try await failure {
+            try await fixture.service.passwords.signIn(
+                email: PreHijackTests.address, password: "attacker's password", by: fixture.call)
         }
+        #expect(password == "invalidCredentials")
+        let access = try await failure {
+            try await fixture.service.sessions.session(of: attacker.session.bearer, by: fixture.call)
+        }
+        #expect(access == "invalidSession")
+        let refresh = try await failure {
+            try await fixture.service.sessions.refresh(attacker.session.refreshToken, by: fixture.call)
+        }
+        #expect(refresh == "invalidRefreshToken")
+        let loser = try await fixture.storage.accounts.account(attacker.account.id)
+        #expect(loser?.status == .disabled)
+        #expect(loser?.email == nil)
+        #expect(loser?.hasPassword == false)
     }
 
     @Test func `an account that loses its address keeps the identity it can be entered by`() async throws {
-        try await SignInFixture.run { fixture in
-            let other = try await fixture.service.passwords.register(
-                email: PreHijackTests.address, password: "some long password", displayName: nil,
-                by: fixture.call)
-            let apple = try await fixture.ticket(.apple, try fixture.apple("a-1"))
-            _ = try await fixture.bind(apple, other.session.credential)
-            let google = try await fixture.ticket(
-                .google, try fixture.google("1", SignInFixture.hosted(PreHijackTests.address)))
-            _ = try await fixture.create(google)
-            let signedIn = try await fixture.session(.apple, try fixture.apple("a-1"))
-            #expect(signedIn.account.id == other.account.id)
-            #expect(signedIn.account.email == nil)
-            #expect(!signedIn.account.hasPassword)
-        }
+        let other = try await fixture.service.passwords.register(
+            email: PreHijackTests.address, password: "some long password", displayName: nil,
+            by: fixture.call)
+        let apple = try await fixture.ticket(.apple("a-1"))
+        _ = try await fixture.bind(apple, other.session.credential)
+        let google = try await fixture.ticket(.google("1", SignInFixture.hosted(PreHijackTests.address)))
+        _ = try await fixture.create(google)
+        let signedIn = try await fixture.session(.apple("a-1"))
+        #expect(signedIn.account.id == other.account.id)
+        #expect(signedIn.account.email == nil)
+        #expect(!signedIn.account.hasPassword)
     }
 
     @Test func `an identity that is bound while its address is taken back keeps the account open`() async throws {
-        try await SignInFixture.run { fixture in
-            let other = try await fixture.service.passwords.register(
-                email: PreHijackTests.address, password: "some long password", displayName: nil,
-                by: fixture.call)
-            let google = try await fixture.ticket(
-                .google, try fixture.google("1", SignInFixture.hosted(PreHijackTests.address)))
-            let creating = try await fixture.interleave { transaction in
-                // What a bind does: it locks the account, then adds the identity.
-                try await transaction.execute("SELECT FROM accounts FOR NO KEY UPDATE")
-                try await transaction.execute(
-                    """
-                    INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
-                    SELECT gen_random_uuid(), account_id, 'apple', 'main', 'a-1', now() FROM accounts
-                    """)
-            } with: {
-                try await fixture.create(google)
-            }
-            _ = try await creating.value
-            let loser = try await fixture.storage.accounts.account(other.account.id)
-            #expect(loser?.email == nil)
-            #expect(loser?.status == .active)
+        let other = try await fixture.service.passwords.register(
+            email: PreHijackTests.address, password: "some long password", displayName: nil,
+            by: fixture.call)
+        let google = try await fixture.ticket(.google("1", SignInFixture.hosted(PreHijackTests.address)))
+        let creating = try await fixture.interleave { transaction in
+            // What a bind does: it locks the account, then adds the identity.
+            try await transaction.execute("SELECT FROM accounts FOR NO KEY UPDATE")
+            try await transaction.execute(
+                """
+                INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
+                SELECT gen_random_uuid(), account_id, 'apple', 'main', 'a-1', now() FROM accounts
+                """)
+        } with: {
+            try await fixture.create(google)
         }
+        _ = try await creating.value
+        let loser = try await fixture.storage.accounts.account(other.account.id)
+        #expect(loser?.email == nil)
+        #expect(loser?.status == .active)
     }
 
     @Test func `its own password or session still binds to an unverified account`() async throws {
-        try await SignInFixture.run { fixture in
-            let owner = try await fixture.service.passwords.register(
-                email: PreHijackTests.address, password: "some long password", displayName: nil,
-                by: fixture.call)
-            let ticket = try await fixture.ticket(
-                .google, try fixture.google("1", SignInFixture.hosted("victim@example.org")))
-            let bound = try await fixture.bind(
-                ticket, .password(email: PreHijackTests.address, password: "some long password"))
-            #expect(bound.account.id == owner.account.id)
-            // Binding proves the person, not the mailbox.
-            #expect(bound.account.emailProof == .claimed)
-        }
+        let owner = try await fixture.service.passwords.register(
+            email: PreHijackTests.address, password: "some long password", displayName: nil,
+            by: fixture.call)
+        let ticket = try await fixture.ticket(.google("1", SignInFixture.hosted("victim@example.org")))
+        let bound = try await fixture.bind(
+            ticket, .password(email: PreHijackTests.address, password: "some long password"))
+        #expect(bound.account.id == owner.account.id)
+        // Binding proves the person, not the mailbox.
+        #expect(bound.account.emailProof == .claimed)
     }
 
     @Test func `an account that has proven the address refuses the create`() async throws {
-        try await SignInFixture.run { fixture in
-            let email = SignInFixture.hosted(PreHijackTests.address)
-            let first = try await fixture.ticket(.google, try fixture.google("1", email))
-            let second = try await fixture.ticket(
-                .apple, try fixture.apple("a-1", SignInFixture.email(PreHijackTests.address)))
-            _ = try await fixture.create(first)
-            try await expectFailure("emailTaken") { try await fixture.create(second) }
-            // The ticket stays good: its owner binds instead.
-            let owner = try await fixture.session(.google, try fixture.google("1", email))
-            _ = try await fixture.bind(second, owner.session.credential)
-        }
+        let email = SignInFixture.hosted(PreHijackTests.address)
+        let first = try await fixture.ticket(.google("1", email))
+        let second = try await fixture.ticket(.apple("a-1", SignInFixture.email(PreHijackTests.address)))
+        _ = try await fixture.create(first)
+        try await expectFailure("emailTaken") { try await fixture.create(second) }
+        // The ticket stays good: its owner binds instead.
+        let owner = try await fixture.session(.google("1", email))
+        _ = try await fixture.bind(second, owner.session.credential)
     }
 }

@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 /// A ticket whose person has typed a code that was mailed to a stated address: from then on it proves that mailbox.
-@Suite struct ReadMailboxTests {
+@Suite(.fixture { try await SignInFixture.withMail($0) }) struct ReadMailboxTests {
+    var fixture: SignInFixture { .current }
+
     private static let address = StatedAddress.text
 
     /// The ticket of somebody at Google, who has typed the code and been shown the account.
@@ -14,7 +16,7 @@ import Testing
     private func shownTicket(
         _ fixture: SignInFixture, _ claims: [(String, TokenMint.Literal?)] = []
     ) async throws -> (LinkRequired, BindCredential) {
-        let ticket = try await fixture.ticket(.google, try fixture.google("owner", claims))
+        let ticket = try await fixture.ticket(.google("owner", claims))
         let code = try await fixture.code(.bind, for: Self.address, ticket: ticket)
         let credential = BindCredential.emailCode(email: Self.address, code: code)
         let shown = try await fixture.answer(toBinding: ticket, credential).ticket
@@ -24,178 +26,153 @@ import Testing
     }
 
     @Test func `the ticket takes the account over alone`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let (ticket, code) = try await shownTicket(fixture)
-            try await fixture.expectUntouched(former)
-            let owner = try await fixture.bind(ticket, .ticket)
-            #expect(owner.account.id == former.account.id)
-            #expect(owner.account.emailProof == .proven)
-            #expect(!owner.account.hasPassword)
-            #expect(Set(owner.account.identities.map(\.key.subject.text)) == ["former", "owner"])
-            #expect(try await fixture.opened(owner).methods == [.oneTimeCode, .google])
-            #expect(try await !fixture.isLive(former))
-            #expect(
-                try await fixture.texts("SELECT email_proof_source FROM accounts WHERE email = \(Self.address)")
-                    == ["mailed_code"])
-            #expect(try await fixture.count("mailbox_tickets") == 0)
-            for proof in [.ticket, code] {
-                try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, proof) }
-            }
+        let former = try await fixture.formerReader()
+        let (ticket, code) = try await shownTicket(fixture)
+        try await fixture.expectUntouched(former)
+        let owner = try await fixture.bind(ticket, .ticket)
+        #expect(owner.account.id == former.account.id)
+        #expect(owner.account.emailProof == .proven)
+        #expect(!owner.account.hasPassword)
+        #expect(Set(owner.account.identities.map(\.key.subject.text)) == ["former", "owner"])
+        #expect(try await fixture.opened(owner).methods == [.oneTimeCode, .google])
+        #expect(try await !fixture.isLive(former))
+        #expect(
+            try await fixture.texts("SELECT email_proof_source FROM accounts WHERE email = \(Self.address)")
+                == ["mailed_code"])
+        #expect(try await fixture.count("mailbox_tickets") == 0)
+        for proof in [.ticket, code] {
+            try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, proof) }
         }
     }
 
     @Test func `a code that was not right, or not typed, makes the ticket no proof`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let ticket = try await fixture.ticket(
-                .google, try fixture.google("owner", SignInFixture.email(Self.address)))
-            let code = try await fixture.code(.bind, for: Self.address, ticket: ticket)
-            await expectFailure(.missingCredential("password")) { try await fixture.bind(ticket, .ticket) }
-            try await expectFailure("invalidCredentials") {
-                try await fixture.bind(ticket, .emailCode(email: Self.address, code: SignInFixture.wrong(code)))
-            }
-            await expectFailure(.missingCredential("password")) { try await fixture.bind(ticket, .ticket) }
-            // Nor does it make one of the person's other tickets.
-            let other = try await fixture.ticket(
-                .google, try fixture.google("owner", SignInFixture.email(Self.address)))
-            _ = try await fixture.answer(toBinding: ticket, .emailCode(email: Self.address, code: code)).ticket
-            await expectFailure(.missingCredential("password")) { try await fixture.bind(other, .ticket) }
-            try await fixture.expectUntouched(former)
+        let former = try await fixture.formerReader()
+        let ticket = try await fixture.ticket(.google("owner", SignInFixture.email(Self.address)))
+        let code = try await fixture.code(.bind, for: Self.address, ticket: ticket)
+        await expectFailure(.missingCredential("password")) { try await fixture.bind(ticket, .ticket) }
+        try await expectFailure("invalidCredentials") {
+            try await fixture.bind(ticket, .emailCode(email: Self.address, code: SignInFixture.wrong(code)))
         }
+        await expectFailure(.missingCredential("password")) { try await fixture.bind(ticket, .ticket) }
+        // Nor does it make one of the person's other tickets.
+        let other = try await fixture.ticket(.google("owner", SignInFixture.email(Self.address)))
+        _ = try await fixture.answer(toBinding: ticket, .emailCode(email: Self.address, code: code)).ticket
+        await expectFailure(.missingCredential("password")) { try await fixture.bind(other, .ticket) }
+        try await fixture.expectUntouched(former)
     }
 
     @Test func `of fifty takeovers by the ticket one wins`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let (ticket, code) = try await shownTicket(fixture)
-            let outcomes = try await race(50) { number in
-                try await fixture.bind(ticket, number % 2 == 0 ? .ticket : code)
-            }
-            #expect(outcomes["won"] == 1)
-            #expect(Set(outcomes.keys).isSubset(of: ["won", "linkTicketExpired", "invalidCredentials"]))
-            #expect(try await fixture.account(former).identities.count == 2)
-            #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
+        let former = try await fixture.formerReader()
+        let (ticket, code) = try await shownTicket(fixture)
+        let outcomes = try await race(50) { number in
+            try await fixture.bind(ticket, number % 2 == 0 ? .ticket : code)
         }
+        #expect(outcomes["won"] == 1)
+        #expect(Set(outcomes.keys).isSubset(of: ["won", "linkTicketExpired", "invalidCredentials"]))
+        #expect(try await fixture.account(former).identities.count == 2)
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
     }
 
     // MARK: Create
 
     @Test func `who came with the address itself takes it to an account of their own`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let (ticket, _) = try await shownTicket(fixture, SignInFixture.email(Self.address))
-            let owner = try await fixture.create(ticket)
-            #expect(owner.account.id != former.account.id)
-            #expect(owner.account.email?.text == Self.address)
-            #expect(owner.account.emailProof == .proven)
-            try await fixture.expectOusted(former)
-            // Its reader has spoken, so nobody is asked whether it was them.
-            #expect(try await fixture.mails(.accountCreated).isEmpty)
-        }
+        let former = try await fixture.formerReader()
+        let (ticket, _) = try await shownTicket(fixture, SignInFixture.email(Self.address))
+        let owner = try await fixture.create(ticket)
+        #expect(owner.account.id != former.account.id)
+        #expect(owner.account.email?.text == Self.address)
+        #expect(owner.account.emailProof == .proven)
+        try await fixture.expectOusted(former)
+        // Its reader has spoken, so nobody is asked whether it was them.
+        #expect(try await fixture.mails(.accountCreated).isEmpty)
     }
 
     @Test func `who came with another address makes their account with that one`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let (ticket, _) = try await shownTicket(fixture, SignInFixture.email("owner@example.org"))
-            let owner = try await fixture.create(ticket)
-            #expect(owner.account.email?.text == "owner@example.org")
-            #expect(owner.account.emailProof == .stated)
-            try await fixture.expectUntouched(former)
-        }
+        let former = try await fixture.formerReader()
+        let (ticket, _) = try await shownTicket(fixture, SignInFixture.email("owner@example.org"))
+        let owner = try await fixture.create(ticket)
+        #expect(owner.account.email?.text == "owner@example.org")
+        #expect(owner.account.emailProof == .stated)
+        try await fixture.expectUntouched(former)
     }
 
     // MARK: What has changed since
 
     @Test func `an account that has another address by now is not taken over`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let (ticket, _) = try await shownTicket(fixture)
-            try await fixture.database.execute(
-                "UPDATE accounts SET email = 'former@example.org' WHERE account_id = \(former.account.id)")
-            let before = try await fixture.state()
-            try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
-            #expect(try await fixture.state() == before)
-            #expect(try await fixture.isLive(former))
-        }
+        let former = try await fixture.formerReader()
+        let (ticket, _) = try await shownTicket(fixture)
+        try await fixture.database.execute(
+            "UPDATE accounts SET email = 'former@example.org' WHERE account_id = \(former.account.id)")
+        let before = try await fixture.state()
+        try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
+        #expect(try await fixture.state() == before)
+        #expect(try await fixture.isLive(former))
     }
 
     @Test func `an account with an identity that was linked since is not taken over`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let (ticket, code) = try await shownTicket(fixture)
-            _ = try await fixture.bind(
-                try await fixture.ticket(.google, try fixture.google("late")), former.session.credential)
-            let before = try await fixture.state()
-            try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
-            #expect(try await fixture.state() == before)
-            // The code shows it once more, and then the ticket is good again.
-            _ = try await fixture.answer(toBinding: ticket, code).ticket
-            #expect(
-                try await fixture.bind(ticket, .ticket, replacing: true).account.identities.map(\.key.subject.text)
-                    .sorted() == ["former", "owner"])
-        }
+        let former = try await fixture.formerReader()
+        let (ticket, code) = try await shownTicket(fixture)
+        _ = try await fixture.bind(.google("late"), former.session.credential)
+        let before = try await fixture.state()
+        try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
+        #expect(try await fixture.state() == before)
+        // The code shows it once more, and then the ticket is good again.
+        _ = try await fixture.answer(toBinding: ticket, code).ticket
+        #expect(
+            try await fixture.bind(ticket, .ticket, replacing: true).account.identities.map(\.key.subject.text)
+                .sorted() == ["former", "owner"])
     }
 
     @Test func `an account that its person has proven since is entered, and keeps what it has`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let (ticket, _) = try await shownTicket(fixture)
-            try await fixture.verify(former)
-            let owner = try await fixture.bind(ticket, .ticket)
-            #expect(owner.account.id == former.account.id)
-            #expect(owner.account.hasPassword)
-            #expect(try await fixture.isLive(former))
-        }
+        let former = try await fixture.formerReader()
+        let (ticket, _) = try await shownTicket(fixture)
+        try await fixture.verify(former)
+        let owner = try await fixture.bind(ticket, .ticket)
+        #expect(owner.account.id == former.account.id)
+        #expect(owner.account.hasPassword)
+        #expect(try await fixture.isLive(former))
     }
 
     @Test func `an account that was signed out everywhere, or disabled, since is not taken over`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let (ticket, _) = try await shownTicket(fixture)
-            fixture.clock.advance(by: 5)
-            try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(former), by: fixture.call)
-            try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
-            #expect(try await fixture.account(former).emailProof == .stated)
-            let (second, _) = try await shownTicket(fixture)
-            try await fixture.disable(former)
-            try await expectFailure("accountDisabled") { try await fixture.bind(second, .ticket) }
-        }
+        let former = try await fixture.formerReader()
+        let (ticket, _) = try await shownTicket(fixture)
+        fixture.clock.advance(by: 5)
+        try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(former), by: fixture.call)
+        try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
+        #expect(try await fixture.account(former).emailProof == .stated)
+        let (second, _) = try await shownTicket(fixture)
+        try await fixture.disable(former)
+        try await expectFailure("accountDisabled") { try await fixture.bind(second, .ticket) }
     }
 
     // MARK: The ticket's end
 
     @Test func `the proof ends with the ticket, however that ends`() async throws {
-        try await SignInFixture.withMail { fixture in
-            _ = try await fixture.formerReader()
-            let (cancelled, _) = try await shownTicket(fixture)
-            try await fixture.service.tickets.cancel(linkTicket: cancelled.linkTicket, by: fixture.call)
-            let (crowded, _) = try await shownTicket(fixture)
-            for _ in 0..<LinkTicket.maximumHeld {
-                fixture.clock.advance(by: 1)
-                _ = try await fixture.ticket(.google, try fixture.google("owner"))
-            }
-            #expect(try await fixture.count("mailbox_tickets") == 0)
-            let (late, _) = try await shownTicket(fixture)
-            fixture.clock.advance(by: Lifetimes.linkTicketSeconds)
-            for ticket in [cancelled, crowded, late] {
-                try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
-                try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
-            }
+        _ = try await fixture.formerReader()
+        let (cancelled, _) = try await shownTicket(fixture)
+        try await fixture.service.tickets.cancel(linkTicket: cancelled.linkTicket, by: fixture.call)
+        let (crowded, _) = try await shownTicket(fixture)
+        for _ in 0..<LinkTicket.maximumHeld {
+            fixture.clock.advance(by: 1)
+            _ = try await fixture.ticket(.google("owner"))
+        }
+        #expect(try await fixture.count("mailbox_tickets") == 0)
+        let (late, _) = try await shownTicket(fixture)
+        fixture.clock.advance(by: Lifetimes.linkTicketSeconds)
+        for ticket in [cancelled, crowded, late] {
+            try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
+            try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
         }
     }
 
     @Test func `a ticket that an event of the provider has ended lives on by its mailbox no more`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let (ticket, _) = try await shownTicket(fixture)
-            try await fixture.database.execute("UPDATE link_tickets SET consumed_at = \(fixture.clock.now())")
-            try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
-            try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
-            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
-            #expect(try await fixture.count("mailbox_tickets") == 1)
-            try await fixture.expectUntouched(former)
-        }
+        let former = try await fixture.formerReader()
+        let (ticket, _) = try await shownTicket(fixture)
+        try await fixture.database.execute("UPDATE link_tickets SET consumed_at = \(fixture.clock.now())")
+        try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
+        try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
+        try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
+        #expect(try await fixture.count("mailbox_tickets") == 1)
+        try await fixture.expectUntouched(former)
     }
 }

@@ -7,6 +7,8 @@ import Texts
 
 /// Mail that has arrived, as Python's email package reads it.
 @Suite(.timeLimit(.minutes(5))) struct MailMessageTests {
+    var fixture: MailFixture { .current }
+
     private static let usualHeaders = [
         "From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "Content-Language", "MIME-Version",
         "Content-Type",
@@ -27,99 +29,96 @@ import Texts
         #expect(message.headers.map { $0[0] } == usualHeaders)
     }
 
-    @Test func `every mail is there in every language, with all that it has to say`() async throws {
-        try await MailFixture.run { fixture in
-            try await fixture.addAccount("kim@example.com", proof: .claimed)
-            var queued: [(kind: Mail.Kind, language: String, digits: String?)] = []
-            for language in Language.allCases.map(\.rawValue) {
-                for purpose in EmailCodePurpose.allCases {
-                    // Who registers has no account yet.
-                    let address = purpose == .register ? "new@example.com" : "kim@example.com"
-                    let code = try await fixture.issue(purpose, to: address, in: language)
-                    queued.append((Mail.Kind(code: purpose), language, fixture.codes.digits(of: code)))
-                    // One code lives for each purpose, so each is sent before the next language.
-                    try await fixture.work()
-                }
-                for kind in Mail.Kind.allCases
-                where !EmailCodePurpose.allCases.map(Mail.Kind.init(code:)).contains(kind) {
-                    try await fixture.enqueue(kind.rawValue, to: "kim@example.com", in: language, provider: .google)
-                    queued.append((kind, language, nil))
-                    try await fixture.work()
-                }
-                // A live code would only be mailed again.
-                fixture.clock.advance(by: Lifetimes.emailCodeSeconds)
+    @Test(.fixture(MailFixture.self))
+    func `every mail is there in every language, with all that it has to say`() async throws {
+        try await fixture.addAccount("kim@example.com", proof: .claimed)
+        var queued: [(kind: Mail.Kind, language: String, digits: String?)] = []
+        for language in Language.allCases.map(\.rawValue) {
+            for purpose in EmailCodePurpose.allCases {
+                // Who registers has no account yet.
+                let address = purpose == .register ? "new@example.com" : "kim@example.com"
+                let code = try await fixture.issue(purpose, to: address, in: language)
+                queued.append((Mail.Kind(code: purpose), language, fixture.codes.digits(of: code)))
+                // One code lives for each purpose, so each is sent before the next language.
+                try await fixture.work()
             }
-            let arrived = try await fixture.arrived()
-            #expect(arrived.count == Language.allCases.count * Mail.Kind.allCases.count)
-            for (message, (kind, language, digits)) in zip(arrived, queued) {
-                Self.expectSound(message)
-                let text = try #require(message.text)
-                let html = try #require(message.html)
-                let subject = try #require(message.header("Subject"))
-                #expect(subject.contains(MailFixture.service) || kind == .verifyEmailCode, "\(subject)")
-                #expect(text.contains(MailFixture.service))
-                #expect(html.contains("Lamp &amp; Söhne"))
-                #expect(!(subject + text + html).contains("{{"))
-                #expect(message.header("Content-Language") == language)
-                #expect(html.contains("<html lang=\"\(language)\" dir=\"\(language == "ar" ? "rtl" : "ltr")\">"))
-                let warning = try #require(
-                    Language(rawValue: language).flatMap {
-                        LanguageTexts.embedded($0).mails["\(kind.rawValue).warning"]
-                    })
-                let beginning = warning.prefix { $0 != "{" }
-                #expect(text.contains(beginning))
-                #expect(html.contains(beginning.replacing("'", with: "&#39;")))
-                if let digits {
-                    #expect(digits.utf8.count == 6)
-                    #expect(text.contains("    \(digits)\n"))
-                    #expect(html.contains(">\(digits)</p>"))
-                    #expect(text.contains("10"))
-                    // Subjects are shown on locked screens, and kept in the logs of mail servers.
-                    #expect(!subject.contains(digits))
-                }
-                if kind.rawValue.hasPrefix("identity_") {
-                    #expect(subject.contains("Google"))
-                    #expect(text.contains("Google"))
-                    #expect(html.contains("Google"))
-                }
+            for kind in Mail.Kind.allCases
+            where !EmailCodePurpose.allCases.map(Mail.Kind.init(code:)).contains(kind) {
+                try await fixture.enqueue(kind.rawValue, to: "kim@example.com", in: language, provider: .google)
+                queued.append((kind, language, nil))
+                try await fixture.work()
             }
-            #expect(Set(arrived.compactMap(\.text)).count == Language.allCases.count * Mail.Kind.allCases.count)
-            let subjects = Set(arrived.compactMap { $0.header("Subject") })
-            #expect(subjects.count == Language.allCases.count * Mail.Kind.allCases.count)
+            // A live code would only be mailed again.
+            fixture.clock.advance(by: Lifetimes.emailCodeSeconds)
         }
+        let arrived = try await fixture.arrived()
+        #expect(arrived.count == Language.allCases.count * Mail.Kind.allCases.count)
+        for (message, (kind, language, digits)) in zip(arrived, queued) {
+            Self.expectSound(message)
+            let text = try #require(message.text)
+            let html = try #require(message.html)
+            let subject = try #require(message.header("Subject"))
+            #expect(subject.contains(MailFixture.service) || kind == .verifyEmailCode, "\(subject)")
+            #expect(text.contains(MailFixture.service))
+            #expect(html.contains("Lamp &amp; Söhne"))
+            #expect(!(subject + text + html).contains("{{"))
+            #expect(message.header("Content-Language") == language)
+            #expect(html.contains("<html lang=\"\(language)\" dir=\"\(language == "ar" ? "rtl" : "ltr")\">"))
+            let warning = try #require(
+                Language(rawValue: language).flatMap {
+                    LanguageTexts.embedded($0).mails["\(kind.rawValue).warning"]
+                })
+            let beginning = warning.prefix { $0 != "{" }
+            #expect(text.contains(beginning))
+            #expect(html.contains(beginning.replacing("'", with: "&#39;")))
+            if let digits {
+                #expect(digits.utf8.count == 6)
+                #expect(text.contains("    \(digits)\n"))
+                #expect(html.contains(">\(digits)</p>"))
+                #expect(text.contains("10"))
+                // Subjects are shown on locked screens, and kept in the logs of mail servers.
+                #expect(!subject.contains(digits))
+            }
+            if kind.rawValue.hasPrefix("identity_") {
+                #expect(subject.contains("Google"))
+                #expect(text.contains("Google"))
+                #expect(html.contains("Google"))
+            }
+        }
+        #expect(Set(arrived.compactMap(\.text)).count == Language.allCases.count * Mail.Kind.allCases.count)
+        let subjects = Set(arrived.compactMap { $0.header("Subject") })
+        #expect(subjects.count == Language.allCases.count * Mail.Kind.allCases.count)
     }
 
-    @Test func `the headers say who, to whom, when, and that nobody is to answer by machine`() async throws {
-        try await MailFixture.run { fixture in
-            try await fixture.enqueue("password_changed", to: "kim@example.com", in: "de")
-            try await fixture.work()
-            let message = try #require(try await fixture.arrived().first)
-            #expect(message.sender == MailFixture.sender)
-            #expect(message.recipients == ["kim@example.com"])
-            #expect(message.header("From") == "\(MailFixture.service) <\(MailFixture.sender)>")
-            #expect(message.header("To") == "kim@example.com")
-            #expect(message.header("Subject") == "Das Passwort Ihres Kontos bei Lamp & Söhne wurde geändert")
-            #expect(message.header("Date") == "Thu, 01 Jan 2026 00:00:00 +0000")
-            let id = try #require(message.header("Message-ID"))
-            #expect(id.wholeMatch(of: /<[0-9a-f-]{36}@auth\.example\.com>/) != nil, "\(id)")
-            #expect(message.header("Auto-Submitted") == "auto-generated")
-            #expect(message.header("MIME-Version") == "1.0")
-            #expect(message.header("Content-Type")?.hasPrefix("multipart/alternative;") == true)
-        }
+    @Test(.fixture(MailFixture.self))
+    func `the headers say who, to whom, when, and that nobody is to answer by machine`() async throws {
+        try await fixture.enqueue("password_changed", to: "kim@example.com", in: "de")
+        try await fixture.work()
+        let message = try #require(try await fixture.arrived().first)
+        #expect(message.sender == MailFixture.sender)
+        #expect(message.recipients == ["kim@example.com"])
+        #expect(message.header("From") == "\(MailFixture.service) <\(MailFixture.sender)>")
+        #expect(message.header("To") == "kim@example.com")
+        #expect(message.header("Subject") == "Das Passwort Ihres Kontos bei Lamp & Söhne wurde geändert")
+        #expect(message.header("Date") == "Thu, 01 Jan 2026 00:00:00 +0000")
+        let id = try #require(message.header("Message-ID"))
+        #expect(id.wholeMatch(of: /<[0-9a-f-]{36}@auth\.example\.com>/) != nil, "\(id)")
+        #expect(message.header("Auto-Submitted") == "auto-generated")
+        #expect(message.header("MIME-Version") == "1.0")
+        #expect(message.header("Content-Type")?.hasPrefix("multipart/alternative;") == true)
     }
 
     @Test(
+        .fixture(MailFixture.self),
         arguments: [
             (1_767_225_599, "Wed, 31 Dec 2025 23:59:59 +0000"), (1_772_323_200, "Sun, 01 Mar 2026 00:00:00 +0000"),
             (1_835_395_200, "Tue, 29 Feb 2028 00:00:00 +0000"), (4_102_444_800, "Fri, 01 Jan 2100 00:00:00 +0000"),
         ] as [(Int64, String)])
     func `a date has its weekday`(seconds: Int64, date: String) async throws {
-        try await MailFixture.run { fixture in
-            fixture.clock.set(to: seconds)
-            try await fixture.enqueue("password_changed", to: "kim@example.com")
-            try await fixture.work()
-            #expect(try await fixture.arrived().first?.header("Date") == date)
-        }
+        fixture.clock.set(to: seconds)
+        try await fixture.enqueue("password_changed", to: "kim@example.com")
+        try await fixture.work()
+        #expect(try await fixture.arrived().first?.header("Date") == date)
     }
 
     @Test(
@@ -176,14 +175,12 @@ import Texts
         }
     }
 
-    @Test func `an address beyond ASCII stands in the header as it is`() async throws {
-        try await MailFixture.run { fixture in
-            try await fixture.enqueue("password_changed", to: "kübra@example.com")
-            try await fixture.work()
-            let message = try #require(try await fixture.arrived().first)
-            #expect(message.recipients == ["kübra@example.com"])
-            #expect(message.options.contains("SMTPUTF8"))
-            #expect(message.header("To") == "kübra@example.com")
-        }
+    @Test(.fixture(MailFixture.self)) func `an address beyond ASCII stands in the header as it is`() async throws {
+        try await fixture.enqueue("password_changed", to: "kübra@example.com")
+        try await fixture.work()
+        let message = try #require(try await fixture.arrived().first)
+        #expect(message.recipients == ["kübra@example.com"])
+        #expect(message.options.contains("SMTPUTF8"))
+        #expect(message.header("To") == "kübra@example.com")
     }
 }

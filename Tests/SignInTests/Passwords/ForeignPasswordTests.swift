@@ -11,6 +11,8 @@ import Testing
 
 /// Passwords that other systems have hashed.
 @Suite struct ForeignPasswordTests {
+    var fixture: SignInFixture { .current }
+
     private static let anybody = Call.at(Timestamp(seconds: 0))
     private static let signerKey =
         "jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA=="
@@ -145,63 +147,59 @@ import Testing
         return rows.first ?? nil
     }
 
-    @Test func `the first good sign-in puts a hash of ours in the place of an imported one, a wrong one does not`()
+    @Test(.fixture(SignInFixture.self))
+    func `the first good sign-in puts a hash of ours in the place of an imported one, a wrong one does not`()
         async throws
     {
-        try await SignInFixture.run { fixture in
-            let passwords = fixture.service.passwords
-            _ = try await passwords.register(
-                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
-            let imported = Self.vectors[0].hash
-            try await Self.give(imported, to: "kim@example.com", in: fixture.database)
-            await #expect(throws: SignInFailure.invalidCredentials) {
-                _ = try await passwords.signIn(email: "kim@example.com", password: "wrong", by: fixture.call)
-            }
-            #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == imported)
-            // Shorter than a new password may be: the policy is for new ones.
-            _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
-            let own = try #require(try await Self.hash(of: "kim@example.com", in: fixture.database))
-            #expect(own.hasPrefix("$scrypt$ln="))
-            _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
-            #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == own)
+        let passwords = fixture.service.passwords
+        _ = try await passwords.register(
+            email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+        let imported = Self.vectors[0].hash
+        try await Self.give(imported, to: "kim@example.com", in: fixture.database)
+        await #expect(throws: SignInFailure.invalidCredentials) {
+            _ = try await passwords.signIn(email: "kim@example.com", password: "wrong", by: fixture.call)
         }
+        #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == imported)
+        // Shorter than a new password may be: the policy is for new ones.
+        _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
+        let own = try #require(try await Self.hash(of: "kim@example.com", in: fixture.database))
+        #expect(own.hasPrefix("$scrypt$ln="))
+        _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
+        #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == own)
     }
 
-    @Test func `of several devices that sign in first at once none is refused`() async throws {
-        try await SignInFixture.run { fixture in
-            let passwords = fixture.service.passwords
-            _ = try await passwords.register(
-                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
-            try await Self.give(Self.vectors[0].hash, to: "kim@example.com", in: fixture.database)
-            try await withThrowingTaskGroup { group in
-                for _ in 0..<8 {
-                    group.addTask {
-                        _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
-                    }
+    @Test(.fixture(SignInFixture.self))
+    func `of several devices that sign in first at once none is refused`() async throws {
+        let passwords = fixture.service.passwords
+        _ = try await passwords.register(
+            email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+        try await Self.give(Self.vectors[0].hash, to: "kim@example.com", in: fixture.database)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
                 }
-                try await group.waitForAll()
             }
-            #expect(try await Self.hash(of: "kim@example.com", in: fixture.database)?.hasPrefix("$scrypt$ln=") == true)
+            try await group.waitForAll()
         }
+        #expect(try await Self.hash(of: "kim@example.com", in: fixture.database)?.hasPrefix("$scrypt$ln=") == true)
     }
 
-    @Test func `what bcrypt has not read of a password is not asked for afterwards`() async throws {
-        try await SignInFixture.run { fixture in
-            let passwords = fixture.service.passwords
-            _ = try await passwords.register(
-                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
-            try await Self.give(Self.hashOfLong, to: "kim@example.com", in: fixture.database)
-            for tail in ["wrong", "right"] {
-                _ = try await passwords.signIn(email: "kim@example.com", password: Self.long + tail, by: fixture.call)
-            }
-            #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == Self.hashOfLong)
+    @Test(.fixture(SignInFixture.self))
+    func `what bcrypt has not read of a password is not asked for afterwards`() async throws {
+        let passwords = fixture.service.passwords
+        _ = try await passwords.register(
+            email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+        try await Self.give(Self.hashOfLong, to: "kim@example.com", in: fixture.database)
+        for tail in ["wrong", "right"] {
+            _ = try await passwords.signIn(email: "kim@example.com", password: Self.long + tail, by: fixture.call)
         }
+        #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == Self.hashOfLong)
     }
 
     /// An account with a stated address and a password that came with an import, which has an identity to sign in with.
     private static func imported(_ hash: String, _ fixture: SignInFixture) async throws -> SignedIn {
-        let person = try await fixture.create(
-            try await fixture.ticket(.apple, try fixture.apple("kim", SignInFixture.email(StatedAddress.text))))
+        let person = try await fixture.signUp(.apple("kim", SignInFixture.email(StatedAddress.text)))
         try await fixture.database.execute(
             """
             UPDATE accounts
@@ -211,17 +209,16 @@ import Testing
         return person
     }
 
-    @Test func `a proof of the mailbox removes an imported password that was never used`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let person = try await Self.imported(Self.vectors[0].hash, fixture)
-            await #expect(throws: SignInFailure.invalidCredentials) {
-                _ = try await fixture.signIn(StatedAddress.text, password: "wrong")
-            }
-            try await fixture.verify(person)
-            #expect(try await !fixture.account(person).hasPassword)
-            await #expect(throws: SignInFailure.invalidCredentials) {
-                _ = try await fixture.signIn(StatedAddress.text, password: Self.vectors[0].password)
-            }
+    @Test(.fixture { try await SignInFixture.withMail($0) })
+    func `a proof of the mailbox removes an imported password that was never used`() async throws {
+        let person = try await Self.imported(Self.vectors[0].hash, fixture)
+        await #expect(throws: SignInFailure.invalidCredentials) {
+            _ = try await fixture.signIn(StatedAddress.text, password: "wrong")
+        }
+        try await fixture.verify(person)
+        #expect(try await !fixture.account(person).hasPassword)
+        await #expect(throws: SignInFailure.invalidCredentials) {
+            _ = try await fixture.signIn(StatedAddress.text, password: Self.vectors[0].password)
         }
     }
 
@@ -242,30 +239,28 @@ import Testing
         }
     }
 
-    @Test func `a proof of the mailbox keeps a password that took an imported one's place`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let person = try await Self.imported(Self.vectors[0].hash, fixture)
-            try await fixture.service.accounts.changePassword(
-                of: try await fixture.opened(person), current: Self.vectors[0].password, to: SignInFixture.password,
-                by: fixture.call)
-            // A process of the release before leaves the mark.
-            try await fixture.database.execute("UPDATE accounts SET password_is_unused = true")
-            try await fixture.verify(person)
-            _ = try await fixture.signIn(StatedAddress.text)
-        }
+    @Test(.fixture { try await SignInFixture.withMail($0) })
+    func `a proof of the mailbox keeps a password that took an imported one's place`() async throws {
+        let person = try await Self.imported(Self.vectors[0].hash, fixture)
+        try await fixture.service.accounts.changePassword(
+            of: try await fixture.opened(person), current: Self.vectors[0].password, to: SignInFixture.password,
+            by: fixture.call)
+        // A process of the release before leaves the mark.
+        try await fixture.database.execute("UPDATE accounts SET password_is_unused = true")
+        try await fixture.verify(person)
+        _ = try await fixture.signIn(StatedAddress.text)
     }
 
-    @Test func `a row that names a cost beyond the caps lets nobody in and allocates nothing`() async throws {
-        try await SignInFixture.run { fixture in
-            let passwords = fixture.service.passwords
-            _ = try await passwords.register(
-                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
-            try await Self.give(
-                "$argon2id$v=19$m=4294967295,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
-                to: "kim@example.com", in: fixture.database)
-            await #expect(throws: SignInFailure.invalidCredentials) {
-                _ = try await passwords.signIn(email: "kim@example.com", password: "password", by: fixture.call)
-            }
+    @Test(.fixture(SignInFixture.self))
+    func `a row that names a cost beyond the caps lets nobody in and allocates nothing`() async throws {
+        let passwords = fixture.service.passwords
+        _ = try await passwords.register(
+            email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+        try await Self.give(
+            "$argon2id$v=19$m=4294967295,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
+            to: "kim@example.com", in: fixture.database)
+        await #expect(throws: SignInFailure.invalidCredentials) {
+            _ = try await passwords.signIn(email: "kim@example.com", password: "password", by: fixture.call)
         }
     }
 }

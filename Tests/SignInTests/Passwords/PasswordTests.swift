@@ -6,7 +6,9 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite struct PasswordTests {
+@Suite(.fixture(SignInFixture.self)) struct PasswordTests {
+    var fixture: SignInFixture { .current }
+
     private static let password = "correct horse battery"
 
     private func register(_ fixture: SignInFixture, _ email: String, _ password: String) async throws -> SignedIn {
@@ -19,104 +21,88 @@ import Testing
     }
 
     @Test func `an account with a password is made, unverified, and entered by it`() async throws {
-        try await SignInFixture.run { fixture in
-            let made = try await register(fixture, "Kim@Example.com", PasswordTests.password)
-            #expect(made.account.email?.text == "kim@example.com")
-            #expect(!made.account.isEmailVerified)
-            #expect(made.account.hasPassword)
-            #expect(made.identity == nil)
-            let again = try await signIn(fixture, "KIM@example.com", PasswordTests.password)
-            #expect(again.account.id == made.account.id)
-            #expect(
-                try await fixture.service.sessions.session(of: again.session.bearer, by: fixture.call).methods == [
-                    .password
-                ])
-        }
+        let made = try await register(fixture, "Kim@Example.com", PasswordTests.password)
+        #expect(made.account.email?.text == "kim@example.com")
+        #expect(!made.account.isEmailVerified)
+        #expect(made.account.hasPassword)
+        #expect(made.identity == nil)
+        let again = try await signIn(fixture, "KIM@example.com", PasswordTests.password)
+        #expect(again.account.id == made.account.id)
+        #expect(
+            try await fixture.service.sessions.session(of: again.session.bearer, by: fixture.call).methods == [
+                .password
+            ])
     }
 
     @Test func `wrong, unknown, password-less and impossible fail alike`() async throws {
-        try await SignInFixture.run { fixture in
-            _ = try await register(fixture, "kim@example.com", PasswordTests.password)
-            let email = SignInFixture.email("lee@example.com")
-            _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("1", email)))
-            let tries = [
-                ("kim@example.com", "wrong password"), ("nobody@example.com", PasswordTests.password),
-                ("lee@example.com", PasswordTests.password), ("not an address", PasswordTests.password),
-                ("kim@example.com", ""), ("kim@example.com", PasswordTests.password + " "),
-                ("kim@example.com", String(repeating: "p", count: 4096)),
-            ]
-            for (email, password) in tries {
-                let hashed = fixture.passwordHasher.finished
-                try await expectFailure("invalidCredentials") { try await signIn(fixture, email, password) }
-                // The same work for each, so the same time.
-                #expect(fixture.passwordHasher.finished == hashed + 1)
-            }
+        _ = try await register(fixture, "kim@example.com", PasswordTests.password)
+        let email = SignInFixture.email("lee@example.com")
+        _ = try await fixture.signUp(.google("1", email))
+        let tries = [
+            ("kim@example.com", "wrong password"), ("nobody@example.com", PasswordTests.password),
+            ("lee@example.com", PasswordTests.password), ("not an address", PasswordTests.password),
+            ("kim@example.com", ""), ("kim@example.com", PasswordTests.password + " "),
+            ("kim@example.com", String(repeating: "p", count: 4096)),
+        ]
+        for (email, password) in tries {
+            let hashed = fixture.passwordHasher.finished
+            try await expectFailure("invalidCredentials") { try await signIn(fixture, email, password) }
+            // The same work for each, so the same time.
+            #expect(fixture.passwordHasher.finished == hashed + 1)
         }
     }
 
     @Test func `the right password of a disabled account is refused as such, a wrong one is not`() async throws {
-        try await SignInFixture.run { fixture in
-            _ = try await register(fixture, "kim@example.com", PasswordTests.password)
-            _ = try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
-            let right = try await failure { try await signIn(fixture, "kim@example.com", PasswordTests.password) }
-            #expect(right == "accountDisabled")
-            let wrong = try await failure { try await signIn(fixture, "kim@example.com", "wrong password") }
-            #expect(wrong == "invalidCredentials")
-        }
+        _ = try await register(fixture, "kim@example.com", PasswordTests.password)
+        _ = try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
+        let right = try await failure { try await signIn(fixture, "kim@example.com", PasswordTests.password) }
+        #expect(right == "accountDisabled")
+        let wrong = try await failure { try await signIn(fixture, "kim@example.com", "wrong password") }
+        #expect(wrong == "invalidCredentials")
     }
 
     @Test func `a password that changes while it is checked opens no session`() async throws {
-        try await SignInFixture.run { fixture in
-            _ = try await register(fixture, "kim@example.com", PasswordTests.password)
-            let sessions = try await fixture.count("sessions")
-            let signingIn = try await fixture.interleave { transaction in
-                try await transaction.execute("UPDATE accounts SET password_hash = NULL")
-            } with: {
-                try await signIn(fixture, "kim@example.com", PasswordTests.password)
-            }
-            try await expectFailure("invalidCredentials") { try await signingIn.value }
-            #expect(try await fixture.count("sessions") == sessions)
+        _ = try await register(fixture, "kim@example.com", PasswordTests.password)
+        let sessions = try await fixture.count("sessions")
+        let signingIn = try await fixture.interleave { transaction in
+            try await transaction.execute("UPDATE accounts SET password_hash = NULL")
+        } with: {
+            try await signIn(fixture, "kim@example.com", PasswordTests.password)
         }
+        try await expectFailure("invalidCredentials") { try await signingIn.value }
+        #expect(try await fixture.count("sessions") == sessions)
     }
 
     @Test func `an address is registered once, of fifty tries at once too`() async throws {
-        try await SignInFixture.run { fixture in
-            let outcomes = try await race(50) { _ in
-                try await register(fixture, "kim@example.com", PasswordTests.password)
-            }
-            #expect(outcomes == ["won": 1, "emailTaken": 49])
-            #expect(try await fixture.count("accounts") == 1)
-            #expect(try await fixture.count("sessions") == 1)
+        let outcomes = try await race(50) { _ in
+            try await register(fixture, "kim@example.com", PasswordTests.password)
         }
+        #expect(outcomes == ["won": 1, "emailTaken": 49])
+        #expect(try await fixture.count("accounts") == 1)
+        #expect(try await fixture.count("sessions") == 1)
     }
 
     @Test(arguments: [
         "", "1234567", "password", "PassWord", "12345678", "iloveyou", "kim@example.com", "KIM@example.com",
         "aaaaaaaaaaaa", String(repeating: "x1", count: 513),
     ]) func `a weak password is refused`(password: String) async throws {
-        try await SignInFixture.run { fixture in
-            let refused = try await failure { try await register(fixture, "kim@example.com", password) }
-            #expect(refused == "weakPassword")
-            #expect(try await fixture.count("accounts") == 0)
-        }
+        let refused = try await failure { try await register(fixture, "kim@example.com", password) }
+        #expect(refused == "weakPassword")
+        #expect(try await fixture.count("accounts") == 0)
     }
 
     @Test(arguments: ["8 bytes!", "pässwörter sind lang", String(repeating: "ab", count: 512)])
     func `8 to 1,024 bytes are accepted`(password: String) async throws {
-        try await SignInFixture.run { fixture in
-            _ = try await register(fixture, "kim@example.com", password)
-            _ = try await signIn(fixture, "kim@example.com", password)
-        }
+        _ = try await register(fixture, "kim@example.com", password)
+        _ = try await signIn(fixture, "kim@example.com", password)
     }
 
     @Test func `the password is not in the database`() async throws {
-        try await SignInFixture.run { fixture in
-            _ = try await register(fixture, "kim@example.com", PasswordTests.password)
-            let hash = try await fixture.storage.accounts.passwordCredential(
-                for: try #require(EmailAddress("kim@example.com")))?.passwordHash
-            #expect(hash?.text.hasPrefix("$scrypt$ln=4,r=1,p=1$") == true)
-            #expect(hash?.text.contains(PasswordTests.password) == false)
-        }
+        _ = try await register(fixture, "kim@example.com", PasswordTests.password)
+        let hash = try await fixture.storage.accounts.passwordCredential(
+            for: try #require(EmailAddress("kim@example.com")))?.passwordHash
+        #expect(hash?.text.hasPrefix("$scrypt$ln=4,r=1,p=1$") == true)
+        #expect(hash?.text.contains(PasswordTests.password) == false)
     }
 }
 

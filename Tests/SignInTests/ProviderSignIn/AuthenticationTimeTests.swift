@@ -58,7 +58,7 @@ import Testing
         }
         switch proof {
         case .issuedAt, .authTime, .authTimeAhead:
-            _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("g-1")))
+            _ = try await fixture.signUp(.google("g-1"))
             let time: Int64? =
                 switch proof {
                 case .issuedAt: nil
@@ -71,7 +71,7 @@ import Testing
             let authTime = min(time ?? start, start + 120)
             return (try await fixture.session(.google, token), authTime, [.google])
         case .created:
-            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let ticket = try await fixture.ticket(.apple("a-1"))
             pass()
             return (try await fixture.create(ticket), start, [.apple])
         case .registered:
@@ -88,20 +88,20 @@ import Testing
             pass()
             return (try await fixture.signIn(email, code: code), start + 120, [.oneTimeCode])
         case .boundByFreshSession:
-            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let ticket = try await fixture.ticket(.apple("a-1"))
             pass()
             let session = try await register()
             pass()
             return (try await fixture.bind(ticket, session.session.credential), start + 120, [.password, .apple])
         case .boundByPassword:
             _ = try await register()
-            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let ticket = try await fixture.ticket(.apple("a-1"))
             pass()
             let bound = try await fixture.bind(ticket, .password(email: email, password: password))
             return (bound, start + 120, [.password, .apple])
         case .boundByCode:
             _ = try await register()
-            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let ticket = try await fixture.ticket(.apple("a-1"))
             let code = try await fixture.code(.bind, for: email, ticket: ticket)
             pass()
             let bound = try await fixture.bind(ticket, .emailCode(email: email, code: code))

@@ -6,7 +6,9 @@ import TestSupport
 import Testing
 
 /// Faults of a token endpoint. They leave unknown whether a code was used up, so whatever happens it is sent once.
-@Suite struct CodeFaultTests {
+@Suite(.fixture(LifeCycleFixture.self)) struct CodeFaultTests {
+    var fixture: LifeCycleFixture { .current }
+
     struct EndpointFault: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var fault: Sandbox.Fault?
@@ -39,64 +41,56 @@ import Testing
     func `while the token endpoint fails a token signs in, and a code alone does not`(
         provider: Provider, endpointFault: EndpointFault
     ) async throws {
-        try await LifeCycleFixture.run { fixture in
-            // The connection is a kept one, over which a client may be tempted to repeat what got no answer.
-            let created = try await fixture.account(provider)
-            let consents = [
-                try await fixture.consent(provider, exchange: endpointFault.exchange),
-                try await fixture.consent(provider, "ada", exchange: endpointFault.exchange),
-                try await fixture.consent(provider, exchange: endpointFault.exchange),
-            ]
-            try await endpointFault.begin(at: provider, in: fixture)
+        // The connection is a kept one, over which a client may be tempted to repeat what got no answer.
+        let created = try await fixture.account(provider)
+        let consents = [
+            try await fixture.consent(provider, exchange: endpointFault.exchange),
+            try await fixture.consent(provider, "ada", exchange: endpointFault.exchange),
+            try await fixture.consent(provider, exchange: endpointFault.exchange),
+        ]
+        try await endpointFault.begin(at: provider, in: fixture)
 
-            let known = try await fixture.session(consents[0])
-            #expect(known.account.id == created.account.id)
-            // What an earlier code brought is not lost.
-            #expect(known.identity?.authorization == .active)
-            let newcomer = try await fixture.create(try await fixture.ticket(consents[1]))
-            #expect(newcomer.identity?.authorization == Identity.Authorization.none)
-            try await expectFailure("providerUnavailable") { try await fixture.signIn(consents[2], .code) }
+        let known = try await fixture.session(consents[0])
+        #expect(known.account.id == created.account.id)
+        // What an earlier code brought is not lost.
+        #expect(known.identity?.authorization == .active)
+        let newcomer = try await fixture.create(try await fixture.ticket(consents[1]))
+        #expect(newcomer.identity?.authorization == Identity.Authorization.none)
+        try await expectFailure("providerUnavailable") { try await fixture.signIn(consents[2], .code) }
 
-            for consent in consents { #expect(try await fixture.tokenRequests(of: consent).count == 1) }
-            #expect(try await fixture.count("provider_grants") == 1)
-            #expect(try await fixture.audited(.codeRejected).isEmpty)
-        }
+        for consent in consents { #expect(try await fixture.tokenRequests(of: consent).count == 1) }
+        #expect(try await fixture.count("provider_grants") == 1)
+        #expect(try await fixture.audited(.codeRejected).isEmpty)
     }
 
-    @Test(arguments: Provider.allCases)
+    @Test(.fixture { try await LifeCycleFixture.run(hasLongTimeouts: false, $0) }, arguments: Provider.allCases)
     func `beside a token nobody waits long for a token endpoint that hangs`(provider: Provider) async throws {
-        try await LifeCycleFixture.run(hasLongTimeouts: false) { fixture in
-            _ = try await fixture.create(try await fixture.ticket(try await fixture.consent(provider), .token))
-            let consent = try await fixture.consent(provider)
-            try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .hang)
-            let clock = ContinuousClock()
-            let started = clock.now
-            let session = try await fixture.session(consent)
-            // Two seconds, and what a busy machine adds; alone it would be ten.
-            #expect(clock.now - started < .seconds(9))
-            #expect(session.identity?.authorization == Identity.Authorization.none)
-            #expect(try await fixture.tokenRequests(of: consent).count <= 1)
-        }
+        _ = try await fixture.create(try await fixture.ticket(try await fixture.consent(provider), .token))
+        let consent = try await fixture.consent(provider)
+        try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .hang)
+        let clock = ContinuousClock()
+        let started = clock.now
+        let session = try await fixture.session(consent)
+        // Two seconds, and what a busy machine adds; alone it would be ten.
+        #expect(clock.now - started < .seconds(9))
+        #expect(session.identity?.authorization == Identity.Authorization.none)
+        #expect(try await fixture.tokenRequests(of: consent).count <= 1)
     }
 
-    @Test(arguments: Provider.allCases)
+    @Test(.fixture { try await LifeCycleFixture.run(hasLongTimeouts: false, $0) }, arguments: Provider.allCases)
     func `a code alone gives up on a token endpoint that hangs`(provider: Provider) async throws {
-        try await LifeCycleFixture.run(hasLongTimeouts: false) { fixture in
-            let consent = try await fixture.consent(provider)
-            try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .hang)
-            try await expectFailure("providerUnavailable") { try await fixture.signIn(consent, .code) }
-            #expect(try await fixture.tokenRequests(of: consent).count == 1)
-        }
+        let consent = try await fixture.consent(provider)
+        try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .hang)
+        try await expectFailure("providerUnavailable") { try await fixture.signIn(consent, .code) }
+        #expect(try await fixture.tokenRequests(of: consent).count == 1)
     }
 
     @Test(arguments: Provider.allCases)
     func `once the endpoint is back the next code brings the grant`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .status(503), times: 1)
-            let created = try await fixture.account(provider)
-            #expect(created.identity?.authorization == Identity.Authorization.none)
-            let again = try await fixture.session(try await fixture.consent(provider))
-            #expect(again.identity?.authorization == .active)
-        }
+        try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .status(503), times: 1)
+        let created = try await fixture.account(provider)
+        #expect(created.identity?.authorization == Identity.Authorization.none)
+        let again = try await fixture.session(try await fixture.consent(provider))
+        #expect(again.identity?.authorization == .active)
     }
 }

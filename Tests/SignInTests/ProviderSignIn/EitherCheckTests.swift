@@ -8,7 +8,9 @@ import TestSupport
 import Testing
 
 /// A token and a code that come together: either one signs in by itself.
-@Suite struct EitherCheckTests {
+@Suite(.fixture(LifeCycleFixture.self)) struct EitherCheckTests {
+    var fixture: LifeCycleFixture { .current }
+
     /// What keeps a token from verifying, for every reason but a nonce and missing keys.
     private static let faults: [(reason: String, changes: Sandbox.TokenChanges)] = [
         ("expired", .init(expired: true)),
@@ -39,59 +41,53 @@ import Testing
     func `a token that does not verify, whatever is wrong with it, leaves a good code good`(
         provider: Provider
     ) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let created = try await fixture.account(provider)
-            for (reason, changes) in Self.faults {
-                let consent = try await fixture.consent(provider, token: changes)
-                try await expectFailure(reason) { try await fixture.signIn(consent, .token) }
-                let session = try await fixture.session(consent)
-                #expect(session.account.id == created.account.id, "\(reason)")
-                #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200], "\(reason)")
-            }
-            for text in ["", "a.b.c", String(repeating: "a", count: 16_385)] {
-                let consent = try await fixture.consent(provider)
-                let broken = LifeCycleFixture.Consent(provider: provider, token: text, code: consent.code)
-                #expect(try await fixture.session(broken).account.id == created.account.id)
-            }
-            // Each token once by itself and once beside its code, three of them beside a code alone.
-            try await fixture.service.refusals.flush()
-            let counts = try await fixture.texts(
-                """
-                SELECT reason || ' ' || sum(occurrences)
-                FROM audit_events
-                WHERE type = 'credential_rejected'
-                GROUP BY reason
-                """)
-            let expected = Self.faults.map { "\($0.reason) 2" } + ["malformed 2", "too_large 1"]
-            #expect(Set(counts) == Set(expected))
+        let created = try await fixture.account(provider)
+        for (reason, changes) in Self.faults {
+            let consent = try await fixture.consent(provider, token: changes)
+            try await expectFailure(reason) { try await fixture.signIn(consent, .token) }
+            let session = try await fixture.session(consent)
+            #expect(session.account.id == created.account.id, "\(reason)")
+            #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200], "\(reason)")
         }
+        for text in ["", "a.b.c", String(repeating: "a", count: 16_385)] {
+            let consent = try await fixture.consent(provider)
+            let broken = LifeCycleFixture.Consent(provider: provider, token: text, code: consent.code)
+            #expect(try await fixture.session(broken).account.id == created.account.id)
+        }
+        // Each token once by itself and once beside its code, three of them beside a code alone.
+        try await fixture.service.refusals.flush()
+        let counts = try await fixture.texts(
+            """
+            SELECT reason || ' ' || sum(occurrences)
+            FROM audit_events
+            WHERE type = 'credential_rejected'
+            GROUP BY reason
+            """)
+        let expected = Self.faults.map { "\($0.reason) 2" } + ["malformed 2", "too_large 1"]
+        #expect(Set(counts) == Set(expected))
     }
 
     @Test(arguments: Provider.allCases)
     func `nothing of a token that does not verify is used, not even whom it names`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let kim = try await fixture.account(provider)
-            let ada = try await fixture.consent(provider, "ada", token: .init(signature: .forged))
-            let own = try await fixture.consent(provider)
-            let mixed = LifeCycleFixture.Consent(provider: provider, token: ada.token, code: own.code)
-            let session = try await fixture.session(mixed)
-            #expect(session.account.id == kim.account.id)
-            #expect(session.account.email?.text == "kim@example.com")
-            #expect(try await Self.refusals(in: fixture) == ["person signature_mismatch"])
-        }
+        let kim = try await fixture.account(provider)
+        let ada = try await fixture.consent(provider, "ada", token: .init(signature: .forged))
+        let own = try await fixture.consent(provider)
+        let mixed = LifeCycleFixture.Consent(provider: provider, token: ada.token, code: own.code)
+        let session = try await fixture.session(mixed)
+        #expect(session.account.id == kim.account.id)
+        #expect(session.account.email?.text == "kim@example.com")
+        #expect(try await Self.refusals(in: fixture) == ["person signature_mismatch"])
     }
 
     @Test(arguments: Provider.allCases)
     func `a token and a code that are both refused sign nobody in, and both reasons are recorded`(
         provider: Provider
     ) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let consent = try await fixture.consent(provider, token: Self.expired)
-            _ = try await fixture.ticket(consent, .code)
-            try await expectFailure("expired") { try await fixture.signIn(consent) }
-            #expect(try await Self.refusals(in: fixture) == ["person code_rejected", "person expired"])
-            #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200, 400])
-        }
+        let consent = try await fixture.consent(provider, token: Self.expired)
+        _ = try await fixture.ticket(consent, .code)
+        try await expectFailure("expired") { try await fixture.signIn(consent) }
+        #expect(try await Self.refusals(in: fixture) == ["person code_rejected", "person expired"])
+        #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200, 400])
     }
 
     @Test(arguments: Provider.allCases)
@@ -115,13 +111,11 @@ import Testing
     func `a code that nobody answers is to be retried, whatever the token beside it that does not verify`(
         provider: Provider
     ) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let consent = try await fixture.consent(provider, token: Self.expired)
-            try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .status(500))
-            try await expectFailure("providerUnavailable") { try await fixture.signIn(consent) }
-            #expect(try await fixture.tokenRequests(of: consent).count == 1)
-            #expect(try await Self.refusals(in: fixture) == ["person expired"])
-        }
+        let consent = try await fixture.consent(provider, token: Self.expired)
+        try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .status(500))
+        try await expectFailure("providerUnavailable") { try await fixture.signIn(consent) }
+        #expect(try await fixture.tokenRequests(of: consent).count == 1)
+        #expect(try await Self.refusals(in: fixture) == ["person expired"])
     }
 
     @Test func `a code by which no client of ours can sign in leaves the refusal to the token`() async throws {
@@ -141,61 +135,55 @@ import Testing
 
     @Test(arguments: Provider.allCases)
     func `another identity is linked by a code whose token does not verify`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let other: Provider = provider == .apple ? .google : .apple
-            let account = try await fixture.account(other)
-            let consent = try await fixture.consent(provider, token: Self.expired)
-            let credential = ProviderCredential(
-                token: consent.token, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
-            let identity = try await fixture.service.linking.link(
-                provider, credential, to: try await fixture.opened(account), by: fixture.call)
-            #expect(identity.key.provider == provider)
-            #expect(identity.authorization == .active)
-        }
+        let other: Provider = provider == .apple ? .google : .apple
+        let account = try await fixture.account(other)
+        let consent = try await fixture.consent(provider, token: Self.expired)
+        let credential = ProviderCredential(
+            token: consent.token, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
+        let identity = try await fixture.service.linking.link(
+            provider, credential, to: try await fixture.opened(account), by: fixture.call)
+        #expect(identity.key.provider == provider)
+        #expect(identity.authorization == .active)
     }
 
     // MARK: Nonces
 
     @Test(arguments: Provider.allCases)
     func `a token that is refused for its nonce keeps the code from being sent`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let issued = try fixture.service.nonces.issue(for: provider).text
-            let other = try await fixture.consent(provider, nonce: "another")
-            try await expectFailure("nonce_mismatch") { try await fixture.signIn(other, nonce: issued) }
-            let without = try await fixture.consent(provider)
-            try await expectFailure("nonce_missing") { try await fixture.signIn(without, nonce: issued) }
-            let made = try await fixture.consent(provider, nonce: "csn_made-up")
-            try await expectFailure("nonce_spent") { try await fixture.signIn(made, nonce: "csn_made-up") }
-            if provider == .apple {
-                try await expectFailure("nonce_missing") { try await fixture.signIn(other) }
-            }
-            for consent in [other, without, made] {
-                #expect(try await fixture.tokenRequests(of: consent).isEmpty)
-            }
-            // The codes are still good.
-            _ = try await fixture.ticket(without, .code)
-            _ = try await fixture.signIn(other, .code, nonce: "another")
+        let issued = try fixture.service.nonces.issue(for: provider).text
+        let other = try await fixture.consent(provider, nonce: "another")
+        try await expectFailure("nonce_mismatch") { try await fixture.signIn(other, nonce: issued) }
+        let without = try await fixture.consent(provider)
+        try await expectFailure("nonce_missing") { try await fixture.signIn(without, nonce: issued) }
+        let made = try await fixture.consent(provider, nonce: "csn_made-up")
+        try await expectFailure("nonce_spent") { try await fixture.signIn(made, nonce: "csn_made-up") }
+        if provider == .apple {
+            try await expectFailure("nonce_missing") { try await fixture.signIn(other) }
         }
+        for consent in [other, without, made] {
+            #expect(try await fixture.tokenRequests(of: consent).isEmpty)
+        }
+        // The codes are still good.
+        _ = try await fixture.ticket(without, .code)
+        _ = try await fixture.signIn(other, .code, nonce: "another")
     }
 
     @Test(arguments: Provider.allCases)
     func `beside a token that does not verify a nonce is the code's, and is spent by it`(
         provider: Provider
     ) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let nonce = try fixture.service.nonces.issue(for: provider).text
-            let other = try await fixture.consent(provider, nonce: "another", token: Self.expired)
-            try await expectFailure("expired") { try await fixture.signIn(other, nonce: nonce) }
-            #expect(try await fixture.count("nonces") == 0)
-            #expect(try await Self.refusals(in: fixture) == ["person expired", "person nonce_mismatch"])
+        let nonce = try fixture.service.nonces.issue(for: provider).text
+        let other = try await fixture.consent(provider, nonce: "another", token: Self.expired)
+        try await expectFailure("expired") { try await fixture.signIn(other, nonce: nonce) }
+        #expect(try await fixture.count("nonces") == 0)
+        #expect(try await Self.refusals(in: fixture) == ["person expired", "person nonce_mismatch"])
 
-            let consent = try await fixture.consent(provider, nonce: nonce, token: Self.expired)
-            _ = try await fixture.signIn(consent, nonce: nonce)
-            #expect(try await fixture.count("nonces") == 1)
-            let second = try await fixture.consent(provider, nonce: nonce, token: Self.expired)
-            try await expectFailure("expired") { try await fixture.signIn(second, nonce: nonce) }
-            #expect(try await fixture.tokenRequests(of: second).isEmpty)
-        }
+        let consent = try await fixture.consent(provider, nonce: nonce, token: Self.expired)
+        _ = try await fixture.signIn(consent, nonce: nonce)
+        #expect(try await fixture.count("nonces") == 1)
+        let second = try await fixture.consent(provider, nonce: nonce, token: Self.expired)
+        try await expectFailure("expired") { try await fixture.signIn(second, nonce: nonce) }
+        #expect(try await fixture.tokenRequests(of: second).isEmpty)
     }
 
     @Test(arguments: Provider.allCases)
@@ -277,36 +265,32 @@ import Testing
     @Test func `a code signs in where the keys were missing for the token, and came in time for its own`()
         async throws
     {
-        try await LifeCycleFixture.run { fixture in
-            let cache = Self.emptyCache(in: fixture)
-            // When the code goes out, the pause after the fetch that failed is over.
-            let service = try await fixture.service(keys: .cache(cache)) { fixture.clock.advance(by: 10) }
-            try await fixture.sandbox.fail("/apple/auth/keys", .status(503), times: 1)
-            let consent = try await fixture.consent(.apple)
-            await expectFailure(.providerUnavailable(retryAfter: 1, reason: "keys_unavailable")) {
-                try await Self.signIn(consent.token, code: nil, at: service, in: fixture)
-            }
-            let answer = try await Self.signIn(consent.token, code: consent.code, at: service, in: fixture)
-            guard case .linkRequired = answer else { throw SignInFixture.Unexpected.signedIn }
-            #expect(cache.status.failures == 1)
-            try await service.refusals.flush()
-            #expect(try await fixture.audited(.credentialRejected) == ["person keys_unavailable"])
+        let cache = Self.emptyCache(in: fixture)
+        // When the code goes out, the pause after the fetch that failed is over.
+        let service = try await fixture.service(keys: .cache(cache)) { fixture.clock.advance(by: 10) }
+        try await fixture.sandbox.fail("/apple/auth/keys", .status(503), times: 1)
+        let consent = try await fixture.consent(.apple)
+        await expectFailure(.providerUnavailable(retryAfter: 1, reason: "keys_unavailable")) {
+            try await Self.signIn(consent.token, code: nil, at: service, in: fixture)
         }
+        let answer = try await Self.signIn(consent.token, code: consent.code, at: service, in: fixture)
+        guard case .linkRequired = answer else { throw SignInFixture.Unexpected.signedIn }
+        #expect(cache.status.failures == 1)
+        try await service.refusals.flush()
+        #expect(try await fixture.audited(.credentialRejected) == ["person keys_unavailable"])
     }
 
     @Test func `beside a refused code missing keys are the answer, since the token may be good`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let service = try await fixture.service(keys: .cache(Self.emptyCache(in: fixture)))
-            try await fixture.sandbox.fail("/apple/auth/keys", .status(503))
-            let token = try await fixture.consent(.apple).token
-            await expectFailure(.providerUnavailable(retryAfter: 1, reason: "keys_unavailable")) {
-                try await Self.signIn(token, code: "c0ffee.invented", at: service, in: fixture)
-            }
-            try await service.refusals.flush()
-            #expect(
-                try await fixture.audited(.credentialRejected).sorted()
-                    == ["person code_rejected", "person keys_unavailable"])
+        let service = try await fixture.service(keys: .cache(Self.emptyCache(in: fixture)))
+        try await fixture.sandbox.fail("/apple/auth/keys", .status(503))
+        let token = try await fixture.consent(.apple).token
+        await expectFailure(.providerUnavailable(retryAfter: 1, reason: "keys_unavailable")) {
+            try await Self.signIn(token, code: "c0ffee.invented", at: service, in: fixture)
         }
+        try await service.refusals.flush()
+        #expect(
+            try await fixture.audited(.credentialRejected).sorted()
+                == ["person code_rejected", "person keys_unavailable"])
     }
 
     // MARK: Both verify
@@ -315,15 +299,13 @@ import Testing
     func `a token from before a sign-out everywhere signs in beside a new code, as that would alone`(
         provider: Provider
     ) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let created = try await fixture.account(provider)
-            let old = try await fixture.consent(provider, token: .init(withoutClaims: ["c_hash"]))
-            try await fixture.advance(by: 60)
-            try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(created), by: fixture.call)
-            try await expectFailure("expired") { try await fixture.signIn(old, .token) }
-            let new = try await fixture.consent(provider)
-            let mixed = LifeCycleFixture.Consent(provider: provider, token: old.token, code: new.code)
-            #expect(try await fixture.session(mixed).account.id == created.account.id)
-        }
+        let created = try await fixture.account(provider)
+        let old = try await fixture.consent(provider, token: .init(withoutClaims: ["c_hash"]))
+        try await fixture.advance(by: 60)
+        try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(created), by: fixture.call)
+        try await expectFailure("expired") { try await fixture.signIn(old, .token) }
+        let new = try await fixture.consent(provider)
+        let mixed = LifeCycleFixture.Consent(provider: provider, token: old.token, code: new.code)
+        #expect(try await fixture.session(mixed).account.id == created.account.id)
     }
 }

@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 /// The name that Apple gives to the phone once, unsigned: it fills an empty display name, and replaces none.
-@Suite struct FullNameTests {
+@Suite(.fixture(LifeCycleFixture.self)) struct FullNameTests {
+    var fixture: LifeCycleFixture { .current }
+
     private static func name(_ text: String) throws -> DisplayName { try #require(DisplayName(text)) }
 
     private static func stored(in fixture: LifeCycleFixture) async throws -> [String?] {
@@ -14,90 +16,75 @@ import Testing
 
     @Test(arguments: Provider.allCases)
     func `a known person's empty name is filled once`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let created = try await fixture.account(provider)
-            #expect(created.account.displayName == nil)
-            let consent = try await fixture.consent(provider)
-            let first = try await fixture.session(consent, .token, fullName: try Self.name("Kim Lee"))
-            #expect(first.account.displayName?.text == "Kim Lee")
-            // Neither another name nor none changes it any more.
-            for fullName in [try Self.name("Ada"), nil] {
-                let later = try await fixture.session(consent, .token, fullName: fullName)
-                #expect(later.account.displayName?.text == "Kim Lee")
-                #expect(try await Self.stored(in: fixture) == ["Kim Lee"])
-            }
+        let created = try await fixture.account(provider)
+        #expect(created.account.displayName == nil)
+        let consent = try await fixture.consent(provider)
+        let first = try await fixture.session(consent, .token, fullName: try Self.name("Kim Lee"))
+        #expect(first.account.displayName?.text == "Kim Lee")
+        // Neither another name nor none changes it any more.
+        for fullName in [try Self.name("Ada"), nil] {
+            let later = try await fixture.session(consent, .token, fullName: fullName)
+            #expect(later.account.displayName?.text == "Kim Lee")
+            #expect(try await Self.stored(in: fixture) == ["Kim Lee"])
         }
     }
 
     @Test func `a sign-in without a name leaves the name empty`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            _ = try await fixture.account(.apple)
-            let session = try await fixture.session(try await fixture.consent(.apple))
-            #expect(session.account.displayName == nil)
-            #expect(try await Self.stored(in: fixture) == [nil])
-        }
+        _ = try await fixture.account(.apple)
+        let session = try await fixture.session(try await fixture.consent(.apple))
+        #expect(session.account.displayName == nil)
+        #expect(try await Self.stored(in: fixture) == [nil])
     }
 
     @Test func `a name is stored without what hides or reorders text, and cut`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            _ = try await fixture.account(.apple)
-            let hostile = DisplayName(
-                givenName: "Kim\u{202E}\r\n\u{0}\u{200B}", familyName: String(repeating: "é", count: 200))
-            let session = try await fixture.session(
-                try await fixture.consent(.apple), .token, fullName: hostile)
-            let expected = "Kim " + String(repeating: "é", count: 96)
-            #expect(session.account.displayName?.text == expected)
-            #expect(try await Self.stored(in: fixture) == [expected])
-            #expect(DisplayName(givenName: "\u{202E}", familyName: "\u{0} ") == nil)
-        }
+        _ = try await fixture.account(.apple)
+        let hostile = DisplayName(
+            givenName: "Kim\u{202E}\r\n\u{0}\u{200B}", familyName: String(repeating: "é", count: 200))
+        let session = try await fixture.session(try await fixture.consent(.apple), .token, fullName: hostile)
+        let expected = "Kim " + String(repeating: "é", count: 96)
+        #expect(session.account.displayName?.text == expected)
+        #expect(try await Self.stored(in: fixture) == [expected])
+        #expect(DisplayName(givenName: "\u{202E}", familyName: "\u{0} ") == nil)
     }
 
     @Test func `a ticket carries the name to the account that it is bound to, if that has none`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let unnamed = try await fixture.account(.apple)
-            let ticket = try await fixture.ticket(
-                try await fixture.consent(.google), fullName: try Self.name("Kim Lee"))
-            let bound = try await fixture.bind(ticket, to: unnamed)
-            #expect(bound.account.displayName?.text == "Kim Lee")
+        let unnamed = try await fixture.account(.apple)
+        let ticket = try await fixture.ticket(try await fixture.consent(.google), fullName: try Self.name("Kim Lee"))
+        let bound = try await fixture.bind(ticket, to: unnamed)
+        #expect(bound.account.displayName?.text == "Kim Lee")
 
-            let named = try await fixture.create(
-                try await fixture.ticket(try await fixture.consent(.apple, "ada")), displayName: try Self.name("Ada"))
-            let other = try await fixture.ticket(
-                try await fixture.consent(.google, "ada"), fullName: try Self.name("Ada Byron"))
-            let again = try await fixture.bind(other, to: named)
-            #expect(again.account.displayName?.text == "Ada")
-        }
+        let named = try await fixture.create(
+            try await fixture.ticket(try await fixture.consent(.apple, "ada")), displayName: try Self.name("Ada"))
+        let other = try await fixture.ticket(
+            try await fixture.consent(.google, "ada"), fullName: try Self.name("Ada Byron"))
+        let again = try await fixture.bind(other, to: named)
+        #expect(again.account.displayName?.text == "Ada")
     }
 
     @Test func `the name that is given at creation comes before the one of the ticket`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let apple = try await fixture.ticket(
-                try await fixture.consent(.apple), fullName: try Self.name("Kim Lee"))
-            let chosen = try await fixture.create(apple, displayName: try Self.name("K."))
-            #expect(chosen.account.displayName?.text == "K.")
-            let ada = try await fixture.ticket(
-                try await fixture.consent(.apple, "ada"), fullName: try Self.name("Ada Byron"))
-            #expect(try await fixture.create(ada).account.displayName?.text == "Ada Byron")
-        }
+        let apple = try await fixture.ticket(try await fixture.consent(.apple), fullName: try Self.name("Kim Lee"))
+        let chosen = try await fixture.create(apple, displayName: try Self.name("K."))
+        #expect(chosen.account.displayName?.text == "K.")
+        let ada = try await fixture.ticket(
+            try await fixture.consent(.apple, "ada"), fullName: try Self.name("Ada Byron"))
+        #expect(try await fixture.create(ada).account.displayName?.text == "Ada Byron")
     }
 
     @Test func `of names that come at once one is kept, and every answer is true`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            _ = try await fixture.account(.apple)
-            let consent = try await fixture.consent(.apple)
-            let answers = try await withThrowingTaskGroup(of: String?.self) { group in
-                for number in 1...10 {
-                    group.addTask {
-                        let name = try Self.name("Kim \(number)")
-                        return try await fixture.session(consent, .token, fullName: name).account.displayName?.text
-                    }
+        _ = try await fixture.account(.apple)
+        let consent = try await fixture.consent(.apple)
+        let answers = try await withThrowingTaskGroup(of: String?.self) { group in
+            for number in 1...10 {
+                group.addTask {
+                    let name = try Self.name("Kim \(number)")
+                    return try await fixture.session(consent, .token, fullName: name).account.displayName?.text
                 }
-                return try await group.reduce(into: [String?]()) { $0.append($1) }
             }
-            let stored = try await Self.stored(in: fixture)
-            // A call that lost the race may have read before the winner wrote, and then answers that there is no name.
-            #expect(answers.allSatisfy { $0 == nil || $0 == stored[0] })
-            #expect(answers.contains(stored[0]))
+            return try await group.reduce(into: [String?]()) { $0.append($1) }
         }
+        let stored = try await Self.stored(in: fixture)
+        // A call that lost the race may have read before the winner wrote, and then answers that there is no name.
+        #expect(answers.allSatisfy { $0 == nil || $0 == stored[0] })
+        #expect(answers.contains(stored[0]))
     }
 }

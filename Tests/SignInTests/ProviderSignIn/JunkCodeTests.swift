@@ -6,6 +6,8 @@ import Testing
 
 /// Codes of anybody's making: how many reach a provider, of those that no verified token vouches for.
 @Suite struct JunkCodeTests {
+    var fixture: LifeCycleFixture { .current }
+
     private static let network: Network = "192.0.2.0/24"
 
     private static func junk(_ provider: Provider, _ index: Int = 0) -> LifeCycleFixture.Consent {
@@ -190,96 +192,90 @@ import Testing
 
     // MARK: Under way
 
-    @Test(arguments: Provider.allCases)
+    @Test(.fixture(LifeCycleFixture.self), arguments: Provider.allCases)
     func `a network has a quarter of the codes that wait for a provider, and a wide one half`(provider: Provider)
         async throws
     {
-        try await LifeCycleFixture.run { fixture in
-            let share = CodesUnderWay.limit / 4
-            let path = LifeCycleFixture.tokenPath(provider)
-            let consent = try await fixture.consent(provider)
-            try await fixture.sandbox.fail(path, .hang, times: 2 * share)
-            try await withThrowingTaskGroup(of: String.self) { group in
-                for index in 0..<2 * share {
-                    group.addTask {
-                        try await failure {
-                            try await fixture.signIn(
-                                Self.junk(provider, index), .code, from: "2001:db8:1:\(index / share)::/64",
-                                of: "2001:db8:1::/48")
-                        }
-                    }
-                    let hanging = try await fixture.sandbox.history(path: path, count: index + 1, wait: 60)
-                    try #require(hanging.count == index + 1)
-                    guard index + 1 == share else { continue }
-                    await expectFailure(.overloaded(retryAfter: 1)) {
-                        try await fixture.signIn(consent, .code, from: "2001:db8:1:0::/64", of: "2001:db8:1::/48")
+        let share = CodesUnderWay.limit / 4
+        let path = LifeCycleFixture.tokenPath(provider)
+        let consent = try await fixture.consent(provider)
+        try await fixture.sandbox.fail(path, .hang, times: 2 * share)
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for index in 0..<2 * share {
+                group.addTask {
+                    try await failure {
+                        try await fixture.signIn(
+                            Self.junk(provider, index), .code, from: "2001:db8:1:\(index / share)::/64",
+                            of: "2001:db8:1::/48")
                     }
                 }
+                let hanging = try await fixture.sandbox.history(path: path, count: index + 1, wait: 60)
+                try #require(hanging.count == index + 1)
+                guard index + 1 == share else { continue }
                 await expectFailure(.overloaded(retryAfter: 1)) {
-                    try await fixture.signIn(consent, .code, from: "2001:db8:1:2::/64", of: "2001:db8:1::/48")
+                    try await fixture.signIn(consent, .code, from: "2001:db8:1:0::/64", of: "2001:db8:1::/48")
                 }
-                _ = try await fixture.signIn(consent, .code, from: "192.0.2.0/24", of: "192.0.0.0/16")
-                group.cancelAll()
-                for try await outcome in group { #expect(outcome == "providerUnavailable") }
             }
+            await expectFailure(.overloaded(retryAfter: 1)) {
+                try await fixture.signIn(consent, .code, from: "2001:db8:1:2::/64", of: "2001:db8:1::/48")
+            }
+            _ = try await fixture.signIn(consent, .code, from: "192.0.2.0/24", of: "192.0.0.0/16")
+            group.cancelAll()
+            for try await outcome in group { #expect(outcome == "providerUnavailable") }
         }
     }
 
-    @Test(arguments: Provider.allCases)
+    @Test(.fixture(LifeCycleFixture.self), arguments: Provider.allCases)
     func `where a person's codes wait beside tokens, the next token signs in alone and at once`(provider: Provider)
         async throws
     {
-        try await LifeCycleFixture.run { fixture in
-            _ = try await fixture.account(provider)
-            let path = LifeCycleFixture.tokenPath(provider)
-            let before = try await Self.sent(provider, in: fixture)
-            let token = try await fixture.consent(provider, token: .init(withoutClaims: ["c_hash"])).token
-            func junk(_ index: Int) -> LifeCycleFixture.Consent {
-                LifeCycleFixture.Consent(provider: provider, token: token, code: "c0ffee.\(index)")
+        _ = try await fixture.account(provider)
+        let path = LifeCycleFixture.tokenPath(provider)
+        let before = try await Self.sent(provider, in: fixture)
+        let token = try await fixture.consent(provider, token: .init(withoutClaims: ["c_hash"])).token
+        func junk(_ index: Int) -> LifeCycleFixture.Consent {
+            LifeCycleFixture.Consent(provider: provider, token: token, code: "c0ffee.\(index)")
+        }
+        try await fixture.sandbox.fail(path, .hang, times: 2)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<2 {
+                let junk = junk(index)
+                group.addTask { _ = try? await fixture.signIn(junk) }
             }
-            try await fixture.sandbox.fail(path, .hang, times: 2)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for index in 0..<2 {
-                    let junk = junk(index)
-                    group.addTask { _ = try? await fixture.signIn(junk) }
-                }
-                let hanging = try await fixture.sandbox.history(path: path, count: before + 2, wait: 60)
-                try #require(hanging.count == before + 2)
-                for index in 2..<10 { _ = try await fixture.signIn(junk(index)).session }
-                #expect(try await Self.sent(provider, in: fixture) == before + 2)
-                // Another person has places of their own.
-                _ = try await fixture.account(provider, "ada")
-                #expect(try await Self.sent(provider, in: fixture) == before + 3)
-                group.cancelAll()
-            }
+            let hanging = try await fixture.sandbox.history(path: path, count: before + 2, wait: 60)
+            try #require(hanging.count == before + 2)
+            for index in 2..<10 { _ = try await fixture.signIn(junk(index)).session }
+            #expect(try await Self.sent(provider, in: fixture) == before + 2)
+            // Another person has places of their own.
+            _ = try await fixture.account(provider, "ada")
+            #expect(try await Self.sent(provider, in: fixture) == before + 3)
+            group.cancelAll()
         }
     }
 
-    @Test(arguments: Provider.allCases)
+    @Test(.fixture(LifeCycleFixture.self), arguments: Provider.allCases)
     func `so many codes wait for a provider, and one more is not sent`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let path = LifeCycleFixture.tokenPath(provider)
-            let consent = try await fixture.consent(provider)
-            let beside = try await fixture.consent(provider, "ada")
-            let elsewhere = try await fixture.consent(provider == .apple ? .google : .apple)
-            try await fixture.sandbox.fail(path, .hang, times: CodesUnderWay.limit)
-            try await withThrowingTaskGroup(of: String.self) { group in
-                for index in 0..<CodesUnderWay.limit {
-                    group.addTask { try await failure { try await fixture.signIn(Self.junk(provider, index), .code) } }
-                }
-                let hanging = try await fixture.sandbox.history(path: path, count: CodesUnderWay.limit, wait: 60)
-                try #require(hanging.count == CodesUnderWay.limit)
-                await expectFailure(.overloaded(retryAfter: 1)) { try await fixture.signIn(consent, .code) }
-                #expect(try await fixture.tokenRequests(of: consent).isEmpty)
-                // What a token vouches for goes on, and so does the other provider.
-                _ = try await fixture.ticket(beside)
-                #expect(try await fixture.tokenRequests(of: beside).map(\.status) == [200])
-                _ = try await fixture.ticket(elsewhere, .code)
-                group.cancelAll()
-                for try await outcome in group { #expect(outcome == "providerUnavailable") }
+        let path = LifeCycleFixture.tokenPath(provider)
+        let consent = try await fixture.consent(provider)
+        let beside = try await fixture.consent(provider, "ada")
+        let elsewhere = try await fixture.consent(provider == .apple ? .google : .apple)
+        try await fixture.sandbox.fail(path, .hang, times: CodesUnderWay.limit)
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for index in 0..<CodesUnderWay.limit {
+                group.addTask { try await failure { try await fixture.signIn(Self.junk(provider, index), .code) } }
             }
-            // The code was not used up by the refusal.
-            _ = try await fixture.ticket(consent, .code)
+            let hanging = try await fixture.sandbox.history(path: path, count: CodesUnderWay.limit, wait: 60)
+            try #require(hanging.count == CodesUnderWay.limit)
+            await expectFailure(.overloaded(retryAfter: 1)) { try await fixture.signIn(consent, .code) }
+            #expect(try await fixture.tokenRequests(of: consent).isEmpty)
+            // What a token vouches for goes on, and so does the other provider.
+            _ = try await fixture.ticket(beside)
+            #expect(try await fixture.tokenRequests(of: beside).map(\.status) == [200])
+            _ = try await fixture.ticket(elsewhere, .code)
+            group.cancelAll()
+            for try await outcome in group { #expect(outcome == "providerUnavailable") }
         }
+        // The code was not used up by the refusal.
+        _ = try await fixture.ticket(consent, .code)
     }
 }

@@ -12,36 +12,34 @@ import TestSupport
 import Testing
 
 /// Nonces that this service issues: where each is good, and that it is good once.
-@Suite struct NonceTests {
+@Suite(.fixture(SignInFixture.self)) struct NonceTests {
+    var fixture: SignInFixture { .current }
+
     // MARK: Issuing
 
     @Test func `a nonce says what it is, lives ten minutes, and is written nowhere`() async throws {
-        try await SignInFixture.run { fixture in
-            var texts: Set<String> = []
-            for provider in Provider.allCases {
-                for _ in 0..<20 {
-                    let nonce = try fixture.service.nonces.issue(for: provider)
-                    #expect(nonce.text.hasPrefix("csn_"))
-                    #expect(
-                        nonce.text.dropFirst(4).allSatisfy {
-                            $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0))
-                        })
-                    #expect(nonce.text.utf8.count <= 128)
-                    #expect(nonce.expiresAt == Timestamp(seconds: SignInFixture.start + 600))
-                    texts.insert(nonce.text)
-                }
+        var texts: Set<String> = []
+        for provider in Provider.allCases {
+            for _ in 0..<20 {
+                let nonce = try fixture.service.nonces.issue(for: provider)
+                #expect(nonce.text.hasPrefix("csn_"))
+                #expect(
+                    nonce.text.dropFirst(4).allSatisfy {
+                        $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0))
+                    })
+                #expect(nonce.text.utf8.count <= 128)
+                #expect(nonce.expiresAt == Timestamp(seconds: SignInFixture.start + 600))
+                texts.insert(nonce.text)
             }
-            #expect(texts.count == 40)
-            #expect(try await fixture.count("nonces") == 0)
         }
+        #expect(texts.count == 40)
+        #expect(try await fixture.count("nonces") == 0)
     }
 
     @Test func `there is none for a provider that is not enabled`() async throws {
-        try await SignInFixture.run { fixture in
-            let service = try fixture.service(apple: false)
-            _ = try service.nonces.issue(for: .google)
-            try await expectFailure("providerDisabled") { try service.nonces.issue(for: .apple) }
-        }
+        let service = try fixture.service(apple: false)
+        _ = try service.nonces.issue(for: .google)
+        try await expectFailure("providerDisabled") { try service.nonces.issue(for: .apple) }
     }
 
     // MARK: Where it is good
@@ -50,235 +48,210 @@ import Testing
     func `a nonce signs in once, in the form that the provider is configured for alone`(
         policy: NoncePolicy, form: NonceForm
     ) async throws {
-        try await SignInFixture.run { fixture in
-            let service = try fixture.service(nonceForms: (form, form)) { $0.noncePolicy = policy }
-            for provider in Provider.allCases {
-                let nonce = try service.nonces.issue(for: provider).text
-                for other in NonceForm.allCases where other != form {
-                    let token = try fixture.token(provider, carrying: nonce, in: other)
-                    try await expectFailure("nonce_mismatch") {
-                        try await fixture.signIn(provider, token, nonce, at: service)
-                    }
+        let service = try fixture.service(nonceForms: (form, form)) { $0.noncePolicy = policy }
+        for provider in Provider.allCases {
+            let nonce = try service.nonces.issue(for: provider).text
+            for other in NonceForm.allCases where other != form {
+                let token = try fixture.token(provider, carrying: nonce, in: other)
+                try await expectFailure("nonce_mismatch") {
+                    try await fixture.signIn(provider, token, nonce, at: service)
                 }
-                let token = try fixture.token(provider, carrying: nonce, in: form)
-                _ = try await fixture.signIn(provider, token, nonce, at: service)
-                try await expectFailure("nonce_spent") { try await fixture.signIn(provider, token, nonce, at: service) }
             }
-            #expect(try await fixture.count("nonces") == 2)
+            let token = try fixture.token(provider, carrying: nonce, in: form)
+            _ = try await fixture.signIn(provider, token, nonce, at: service)
+            try await expectFailure("nonce_spent") { try await fixture.signIn(provider, token, nonce, at: service) }
         }
+        #expect(try await fixture.count("nonces") == 2)
     }
 
     @Test(arguments: NoncePolicy.allCases)
     func `what is not exactly a nonce of ours for this provider is as good as spent`(policy: NoncePolicy) async throws {
-        try await SignInFixture.run { fixture in
-            let service = try fixture.service { $0.noncePolicy = policy }
-            let real = try service.nonces.issue(for: .apple).text
-            let bytes = try #require(Base64URL.decode(String(real.dropFirst(4))))
-            var wrong = [
-                "csn_", "csn_k3Vq9Zt1wR7mX2bN8cLp", real + "A", String(real.dropLast()), real + "=",
-                "csn_" + String(repeating: "A", count: 300),
-                try service.nonces.issue(for: .google).text,
-                try fixture.service(keyRing: SignInFixture.makeKeyRing(octet: 8)).nonces.issue(for: .apple).text,
-                try fixture.service(keyRing: SignInFixture.makeKeyRing(id: "k2")).nonces.issue(for: .apple).text,
-            ]
-            for index in bytes.indices {
-                for bit in 0..<8 {
-                    var changed = bytes
-                    changed[index] ^= 1 << bit
-                    wrong.append("csn_" + Base64URL.encode(changed))
-                }
-                wrong.append("csn_" + Base64URL.encode(Array(bytes[..<index])))
+        let service = try fixture.service { $0.noncePolicy = policy }
+        let real = try service.nonces.issue(for: .apple).text
+        let bytes = try #require(Base64URL.decode(String(real.dropFirst(4))))
+        var wrong = [
+            "csn_", "csn_k3Vq9Zt1wR7mX2bN8cLp", real + "A", String(real.dropLast()), real + "=",
+            "csn_" + String(repeating: "A", count: 300),
+            try service.nonces.issue(for: .google).text,
+            try fixture.service(keyRing: SignInFixture.makeKeyRing(octet: 8)).nonces.issue(for: .apple).text,
+            try fixture.service(keyRing: SignInFixture.makeKeyRing(id: "k2")).nonces.issue(for: .apple).text,
+        ]
+        for index in bytes.indices {
+            for bit in 0..<8 {
+                var changed = bytes
+                changed[index] ^= 1 << bit
+                wrong.append("csn_" + Base64URL.encode(changed))
             }
-            for nonce in wrong {
-                let token = try fixture.token(.apple, carrying: nonce)
-                try await expectFailure("nonce_spent") { try await fixture.signIn(.apple, token, nonce, at: service) }
-            }
-            #expect(try await fixture.count("nonces") == 0)
-            _ = try await fixture.signIn(.apple, try fixture.token(.apple, carrying: real), real, at: service)
+            wrong.append("csn_" + Base64URL.encode(Array(bytes[..<index])))
         }
+        for nonce in wrong {
+            let token = try fixture.token(.apple, carrying: nonce)
+            try await expectFailure("nonce_spent") { try await fixture.signIn(.apple, token, nonce, at: service) }
+        }
+        #expect(try await fixture.count("nonces") == 0)
+        _ = try await fixture.signIn(.apple, try fixture.token(.apple, carrying: real), real, at: service)
     }
 
     @Test(arguments: NoncePolicy.allCases)
     func `a nonce is good for ten minutes less a second, and no longer`(policy: NoncePolicy) async throws {
-        try await SignInFixture.run { fixture in
-            let service = try fixture.service { $0.noncePolicy = policy }
-            let nonces = [try service.nonces.issue(for: .apple).text, try service.nonces.issue(for: .apple).text]
-            fixture.clock.advance(by: 599)
-            _ = try await fixture.signIn(.apple, try fixture.token(.apple, carrying: nonces[0]), nonces[0], at: service)
-            fixture.clock.advance(by: 1)
-            let late = try fixture.token(.apple, carrying: nonces[1])
-            try await expectFailure("nonce_spent") { try await fixture.signIn(.apple, late, nonces[1], at: service) }
-        }
+        let service = try fixture.service { $0.noncePolicy = policy }
+        let nonces = [try service.nonces.issue(for: .apple).text, try service.nonces.issue(for: .apple).text]
+        fixture.clock.advance(by: 599)
+        _ = try await fixture.signIn(.apple, try fixture.token(.apple, carrying: nonces[0]), nonces[0], at: service)
+        fixture.clock.advance(by: 1)
+        let late = try fixture.token(.apple, carrying: nonces[1])
+        try await expectFailure("nonce_spent") { try await fixture.signIn(.apple, late, nonces[1], at: service) }
     }
 
     @Test func `every key of the ring is believed while keys change`() async throws {
-        try await SignInFixture.run { fixture in
-            let old = try SignInFixture.makeKeyRing(lines: [("k1", 7)])
-            let added = try SignInFixture.makeKeyRing(lines: [("k1", 7), ("k2", 8)])
-            let moved = try SignInFixture.makeKeyRing(lines: [("k2", 8), ("k1", 7)])
-            let removed = try SignInFixture.makeKeyRing(lines: [("k2", 8)])
-            func accepts(_ ring: KeyRing, from issuer: KeyRing) async throws -> Bool {
-                let nonce = try fixture.service(keyRing: issuer).nonces.issue(for: .google).text
-                let token = try fixture.token(.google, carrying: nonce)
-                do {
-                    _ = try await fixture.signIn(.google, token, nonce, at: try fixture.service(keyRing: ring))
-                    return true
-                } catch SignInFailure.credentialRejected(.nonceSpent, _) {
-                    return false
-                }
+        let old = try SignInFixture.makeKeyRing(lines: [("k1", 7)])
+        let added = try SignInFixture.makeKeyRing(lines: [("k1", 7), ("k2", 8)])
+        let moved = try SignInFixture.makeKeyRing(lines: [("k2", 8), ("k1", 7)])
+        let removed = try SignInFixture.makeKeyRing(lines: [("k2", 8)])
+        func accepts(_ ring: KeyRing, from issuer: KeyRing) async throws -> Bool {
+            let nonce = try fixture.service(keyRing: issuer).nonces.issue(for: .google).text
+            let token = try fixture.token(.google, carrying: nonce)
+            do {
+                _ = try await fixture.signIn(.google, token, nonce, at: try fixture.service(keyRing: ring))
+                return true
+            } catch SignInFailure.credentialRejected(.nonceSpent, _) {
+                return false
             }
-            #expect(try await accepts(added, from: old))
-            #expect(try await accepts(added, from: moved))
-            #expect(try await accepts(moved, from: added))
-            #expect(try await !accepts(removed, from: added))
         }
+        #expect(try await accepts(added, from: old))
+        #expect(try await accepts(added, from: moved))
+        #expect(try await accepts(moved, from: added))
+        #expect(try await !accepts(removed, from: added))
     }
 
     // MARK: Spending
 
     @Test(arguments: NoncePolicy.allCases)
     func `a token that does not verify leaves the nonce good`(policy: NoncePolicy) async throws {
-        try await SignInFixture.run { fixture in
-            let service = try fixture.service { $0.noncePolicy = policy }
-            let nonce = try service.nonces.issue(for: .apple).text
-            let other = try service.nonces.issue(for: .apple).text
-            let start = SignInFixture.start
-            let forged = try TokenMint.otherSigner.token([
-                "iss": "https://appleid.apple.com", "aud": .string(SignInFixture.appleClient), "sub": "a-1",
-                "iat": .integer(start), "exp": .integer(start + 600),
-                "nonce": .string(NonceForm.sha256Hex.text(of: nonce)),
-            ])
-            let expired = try fixture.token(.apple, carrying: nonce, [("exp", .integer(start - 61))])
-            let cases = [
-                ("malformed", "x"), ("signature_mismatch", String(decoding: forged, as: UTF8.self)),
-                ("expired", expired),
-                ("audience_rejected", try fixture.token(.apple, carrying: nonce, [("aud", "com.example.other")])),
-                ("nonce_mismatch", try fixture.token(.apple, carrying: other)),
-                ("nonce_missing", try fixture.apple("a-1")),
-            ]
-            for (reason, token) in cases {
-                try await expectFailure(reason) { try await fixture.signIn(.apple, token, nonce, at: service) }
-            }
-            #expect(try await fixture.count("nonces") == 0)
-            _ = try await fixture.signIn(.apple, try fixture.token(.apple, carrying: nonce), nonce, at: service)
+        let service = try fixture.service { $0.noncePolicy = policy }
+        let nonce = try service.nonces.issue(for: .apple).text
+        let other = try service.nonces.issue(for: .apple).text
+        let start = SignInFixture.start
+        let forged = try TokenMint.otherSigner.token([
+            "iss": "https://appleid.apple.com", "aud": .string(SignInFixture.appleClient), "sub": "a-1",
+            "iat": .integer(start), "exp": .integer(start + 600),
+            "nonce": .string(NonceForm.sha256Hex.text(of: nonce)),
+        ])
+        let expired = try fixture.token(.apple, carrying: nonce, [("exp", .integer(start - 61))])
+        let cases = [
+            ("malformed", "x"), ("signature_mismatch", String(decoding: forged, as: UTF8.self)),
+            ("expired", expired),
+            ("audience_rejected", try fixture.token(.apple, carrying: nonce, [("aud", "com.example.other")])),
+            ("nonce_mismatch", try fixture.token(.apple, carrying: other)),
+            ("nonce_missing", try fixture.apple("a-1")),
+        ]
+        for (reason, token) in cases {
+            try await expectFailure(reason) { try await fixture.signIn(.apple, token, nonce, at: service) }
         }
+        #expect(try await fixture.count("nonces") == 0)
+        _ = try await fixture.signIn(.apple, try fixture.token(.apple, carrying: nonce), nonce, at: service)
     }
 
     @Test func `of fifty sign-ins with one nonce at once one gets in`() async throws {
-        try await SignInFixture.run { fixture in
-            let nonce = try fixture.service.nonces.issue(for: .apple).text
-            let token = try fixture.token(.apple, carrying: nonce)
-            let processes = try (0..<2).map { _ in try fixture.service() }
-            let outcomes = try await race(50) { index in
-                try await fixture.signIn(.apple, token, nonce, at: processes[index % 2])
-            }
-            #expect(outcomes == ["won": 1, "nonce_spent": 49])
-            #expect(try await fixture.count("link_tickets") == 1)
+        let nonce = try fixture.service.nonces.issue(for: .apple).text
+        let token = try fixture.token(.apple, carrying: nonce)
+        let processes = try (0..<2).map { _ in try fixture.service() }
+        let outcomes = try await race(50) { index in
+            try await fixture.signIn(.apple, token, nonce, at: processes[index % 2])
         }
+        #expect(outcomes == ["won": 1, "nonce_spent": 49])
+        #expect(try await fixture.count("link_tickets") == 1)
     }
 
     @Test func `no other process and no sweep forgets a nonce before it expires`() async throws {
-        try await SignInFixture.run { fixture in
-            let nonce = try fixture.service.nonces.issue(for: .google).text
-            let token = try fixture.token(.google, carrying: nonce)
-            _ = try await fixture.signIn(.google, token, nonce, at: fixture.service)
-            let sweeper = RetentionSweeper(
-                database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
-                logger: SignInFixture.quiet)
-            for seconds in [0, 599, 1] as [Int64] {
-                fixture.clock.advance(by: seconds)
-                _ = try await sweeper.sweep()
-                let again = try fixture.service()
-                try await expectFailure("nonce_spent") { try await fixture.signIn(.google, token, nonce, at: again) }
-            }
-            // Kept for as long as another process's clock may be behind.
-            #expect(try await fixture.count("nonces") == 1)
-            fixture.clock.advance(by: 3_601)
+        let nonce = try fixture.service.nonces.issue(for: .google).text
+        let token = try fixture.token(.google, carrying: nonce)
+        _ = try await fixture.signIn(.google, token, nonce, at: fixture.service)
+        let sweeper = RetentionSweeper(
+            database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
+            logger: SignInFixture.quiet)
+        for seconds in [0, 599, 1] as [Int64] {
+            fixture.clock.advance(by: seconds)
             _ = try await sweeper.sweep()
-            #expect(try await fixture.count("nonces") == 0)
+            let again = try fixture.service()
+            try await expectFailure("nonce_spent") { try await fixture.signIn(.google, token, nonce, at: again) }
         }
+        // Kept for as long as another process's clock may be behind.
+        #expect(try await fixture.count("nonces") == 1)
+        fixture.clock.advance(by: 3_601)
+        _ = try await sweeper.sweep()
+        #expect(try await fixture.count("nonces") == 0)
     }
 
     @Test func `nobody gets in while the database can't say whether a nonce is spent`() async throws {
-        try await SignInFixture.run { fixture in
-            let nowhere = Database(
-                configuration: .init(
-                    url: "postgresql:///none?host=/nonexistent", poolSize: 1, acquireTimeout: .milliseconds(200)),
-                logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
-            let service = try fixture.service(storage: ServiceDatabase(nowhere, keyRing: fixture.keyRing))
-            let nonce = try service.nonces.issue(for: .apple).text
-            let token = try fixture.token(.apple, carrying: nonce)
-            let away = try await failure { try await fixture.signIn(.apple, token, nonce, at: service) }
-            await nowhere.shutdown()
-            #expect(away == "storageUnavailable")
-            // It was not used up.
-            _ = try await fixture.signIn(.apple, token, nonce, at: fixture.service)
-        }
+        let nowhere = Database(
+            configuration: .init(
+                url: "postgresql:///none?host=/nonexistent", poolSize: 1, acquireTimeout: .milliseconds(200)),
+            logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+        let service = try fixture.service(storage: ServiceDatabase(nowhere, keyRing: fixture.keyRing))
+        let nonce = try service.nonces.issue(for: .apple).text
+        let token = try fixture.token(.apple, carrying: nonce)
+        let away = try await failure { try await fixture.signIn(.apple, token, nonce, at: service) }
+        await nowhere.shutdown()
+        #expect(away == "storageUnavailable")
+        // It was not used up.
+        _ = try await fixture.signIn(.apple, token, nonce, at: fixture.service)
     }
 
     // MARK: Policies
 
     @Test func `where ours are required no other nonce does, and none does not either`() async throws {
-        try await SignInFixture.run { fixture in
-            let service = try fixture.service { $0.noncePolicy = .required }
-            for provider in Provider.allCases {
-                let bare = try provider == .apple ? fixture.apple("a-1") : fixture.google("a-1")
-                try await expectFailure("nonce_missing") { try await fixture.signIn(provider, bare, nil, at: service) }
-                let made = try fixture.token(provider, carrying: "made-up")
-                try await expectFailure("nonce_missing") { try await fixture.signIn(provider, made, nil, at: service) }
-                for nonce in ["made-up", "CSN_made-up", ""] {
-                    let token = try fixture.token(provider, carrying: nonce)
-                    try await expectFailure("nonce_spent") {
-                        try await fixture.signIn(provider, token, nonce, at: service)
-                    }
+        let service = try fixture.service { $0.noncePolicy = .required }
+        for provider in Provider.allCases {
+            let bare = try provider == .apple ? fixture.apple("a-1") : fixture.google("a-1")
+            try await expectFailure("nonce_missing") { try await fixture.signIn(provider, bare, nil, at: service) }
+            let made = try fixture.token(provider, carrying: "made-up")
+            try await expectFailure("nonce_missing") { try await fixture.signIn(provider, made, nil, at: service) }
+            for nonce in ["made-up", "CSN_made-up", ""] {
+                let token = try fixture.token(provider, carrying: nonce)
+                try await expectFailure("nonce_spent") {
+                    try await fixture.signIn(provider, token, nonce, at: service)
                 }
             }
-            #expect(try await fixture.count("link_tickets") == 0)
         }
+        #expect(try await fixture.count("link_tickets") == 0)
     }
 
     @Test func `where they are optional an app's own nonce only has to match, and may come again`() async throws {
-        try await SignInFixture.run { fixture in
-            for provider in Provider.allCases {
-                let token = try fixture.token(provider, carrying: "made-up")
-                for _ in 0..<2 { _ = try await fixture.signIn(provider, token, "made-up", at: fixture.service) }
-            }
-            #expect(try await fixture.count("nonces") == 0)
+        for provider in Provider.allCases {
+            let token = try fixture.token(provider, carrying: "made-up")
+            for _ in 0..<2 { _ = try await fixture.signIn(provider, token, "made-up", at: fixture.service) }
         }
+        #expect(try await fixture.count("nonces") == 0)
     }
 
     @Test func `an issued nonce that nobody posts is missing at Apple, and means nothing at Google`() async throws {
-        try await SignInFixture.run { fixture in
-            let service = try fixture.service(nonceForms: (.raw, .raw))
-            let apple = try service.nonces.issue(for: .apple).text
-            let appleToken = try fixture.token(.apple, carrying: apple, in: .raw)
-            try await expectFailure("nonce_missing") { try await fixture.signIn(.apple, appleToken, nil, at: service) }
-            let google = try service.nonces.issue(for: .google).text
-            let googleToken = try fixture.token(.google, carrying: google)
-            _ = try await fixture.signIn(.google, googleToken, nil, at: service)
-            #expect(try await fixture.count("nonces") == 0)
-            _ = try await fixture.signIn(.apple, appleToken, apple, at: service)
-            _ = try await fixture.signIn(.google, googleToken, google, at: service)
-        }
+        let service = try fixture.service(nonceForms: (.raw, .raw))
+        let apple = try service.nonces.issue(for: .apple).text
+        let appleToken = try fixture.token(.apple, carrying: apple, in: .raw)
+        try await expectFailure("nonce_missing") { try await fixture.signIn(.apple, appleToken, nil, at: service) }
+        let google = try service.nonces.issue(for: .google).text
+        let googleToken = try fixture.token(.google, carrying: google)
+        _ = try await fixture.signIn(.google, googleToken, nil, at: service)
+        #expect(try await fixture.count("nonces") == 0)
+        _ = try await fixture.signIn(.apple, appleToken, apple, at: service)
+        _ = try await fixture.signIn(.google, googleToken, google, at: service)
     }
 
     @Test func `linking while signed in spends a nonce as signing in does`() async throws {
-        try await SignInFixture.run { fixture in
-            let service = try fixture.service { $0.noncePolicy = .required }
-            let kim = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
-            let session = try await service.sessions.session(
-                of: kim.session.bearer, by: service.calls.begin(by: .local))
-            let nonce = try service.nonces.issue(for: .google).text
-            let token = try fixture.token(.google, carrying: nonce)
-            @Sendable func link(_ nonce: String?) async throws -> Identity {
-                let credential = ProviderCredential(token: token, code: nil, nonce: nonce, clientID: nil, fullName: nil)
-                return try await service.linking.link(.google, credential, to: session, by: fixture.call)
-            }
-            try await expectFailure("nonce_missing") { try await link(nil) }
-            #expect(try await link(nonce).key.provider == .google)
-            try await expectFailure("nonce_spent") { try await link(nonce) }
-            try await expectFailure("nonce_spent") { try await fixture.signIn(.google, token, nonce, at: service) }
+        let service = try fixture.service { $0.noncePolicy = .required }
+        let kim = try await fixture.signUp(.apple("a-1"))
+        let session = try await service.sessions.session(of: kim.session.bearer, by: service.calls.begin(by: .local))
+        let nonce = try service.nonces.issue(for: .google).text
+        let token = try fixture.token(.google, carrying: nonce)
+        @Sendable func link(_ nonce: String?) async throws -> Identity {
+            let credential = ProviderCredential(token: token, code: nil, nonce: nonce, clientID: nil, fullName: nil)
+            return try await service.linking.link(.google, credential, to: session, by: fixture.call)
         }
+        try await expectFailure("nonce_missing") { try await link(nil) }
+        #expect(try await link(nonce).key.provider == .google)
+        try await expectFailure("nonce_spent") { try await link(nonce) }
+        try await expectFailure("nonce_spent") { try await fixture.signIn(.google, token, nonce, at: service) }
     }
 }
 

@@ -9,105 +9,95 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite struct ProviderSignInTests {
+@Suite(.fixture(SignInFixture.self)) struct ProviderSignInTests {
+    var fixture: SignInFixture { .current }
+
     @Test func `a rejected credential names its reason and writes nothing`() async throws {
-        try await SignInFixture.run { fixture in
-            let forged = try TokenMint.otherSigner.token(["iss": "https://appleid.apple.com"])
-            let cases: [(String, String)] = [
-                (String(decoding: forged, as: UTF8.self), "signature_mismatch"),
-                (try fixture.apple("a-1", [("aud", "com.example.other")]), "audience_rejected"),
-                (try fixture.apple("a-1", [("iss", "https://accounts.google.com")]), "issuer_rejected"),
-                (try fixture.apple("a-1", [("exp", .integer(SignInFixture.start - 61))]), "expired"),
-                (try fixture.apple("a-1", [("events", "{}")]), "event_token"),
-                (try fixture.apple("a-1", [("sub", nil)]), "claim_missing"),
-                (try fixture.apple("a-1", [("nonce", "n")]), "nonce_missing"),
-                ("not a token", "malformed"),
-            ]
-            for (token, reason) in cases {
-                try await expectFailure(reason) { try await fixture.signIn(.apple, token) }
-            }
-            #expect(try await fixture.count("link_tickets") == 0)
+        let forged = try TokenMint.otherSigner.token(["iss": "https://appleid.apple.com"])
+        let cases: [(String, String)] = [
+            (String(decoding: forged, as: UTF8.self), "signature_mismatch"),
+            (try fixture.apple("a-1", [("aud", "com.example.other")]), "audience_rejected"),
+            (try fixture.apple("a-1", [("iss", "https://accounts.google.com")]), "issuer_rejected"),
+            (try fixture.apple("a-1", [("exp", .integer(SignInFixture.start - 61))]), "expired"),
+            (try fixture.apple("a-1", [("events", "{}")]), "event_token"),
+            (try fixture.apple("a-1", [("sub", nil)]), "claim_missing"),
+            (try fixture.apple("a-1", [("nonce", "n")]), "nonce_missing"),
+            ("not a token", "malformed"),
+        ]
+        for (token, reason) in cases {
+            try await expectFailure(reason) { try await fixture.signIn(.apple, token) }
         }
+        #expect(try await fixture.count("link_tickets") == 0)
     }
 
     @Test func `a token of one provider is refused by the other`() async throws {
-        try await SignInFixture.run { fixture in
-            let apple = try fixture.apple("a-1")
-            let google = try fixture.google("1")
-            try await expectFailure("issuer_rejected") { try await fixture.signIn(.google, apple) }
-            try await expectFailure("issuer_rejected") { try await fixture.signIn(.apple, google) }
-        }
+        let apple = try fixture.apple("a-1")
+        let google = try fixture.google("1")
+        try await expectFailure("issuer_rejected") { try await fixture.signIn(.google, apple) }
+        try await expectFailure("issuer_rejected") { try await fixture.signIn(.apple, google) }
     }
 
     @Test func `a provider that is not configured is not there`() async throws {
-        try await SignInFixture.run { fixture in
-            let service = SignInService(
-                configuration: fixture.service.configuration, apple: nil, google: nil, endpoints: .none,
-                database: fixture.storage,
-                accessTokens: fixture.accessTokens,
-                passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock,
-                logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
-            let credential = ProviderCredential(
-                token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
-            for provider in Provider.allCases {
-                let refused = try await failure {
-                    try await service.providers.signIn(with: provider, credential, by: fixture.call)
-                }
-                #expect(refused == "providerDisabled")
+        let service = SignInService(
+            configuration: fixture.service.configuration, apple: nil, google: nil, endpoints: .none,
+            database: fixture.storage,
+            accessTokens: fixture.accessTokens,
+            passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock,
+            logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+        let credential = ProviderCredential(
+            token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+        for provider in Provider.allCases {
+            let refused = try await failure {
+                try await service.providers.signIn(with: provider, credential, by: fixture.call)
             }
+            #expect(refused == "providerDisabled")
         }
     }
 
     @Test func `the first name that Apple hands over becomes the display name, cleaned`() async throws {
-        try await SignInFixture.run { fixture in
-            let credential = ProviderCredential(
-                token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil,
-                fullName: DisplayName(givenName: "Kim\u{202E}\r\n", familyName: "Example"))
-            let answer = try await fixture.service.providers.signIn(with: .apple, credential, by: fixture.call)
-            guard case .linkRequired(let ticket) = answer else { throw SignInFixture.Unexpected.signedIn }
-            let created = try await fixture.create(ticket)
-            #expect(created.account.displayName?.text == "Kim Example")
-        }
+        let credential = ProviderCredential(
+            token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil,
+            fullName: DisplayName(givenName: "Kim\u{202E}\r\n", familyName: "Example"))
+        let answer = try await fixture.service.providers.signIn(with: .apple, credential, by: fixture.call)
+        guard case .linkRequired(let ticket) = answer else { throw SignInFixture.Unexpected.signedIn }
+        let created = try await fixture.create(ticket)
+        #expect(created.account.displayName?.text == "Kim Example")
     }
 
     @Test func `of many sign-ins of each person at once each is answered, also those that come with the first`()
         async throws
     {
-        try await SignInFixture.run { fixture in
-            let people = 1...5
-            for person in people {
-                _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("\(person)")))
-            }
-            // The next sign-in of each updates the identity. While the first of all is under way the others collect, and
-            // then go by one statement.
-            fixture.clock.advance(by: 7_200)
-            let tokens = try people.map { try fixture.google("\($0)") }
-            let outcomes = try await race(50) { try await fixture.session(.google, tokens[$0 % tokens.count]) }
-            #expect(outcomes == ["won": 50])
-            #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
-            #expect(try await fixture.count("identities WHERE last_sign_in_at = \(fixture.clock.now())") == 5)
+        let people = 1...5
+        for person in people {
+            _ = try await fixture.signUp(.google("\(person)"))
         }
+        // The next sign-in of each updates the identity. While the first of all is under way the others collect, and
+        // then go by one statement.
+        fixture.clock.advance(by: 7_200)
+        let tokens = try people.map { try fixture.google("\($0)") }
+        let outcomes = try await race(50) { try await fixture.session(.google, tokens[$0 % tokens.count]) }
+        #expect(outcomes == ["won": 50])
+        #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
+        #expect(try await fixture.count("identities WHERE last_sign_in_at = \(fixture.clock.now())") == 5)
     }
 
     @Test func `a database that can't be reached is distinguished from a fault`() async throws {
         let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
-        try await SignInFixture.run { fixture in
-            let nowhere = Database(
-                configuration: .init(
-                    url: "postgresql:///none?host=/nonexistent", poolSize: 1, acquireTimeout: .milliseconds(200)),
-                logger: logger)
-            let service = SignInService(
-                configuration: fixture.service.configuration, apple: fixture.appleProvider, google: nil,
-                endpoints: .none,
-                database: ServiceDatabase(nowhere, keyRing: fixture.keyRing), accessTokens: fixture.accessTokens,
-                passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: logger)
-            let credential = ProviderCredential(
-                token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
-            let away = try await failure {
-                try await service.providers.signIn(with: .apple, credential, by: fixture.call)
-            }
-            await nowhere.shutdown()
-            #expect(away == "storageUnavailable")
+        let nowhere = Database(
+            configuration: .init(
+                url: "postgresql:///none?host=/nonexistent", poolSize: 1, acquireTimeout: .milliseconds(200)),
+            logger: logger)
+        let service = SignInService(
+            configuration: fixture.service.configuration, apple: fixture.appleProvider, google: nil,
+            endpoints: .none,
+            database: ServiceDatabase(nowhere, keyRing: fixture.keyRing), accessTokens: fixture.accessTokens,
+            passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: logger)
+        let credential = ProviderCredential(
+            token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+        let away = try await failure {
+            try await service.providers.signIn(with: .apple, credential, by: fixture.call)
         }
+        await nowhere.shutdown()
+        #expect(away == "storageUnavailable")
     }
 }

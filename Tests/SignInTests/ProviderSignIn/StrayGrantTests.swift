@@ -7,7 +7,9 @@ import Testing
 
 /// Refresh tokens that come with a code whose sign-in is refused. A provider's revocation ends all that a person has
 /// authorized, so they are revoked only if the person has nothing here.
-@Suite struct StrayGrantTests {
+@Suite(.fixture(LifeCycleFixture.self)) struct StrayGrantTests {
+    var fixture: LifeCycleFixture { .current }
+
     /// An exchange that is refused though the provider has vouched for the owner of the code.
     struct Refusal: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -55,56 +57,50 @@ import Testing
 
     @Test(arguments: Provider.allCases, Refusal.all)
     func `what a refused exchange leaves is revoked`(provider: Provider, refusal: Refusal) async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await refusal.provoke(provider, in: fixture)
-            let audited = try await fixture.texts(
-                """
-                SELECT provider || ' ' || request_id || ' ' || network || ' ' || (revocation_id IS NOT NULL)::text
-                FROM audit_events
-                WHERE type = 'revocation_requested'
-                """)
-            #expect(audited == ["\(provider.rawValue) test 192.0.2.0/24 true"])
-            try await Self.expectRevoked(provider, because: refusal.reason, in: fixture)
-            // The person may come, and has an authorization that nothing ends.
-            let account = try await fixture.account(provider)
-            #expect(account.identity?.authorization == .active)
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(provider).map(\.isLive) == [false, true])
-        }
+        try await refusal.provoke(provider, in: fixture)
+        let audited = try await fixture.texts(
+            """
+            SELECT provider || ' ' || request_id || ' ' || network || ' ' || (revocation_id IS NOT NULL)::text
+            FROM audit_events
+            WHERE type = 'revocation_requested'
+            """)
+        #expect(audited == ["\(provider.rawValue) test 192.0.2.0/24 true"])
+        try await Self.expectRevoked(provider, because: refusal.reason, in: fixture)
+        // The person may come, and has an authorization that nothing ends.
+        let account = try await fixture.account(provider)
+        #expect(account.identity?.authorization == .active)
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(provider).map(\.isLive) == [false, true])
     }
 
     @Test(arguments: Provider.allCases)
     func `the authorization of somebody else's code is revoked`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let kim = try await fixture.account(provider)
-            let token = try await fixture.consent(provider, token: .init(withoutClaims: ["c_hash"])).token
-            let ada = try await fixture.consent(provider, "ada")
-            let mixed = LifeCycleFixture.Consent(provider: provider, token: token, code: ada.code)
-            try await expectFailure("subject_mismatch") { try await fixture.signIn(mixed) }
-            #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(provider, "ada").map(\.endedBy) == [.revoke])
-            #expect(try await fixture.audited(.revocationRequested) == ["service subject_mismatch"])
-            // The person of the token keeps what is theirs.
-            #expect(try await fixture.grants(provider).map(\.isLive) == [true])
-            #expect(try await fixture.authorization(kim.identity) == "active")
-        }
+        let kim = try await fixture.account(provider)
+        let token = try await fixture.consent(provider, token: .init(withoutClaims: ["c_hash"])).token
+        let ada = try await fixture.consent(provider, "ada")
+        let mixed = LifeCycleFixture.Consent(provider: provider, token: token, code: ada.code)
+        try await expectFailure("subject_mismatch") { try await fixture.signIn(mixed) }
+        #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(provider, "ada").map(\.endedBy) == [.revoke])
+        #expect(try await fixture.audited(.revocationRequested) == ["service subject_mismatch"])
+        // The person of the token keeps what is theirs.
+        #expect(try await fixture.grants(provider).map(\.isLive) == [true])
+        #expect(try await fixture.authorization(kim.identity) == "active")
     }
 
     @Test func `so is that of a code whose nonce another sign-in spends meanwhile`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let nonce = try fixture.service.nonces.issue(for: .apple).text
-            let ada = try await fixture.consent(.apple, "ada", nonce: nonce)
-            let service = try await fixture.service {
-                await #expect(throws: Never.self) { _ = try await fixture.signIn(ada, .token, nonce: nonce) }
-            }
-            let kim = try await fixture.consent(.apple, nonce: nonce)
-            let credential = ProviderCredential(token: nil, code: kim.code, nonce: nonce, clientID: nil, fullName: nil)
-            try await expectFailure("nonce_spent") {
-                try await service.providers.signIn(with: .apple, credential, by: fixture.call)
-            }
-            try await Self.expectRevoked(.apple, because: "nonce_spent", in: fixture)
+        let nonce = try fixture.service.nonces.issue(for: .apple).text
+        let ada = try await fixture.consent(.apple, "ada", nonce: nonce)
+        let service = try await fixture.service {
+            await #expect(throws: Never.self) { _ = try await fixture.signIn(ada, .token, nonce: nonce) }
         }
+        let kim = try await fixture.consent(.apple, nonce: nonce)
+        let credential = ProviderCredential(token: nil, code: kim.code, nonce: nonce, clientID: nil, fullName: nil)
+        try await expectFailure("nonce_spent") {
+            try await service.providers.signIn(with: .apple, credential, by: fixture.call)
+        }
+        try await Self.expectRevoked(.apple, because: "nonce_spent", in: fixture)
     }
 
     // MARK: Erased
@@ -113,57 +109,48 @@ import Testing
     func `a person with an identity here neither loses nor gets anything by a refused exchange`(
         provider: Provider, refusal: Refusal
     ) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let created = try await fixture.create(
-                try await fixture.ticket(try await fixture.consent(provider), .token))
-            try await refusal.provoke(provider, in: fixture)
-            #expect(try await fixture.authorization(created.identity) == "none")
-            #expect(try await fixture.count("provider_grants") == 0)
+        let created = try await fixture.create(try await fixture.ticket(try await fixture.consent(provider), .token))
+        try await refusal.provoke(provider, in: fixture)
+        #expect(try await fixture.authorization(created.identity) == "none")
+        #expect(try await fixture.count("provider_grants") == 0)
 
-            let again = try await fixture.session(try await fixture.consent(provider))
-            #expect(again.identity?.authorization == .active)
-            let kept = try await fixture.refreshTokens()
-            try await refusal.provoke(provider, in: fixture)
-            try await fixture.revokeDue()
-            #expect(try await fixture.refreshTokens() == kept)
-            #expect(try await fixture.count("outbox") == 0)
-            #expect(try await fixture.audited(.revocationRequested).isEmpty)
-            #expect(try await fixture.grants(provider).map(\.isLive) == [true, true, true])
-        }
+        let again = try await fixture.session(try await fixture.consent(provider))
+        #expect(again.identity?.authorization == .active)
+        let kept = try await fixture.refreshTokens()
+        try await refusal.provoke(provider, in: fixture)
+        try await fixture.revokeDue()
+        #expect(try await fixture.refreshTokens() == kept)
+        #expect(try await fixture.count("outbox") == 0)
+        #expect(try await fixture.audited(.revocationRequested).isEmpty)
+        #expect(try await fixture.grants(provider).map(\.isLive) == [true, true, true])
     }
 
     @Test(arguments: Provider.allCases)
     func `so does a person who has yet to choose`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let ticket = try await fixture.ticket(try await fixture.consent(provider))
-            let kept = try await fixture.refreshTokens()
-            try await Refusal.all[0].provoke(provider, in: fixture)
-            #expect(try await fixture.refreshTokens() == kept)
-            #expect(try await fixture.count("outbox") == 0)
-            #expect(try await fixture.create(ticket).identity?.authorization == .active)
-        }
+        let ticket = try await fixture.ticket(try await fixture.consent(provider))
+        let kept = try await fixture.refreshTokens()
+        try await Refusal.all[0].provoke(provider, in: fixture)
+        #expect(try await fixture.refreshTokens() == kept)
+        #expect(try await fixture.count("outbox") == 0)
+        #expect(try await fixture.create(ticket).identity?.authorization == .active)
     }
 
     @Test(arguments: Provider.allCases)
     func `a ticket that is over keeps nothing from being revoked`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let ticket = try await fixture.ticket(try await fixture.consent(provider), .token)
-            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
-            try await Refusal.all[0].provoke(provider, in: fixture)
-            try await Self.expectRevoked(provider, because: "hash_mismatch", in: fixture)
-        }
+        let ticket = try await fixture.ticket(try await fixture.consent(provider), .token)
+        try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
+        try await Refusal.all[0].provoke(provider, in: fixture)
+        try await Self.expectRevoked(provider, because: "hash_mismatch", in: fixture)
     }
 
     @Test(arguments: Provider.allCases)
     func `a person who unlinked is not here any more`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await fixture.deleteAccount(try await fixture.account(provider))
-            try await fixture.revokeDue()
-            try await Refusal.all[0].provoke(provider, in: fixture)
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke, .revoke])
-            #expect(try await fixture.revocationRows().map(\.status) == ["done", "done"])
-        }
+        try await fixture.deleteAccount(try await fixture.account(provider))
+        try await fixture.revokeDue()
+        try await Refusal.all[0].provoke(provider, in: fixture)
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke, .revoke])
+        #expect(try await fixture.revocationRows().map(\.status) == ["done", "done"])
     }
 
     // MARK: Nobody's
@@ -178,14 +165,12 @@ import Testing
             ("claim_missing", .init(token: .init(withoutClaims: ["sub"]))),
             ("malformed", .init(answer: #"{"id_token":null}"#)),
         ]
-        try await LifeCycleFixture.run { fixture in
-            for (reason, exchange) in unsigned {
-                let consent = try await fixture.consent(provider, exchange: exchange)
-                try await expectFailure(reason) { try await fixture.signIn(consent, .code) }
-            }
-            #expect(try await fixture.count("provider_grants") == 0)
-            #expect(try await fixture.count("outbox") == 0)
-            #expect(try await fixture.grants(provider).map(\.isLive) == Array(repeating: true, count: unsigned.count))
+        for (reason, exchange) in unsigned {
+            let consent = try await fixture.consent(provider, exchange: exchange)
+            try await expectFailure(reason) { try await fixture.signIn(consent, .code) }
         }
+        #expect(try await fixture.count("provider_grants") == 0)
+        #expect(try await fixture.count("outbox") == 0)
+        #expect(try await fixture.grants(provider).map(\.isLive) == Array(repeating: true, count: unsigned.count))
     }
 }

@@ -8,7 +8,9 @@ import Testing
 @testable import Storage
 
 /// Grants of codes that were exchanged while the database stored nothing.
-@Suite struct UnstoredGrantTests {
+@Suite(.fixture(LifeCycleFixture.self)) struct UnstoredGrantTests {
+    var fixture: LifeCycleFixture { .current }
+
     /// Makes the database refuse every new grant and ticket as a full disk does.
     private static func fillDisk(_ fixture: LifeCycleFixture) async throws {
         // A sequence counts what is rolled back.
@@ -28,9 +30,7 @@ import Testing
     }
 
     private static func refusals(_ fixture: LifeCycleFixture) async throws -> Int64 {
-        try await fixture.database.query("SELECT last_value FROM refusals") { row throws(PostgresError) in
-            try row.decode(Int64.self)
-        }[0]
+        try await fixture.database.query("SELECT last_value FROM refusals", as: Int64.self)[0]
     }
 
     private static func emptyDisk(_ fixture: LifeCycleFixture) async throws {
@@ -40,73 +40,65 @@ import Testing
 
     @Test(arguments: Provider.allCases)
     func `what no ticket holds is revoked when the database takes it`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await Self.fillDisk(fixture)
-            let consent = try await fixture.consent(provider)
-            try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
-            #expect(fixture.strayGrants.count == 1)
-            await fixture.strayGrants.endAll(timeout: .zero)
-            #expect(fixture.strayGrants.count == 1)
-            #expect(try await fixture.count("outbox") == 0)
+        try await Self.fillDisk(fixture)
+        let consent = try await fixture.consent(provider)
+        try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
+        #expect(fixture.strayGrants.count == 1)
+        await fixture.strayGrants.endAll(timeout: .zero)
+        #expect(fixture.strayGrants.count == 1)
+        #expect(try await fixture.count("outbox") == 0)
 
-            try await Self.emptyDisk(fixture)
-            await fixture.strayGrants.endAll()
-            #expect(fixture.strayGrants.count == 0)
-            #expect(try await fixture.audited(.revocationRequested) == ["service not_stored"])
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke])
-        }
+        try await Self.emptyDisk(fixture)
+        await fixture.strayGrants.endAll()
+        #expect(fixture.strayGrants.count == 0)
+        #expect(try await fixture.audited(.revocationRequested) == ["service not_stored"])
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke])
     }
 
     @Test func `a shutdown waits for a database that comes back`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await Self.fillDisk(fixture)
-            let consent = try await fixture.consent(.apple)
-            try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
-            let before = try await Self.refusals(fixture)
-            async let end: Void = fixture.strayGrants.endAll(timeout: .seconds(120))
-            while try await Self.refusals(fixture) == before { try await pollingPause() }
-            try await Self.emptyDisk(fixture)
-            await end
-            #expect(fixture.strayGrants.count == 0)
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
-        }
+        try await Self.fillDisk(fixture)
+        let consent = try await fixture.consent(.apple)
+        try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
+        let before = try await Self.refusals(fixture)
+        async let end: Void = fixture.strayGrants.endAll(timeout: .seconds(120))
+        while try await Self.refusals(fixture) == before { try await pollingPause() }
+        try await Self.emptyDisk(fixture)
+        await end
+        #expect(fixture.strayGrants.count == 0)
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
     }
 
     @Test func `one that waits is tried again without a shutdown`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await Self.fillDisk(fixture)
-            let consent = try await fixture.consent(.apple)
-            try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
+        try await Self.fillDisk(fixture)
+        let consent = try await fixture.consent(.apple)
+        try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
+        await fixture.strayGrants.endDue()
+        #expect(fixture.strayGrants.count == 1)
+        try await Self.emptyDisk(fixture)
+        // The pause is a second.
+        while fixture.strayGrants.count > 0 {
             await fixture.strayGrants.endDue()
-            #expect(fixture.strayGrants.count == 1)
-            try await Self.emptyDisk(fixture)
-            // The pause is a second.
-            while fixture.strayGrants.count > 0 {
-                await fixture.strayGrants.endDue()
-                try await pollingPause()
-            }
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
+            try await pollingPause()
         }
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
     }
 
     @Test func `who has come again meanwhile keeps their authorization`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await Self.fillDisk(fixture)
-            let consent = try await fixture.consent(.apple)
-            try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
-            try await Self.emptyDisk(fixture)
-            let account = try await fixture.account(.apple)
-            #expect(account.identity?.authorization == .active)
-            await fixture.strayGrants.endAll()
-            #expect(fixture.strayGrants.count == 0)
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(.apple).map(\.isLive) == [true, true])
-            // The grant of their sign-in, and not the one that waited.
-            #expect(try await fixture.count("provider_grants") == 1)
-        }
+        try await Self.fillDisk(fixture)
+        let consent = try await fixture.consent(.apple)
+        try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
+        try await Self.emptyDisk(fixture)
+        let account = try await fixture.account(.apple)
+        #expect(account.identity?.authorization == .active)
+        await fixture.strayGrants.endAll()
+        #expect(fixture.strayGrants.count == 0)
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.apple).map(\.isLive) == [true, true])
+        // The grant of their sign-in, and not the one that waited.
+        #expect(try await fixture.count("provider_grants") == 1)
     }
 
     /// Signs in a person whose identity has no grant, by a code while the disk is full; then there is room again.
@@ -126,59 +118,50 @@ import Testing
     func `an identity without a grant gets what could not be stored, and its end revokes it`(
         provider: Provider
     ) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let signedIn = try await Self.keepGrantOfKnownPerson(provider, in: fixture)
-            await fixture.strayGrants.endAll()
-            #expect(fixture.strayGrants.count == 0)
-            #expect(try await fixture.authorization(signedIn.identity) == "active")
-            #expect(try await fixture.audited(.revocationRequested) == [])
-            #expect(try await fixture.grants(provider).map(\.isLive) == [true])
-            try await fixture.deleteAccount(signedIn)
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke])
-        }
+        let signedIn = try await Self.keepGrantOfKnownPerson(provider, in: fixture)
+        await fixture.strayGrants.endAll()
+        #expect(fixture.strayGrants.count == 0)
+        #expect(try await fixture.authorization(signedIn.identity) == "active")
+        #expect(try await fixture.audited(.revocationRequested) == [])
+        #expect(try await fixture.grants(provider).map(\.isLive) == [true])
+        try await fixture.deleteAccount(signedIn)
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke])
     }
 
     @Test func `what its person withdrew while it could not be stored is found by a check`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let signedIn = try await Self.keepGrantOfKnownPerson(.google, in: fixture)
-            try await fixture.withdraw(.google)
-            await fixture.strayGrants.endAll()
-            #expect(try await fixture.checks.checkDue() == 1)
-            #expect(try await fixture.authorization(signedIn.identity) == "revoked")
-        }
+        let signedIn = try await Self.keepGrantOfKnownPerson(.google, in: fixture)
+        try await fixture.withdraw(.google)
+        await fixture.strayGrants.endAll()
+        #expect(try await fixture.checks.checkDue() == 1)
+        #expect(try await fixture.authorization(signedIn.identity) == "revoked")
     }
 
     @Test func `an identity that could not be linked leaves no authorization`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let session = try await fixture.opened(try await fixture.account(.apple))
-            try await Self.fillDisk(fixture)
-            let consent = try await fixture.consent(.google)
-            let credential = ProviderCredential(
-                token: nil, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
-            try await expectFailure("storageUnavailable") {
-                try await fixture.service.linking.link(.google, credential, to: session, by: fixture.call)
-            }
-            try await Self.emptyDisk(fixture)
-            await fixture.strayGrants.endAll()
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
-            #expect(try await fixture.grants(.apple).map(\.isLive) == [true])
+        let session = try await fixture.opened(try await fixture.account(.apple))
+        try await Self.fillDisk(fixture)
+        let consent = try await fixture.consent(.google)
+        let credential = ProviderCredential(token: nil, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
+        try await expectFailure("storageUnavailable") {
+            try await fixture.service.linking.link(.google, credential, to: session, by: fixture.call)
         }
+        try await Self.emptyDisk(fixture)
+        await fixture.strayGrants.endAll()
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
+        #expect(try await fixture.grants(.apple).map(\.isLive) == [true])
     }
 
     @Test func `a thousand are kept, and no more`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let key = IdentityKey(provider: .apple, realm: .main, subject: try #require(ProviderSubject("001.a.1")))
-            let grant = NewGrant(
-                clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "r",
-                exchangedAt: fixture.clock.now(),
-                checkAt: nil)
-            let event = AuditEvent(.revocationRequested, by: .service)
-            for _ in 0..<StrayGrants.limit + 1 {
-                fixture.strayGrants.keep(grant, of: key, isAttachable: true, recording: event)
-            }
-            #expect(fixture.strayGrants.count == StrayGrants.limit)
+        let key = IdentityKey(provider: .apple, realm: .main, subject: try #require(ProviderSubject("001.a.1")))
+        let grant = NewGrant(
+            clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "r",
+            exchangedAt: fixture.clock.now(),
+            checkAt: nil)
+        let event = AuditEvent(.revocationRequested, by: .service)
+        for _ in 0..<StrayGrants.limit + 1 {
+            fixture.strayGrants.keep(grant, of: key, isAttachable: true, recording: event)
         }
+        #expect(fixture.strayGrants.count == StrayGrants.limit)
     }
 }

@@ -40,8 +40,7 @@ struct WalkContention {
                 SELECT d.deadlocks, (SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database())
                 FROM pg_stat_database d
                 WHERE d.datname = current_database()
-                """
-            ) { row throws(PostgresError) in try row.decode(Int64.self, Int64.self) }
+                """, as: Int64.self, Int64.self)
             if let (deadlocks, connections) = rows.first, connections == 1 { return deadlocks }
         }
     }

@@ -110,9 +110,7 @@ enum WalkFeed: String, CaseIterable, Sendable {
     static func broken(in database: Database) async throws -> [WalkFeed: String] {
         var broken: [WalkFeed: String] = [:]
         for rule in allCases {
-            let rows = try await database.query("SELECT b.row FROM (\(rule.breaches)) b (row) LIMIT 1") {
-                row throws(PostgresError) in try row.decode(String.self)
-            }
+            let rows = try await database.query("SELECT b.row FROM (\(rule.breaches)) b (row) LIMIT 1", as: String.self)
             broken[rule] = rows.first
         }
         return broken

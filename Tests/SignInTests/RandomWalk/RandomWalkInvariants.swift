@@ -109,9 +109,7 @@ enum WalkInvariant: String, CaseIterable, Sendable {
             "(SELECT \(invariant.rawValue) AS invariant, b.row FROM (\(invariant.breaches(at: now))) b (row) LIMIT 1)"
         }
         let all = parts.dropFirst().reduce(parts[0]) { "\($0) UNION ALL \($1)" as SQL }
-        let rows = try await database.query(all) { row throws(PostgresError) in
-            try row.decode(String.self, String.self)
-        }
+        let rows = try await database.query(all, as: String.self, String.self)
         return Dictionary(
             rows.compactMap { name, row in WalkInvariant(rawValue: name).map { ($0, row) } }
         ) { first, _ in first }
@@ -130,8 +128,7 @@ enum WalkRecord {
             SELECT type, request_id, occurrences
             FROM audit_events
             WHERE type = ANY (\(kinds.map(\.rawValue))) AND created_at >= \(since)
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self, String?.self, Int.self) }
+            """, as: String.self, String?.self, Int.self)
         let recorded = Set(rows.compactMap { type, requestID, _ in requestID.map { "\(type) \($0)" } })
         var summed: [String: Int] = [:]
         for (type, requestID, occurrences) in rows {

@@ -7,6 +7,8 @@ import Testing
 /// Random walks: whatever people, operators and providers do, in any order and at once, the invariants hold. The seeds
 /// are fixed; the soak draws others.
 @Suite struct RandomWalkTests {
+    var fixture: SignInFixture { .current }
+
     @Test(arguments: WalkPolicy.all)
     func `eight walkers at once break nothing, looked at after each step of all`(policy: WalkPolicy) async throws {
         try await WalkWorld.run(policy, poolSize: 8) { world in
@@ -115,20 +117,18 @@ import Testing
         """
     }
 
-    @Test(arguments: WalkInvariant.allCases)
+    @Test(.fixture(SignInFixture.self), arguments: WalkInvariant.allCases)
     func `a walk sees what must not be`(invariant: WalkInvariant) async throws {
-        try await SignInFixture.run { fixture in
-            try await WalkLedger.install(in: fixture.database)
-            for person in ["kim", "ada"] {
-                _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google(person)))
-            }
-            let now = fixture.clock.now()
-            #expect(try await WalkInvariant.broken(in: fixture.database, at: now).isEmpty)
-            for statement in try #require(Self.breaches[invariant]) {
-                _ = try await fixture.database.execute(statement)
-            }
-            #expect(try await WalkInvariant.broken(in: fixture.database, at: now).keys.contains(invariant))
+        try await WalkLedger.install(in: fixture.database)
+        for person in ["kim", "ada"] {
+            _ = try await fixture.signUp(.google(person))
         }
+        let now = fixture.clock.now()
+        #expect(try await WalkInvariant.broken(in: fixture.database, at: now).isEmpty)
+        for statement in try #require(Self.breaches[invariant]) {
+            _ = try await fixture.database.execute(statement)
+        }
+        #expect(try await WalkInvariant.broken(in: fixture.database, at: now).keys.contains(invariant))
     }
 
     /// The statements that break each rule of the feed.
@@ -158,18 +158,16 @@ import Testing
         ],
     ]
 
-    @Test(arguments: WalkFeed.allCases)
+    @Test(.fixture(SignInFixture.self), arguments: WalkFeed.allCases)
     func `a walk sees where feed and tables disagree`(_ rule: WalkFeed) async throws {
-        try await SignInFixture.run { fixture in
-            for person in ["kim", "ada"] {
-                _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google(person)))
-            }
-            #expect(try await WalkFeed.broken(in: fixture.database).isEmpty)
-            for statement in try #require(Self.disagreements[rule]) {
-                _ = try await fixture.database.execute(statement)
-            }
-            #expect(try await WalkFeed.broken(in: fixture.database).keys.contains(rule))
+        for person in ["kim", "ada"] {
+            _ = try await fixture.signUp(.google(person))
         }
+        #expect(try await WalkFeed.broken(in: fixture.database).isEmpty)
+        for statement in try #require(Self.disagreements[rule]) {
+            _ = try await fixture.database.execute(statement)
+        }
+        #expect(try await WalkFeed.broken(in: fixture.database).keys.contains(rule))
     }
 
     @Test func `a walk sees what nobody wrote down, and what was used twice`() async throws {

@@ -163,8 +163,7 @@ extension WalkWorld {
     /// within a second of its next statement. The transaction that loses is tried again, so no caller sees it.
     func deadlocks() async throws -> Int64 {
         let counts = try await database.query(
-            "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
-        ) { row throws(PostgresError) in try row.decode(Int64.self) }
+            "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()", as: Int64.self)
         return counts.first ?? 0
     }
 }

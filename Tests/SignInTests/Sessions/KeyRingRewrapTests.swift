@@ -9,7 +9,9 @@ import TestSupport
 import Testing
 
 /// The move from one line of the key ring to the next.
-@Suite struct KeyRingRewrapTests {
+@Suite(.fixture(SignInFixture.self)) struct KeyRingRewrapTests {
+    var fixture: SignInFixture { .current }
+
     private static let rings = Result {
         (
             first: try SignInFixture.makeKeyRing(lines: [("k1", 7)]),
@@ -20,82 +22,74 @@ import Testing
 
     @Test func `what an old line sealed is sealed again, page by page, and opens without it`() async throws {
         let rings = try Self.rings.get()
-        try await SignInFixture.run { fixture in
-            try await fixture.database.insertGrants(1_201, under: rings.first)
-            let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
-            #expect(results.map(\.done) == [1_201, 1, 0])
-            #expect(results.map(\.total) == [1_201, 1, 0])
-            #expect(results.map(\.left) == [0, 0, 0])
-            #expect(try await fixture.database.tokens(rings.second) == (0..<1_201).map { "token \($0)" })
+        try await fixture.database.insertGrants(1_201, under: rings.first)
+        let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+        #expect(results.map(\.done) == [1_201, 1, 0])
+        #expect(results.map(\.total) == [1_201, 1, 0])
+        #expect(results.map(\.left) == [0, 0, 0])
+        #expect(try await fixture.database.tokens(rings.second) == (0..<1_201).map { "token \($0)" })
 
-            // A process that never had the old line starts.
-            try await AccessTokens(
-                configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
-                keyRing: rings.second, clock: fixture.clock, logger: SignInFixture.quiet
-            ).rereadKeys()
-            let again = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
-            #expect(again.map(\.done) == [0, 0, 0])
-        }
+        // A process that never had the old line starts.
+        try await AccessTokens(
+            configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
+            keyRing: rings.second, clock: fixture.clock, logger: SignInFixture.quiet
+        ).rereadKeys()
+        let again = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+        #expect(again.map(\.done) == [0, 0, 0])
     }
 
     @Test func `the rows of an import are known under the new line`() async throws {
         let rings = try Self.rings.get()
-        try await SignInFixture.run { fixture in
-            let name = try #require(ImportName("old"))
-            let id = try #require(ExternalID("u1"))
-            let row = ImportRow(
-                externalID: id,
-                content: .person(
-                    ImportedPerson(
-                        externalID: id, email: EmailAddress("kim@example.com"), emailProof: .stated, displayName: nil,
-                        createdAt: fixture.clock.now(), isDisabled: false, identities: [], passwordHash: nil)))
-            let call = Call.at(fixture.clock.now())
-            let before = ImportStore(database: fixture.database, keyRing: rings.first)
-            let begun = try await before.begin(name, source: "ndjson", by: call)
-            let made = try await before.merge([row], of: begun, by: call)
-            let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
-            #expect(results.last?.done == 1 && results.last?.left == 0)
-            let after = ImportStore(database: fixture.database, keyRing: rings.second)
-            let next = try await after.begin(name, source: "ndjson", by: call)
-            let again = try await after.merge([row], of: next, by: call)
-            #expect(made.first?.outcome.word == "created")
-            #expect(again.first?.outcome == .unchanged(made.first?.outcome.accountID))
-        }
+        let name = try #require(ImportName("old"))
+        let id = try #require(ExternalID("u1"))
+        let row = ImportRow(
+            externalID: id,
+            content: .person(
+                ImportedPerson(
+                    externalID: id, email: EmailAddress("kim@example.com"), emailProof: .stated, displayName: nil,
+                    createdAt: fixture.clock.now(), isDisabled: false, identities: [], passwordHash: nil)))
+        let call = Call.at(fixture.clock.now())
+        let before = ImportStore(database: fixture.database, keyRing: rings.first)
+        let begun = try await before.begin(name, source: "ndjson", by: call)
+        let made = try await before.merge([row], of: begun, by: call)
+        let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+        #expect(results.last?.done == 1 && results.last?.left == 0)
+        let after = ImportStore(database: fixture.database, keyRing: rings.second)
+        let next = try await after.begin(name, source: "ndjson", by: call)
+        let again = try await after.merge([row], of: next, by: call)
+        #expect(made.first?.outcome.word == "created")
+        #expect(again.first?.outcome == .unchanged(made.first?.outcome.accountID))
     }
 
     @Test func `a grant is found by a provider's event as if it had been sealed under the new line`() async throws {
         let rings = try Self.rings.get()
-        try await SignInFixture.run { fixture in
-            for (subject, ring) in [("kim", rings.first), ("lee", rings.second)] {
-                _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google(subject)))
-                let grant = NewGrant(
-                    clientID: ProviderClientID(SignInFixture.googleClient), refreshToken: "1//the-same-token",
-                    exchangedAt: fixture.clock.now(), checkAt: nil)
-                let key = IdentityKey(provider: .google, realm: .main, subject: try #require(ProviderSubject(subject)))
-                let isKept = try await GrantStore(database: fixture.database, keyRing: ring).keep(
-                    grant, for: key, by: .at(fixture.clock.now()))
-                #expect(isKept)
-            }
-            let kinds: SQL = "(SELECT DISTINCT prefix_fingerprint, digest_fingerprint FROM provider_grants) AS f"
-            #expect(try await fixture.count(kinds) == 2)
-            _ = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
-            #expect(try await fixture.count(kinds) == 1)
+        for (subject, ring) in [("kim", rings.first), ("lee", rings.second)] {
+            _ = try await fixture.signUp(.google(subject))
+            let grant = NewGrant(
+                clientID: ProviderClientID(SignInFixture.googleClient), refreshToken: "1//the-same-token",
+                exchangedAt: fixture.clock.now(), checkAt: nil)
+            let key = IdentityKey(provider: .google, realm: .main, subject: try #require(ProviderSubject(subject)))
+            let isKept = try await GrantStore(database: fixture.database, keyRing: ring).keep(
+                grant, for: key, by: .at(fixture.clock.now()))
+            #expect(isKept)
         }
+        let kinds: SQL = "(SELECT DISTINCT prefix_fingerprint, digest_fingerprint FROM provider_grants) AS f"
+        #expect(try await fixture.count(kinds) == 2)
+        _ = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+        #expect(try await fixture.count(kinds) == 1)
     }
 
     @Test func `of two runs at once each value is sealed again by one`() async throws {
         let rings = try Self.rings.get()
-        try await SignInFixture.run { fixture in
-            try await fixture.database.insertGrants(1_201, under: rings.first)
-            let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
-            async let one = rewrap.run()
-            async let other = rewrap.run()
-            let (first, second) = (try await one, try await other)
-            #expect(first[0].done + second[0].done == 1_201)
-            #expect(first[1].done + second[1].done == 1)
-            #expect(try await rewrap.run().map(\.left) == [0, 0, 0])
-            #expect(try await fixture.database.tokens(rings.second).count == 1_201)
-        }
+        try await fixture.database.insertGrants(1_201, under: rings.first)
+        let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
+        async let one = rewrap.run()
+        async let other = rewrap.run()
+        let (first, second) = (try await one, try await other)
+        #expect(first[0].done + second[0].done == 1_201)
+        #expect(first[1].done + second[1].done == 1)
+        #expect(try await rewrap.run().map(\.left) == [0, 0, 0])
+        #expect(try await fixture.database.tokens(rings.second).count == 1_201)
     }
 
     @Test func `a run that is killed leaves good values, and the next one carries on`() async throws {
@@ -123,117 +117,106 @@ import Testing
 
     @Test func `a grant that somebody has locked is left to a later round`() async throws {
         let rings = try Self.rings.get()
-        try await SignInFixture.run { fixture in
-            try await fixture.database.insertGrants(3, under: rings.first)
-            let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
-            let (rounds, round) = AsyncStream.makeStream(of: Int.self)
-            let running = try await fixture.database.transaction { transaction in
-                _ = try await transaction.execute("SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")
-                let running = Task {
-                    try await rewrap.run { progress in
-                        if progress.kind == .grants { round.yield(progress.done) }
-                    }
+        try await fixture.database.insertGrants(3, under: rings.first)
+        let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
+        let (rounds, round) = AsyncStream.makeStream(of: Int.self)
+        let running = try await fixture.database.transaction { transaction in
+            _ = try await transaction.execute("SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")
+            let running = Task {
+                try await rewrap.run { progress in
+                    if progress.kind == .grants { round.yield(progress.done) }
                 }
-                #expect(await rounds.first { _ in true } == 2)
-                return running
             }
-            let grants = try await running.value[0]
-            #expect(grants.done == 3)
-            #expect(grants.left == 0)
+            #expect(await rounds.first { _ in true } == 2)
+            return running
         }
+        let grants = try await running.value[0]
+        #expect(grants.done == 3)
+        #expect(grants.left == 0)
     }
 
     @Test func `a grant that stays locked comes with the next run`() async throws {
         let rings = try Self.rings.get()
-        try await SignInFixture.run { fixture in
-            try await fixture.database.insertGrants(3, under: rings.first)
-            let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both, pauses: [.zero])
-            let held = try await fixture.database.transaction { transaction in
-                _ = try await transaction.execute("SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")
-                return try await rewrap.run()
-            }
-            #expect(held[0].done == 2)
-            #expect(held[0].left == 1)
-            #expect(try await rewrap.run()[0].left == 0)
+        try await fixture.database.insertGrants(3, under: rings.first)
+        let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both, pauses: [.zero])
+        let held = try await fixture.database.transaction { transaction in
+            _ = try await transaction.execute("SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")
+            return try await rewrap.run()
         }
+        #expect(held[0].done == 2)
+        #expect(held[0].left == 1)
+        #expect(try await rewrap.run()[0].left == 0)
     }
 
     @Test func `a grant that is replaced meanwhile keeps its newest token`() async throws {
         let rings = try Self.rings.get()
-        try await SignInFixture.run { fixture in
-            try await fixture.database.insertGrants(200, under: rings.first)
-            let old = GrantStore(database: fixture.database, keyRing: rings.first)
-            let replacing = Task {
-                for number in 1...5 {
-                    for subject in 0..<200 {
-                        let grant = NewGrant(
-                            clientID: "client", refreshToken: "newer \(subject) \(number)",
-                            exchangedAt: fixture.clock.now(), checkAt: nil)
-                        let key = IdentityKey(
-                            provider: .google, realm: .main, subject: try #require(ProviderSubject("\(subject)")))
-                        #expect(try await old.keep(grant, for: key, by: .at(fixture.clock.now())))
-                    }
+        try await fixture.database.insertGrants(200, under: rings.first)
+        let old = GrantStore(database: fixture.database, keyRing: rings.first)
+        let replacing = Task {
+            for number in 1...5 {
+                for subject in 0..<200 {
+                    let grant = NewGrant(
+                        clientID: "client", refreshToken: "newer \(subject) \(number)",
+                        exchangedAt: fixture.clock.now(), checkAt: nil)
+                    let key = IdentityKey(
+                        provider: .google, realm: .main, subject: try #require(ProviderSubject("\(subject)")))
+                    #expect(try await old.keep(grant, for: key, by: .at(fixture.clock.now())))
                 }
             }
-            let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
-            let watching = Task { while !Task.isCancelled { _ = try await rewrap.run() } }
-            try await replacing.value
-            watching.cancel()
-            _ = try? await watching.value
-            #expect(try await rewrap.run()[0].left == 0)
-            let kept = try await fixture.database.tokens(rings.second)
-            #expect(kept == (0..<200).map { "newer \($0) 5" })
         }
+        let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
+        let watching = Task { while !Task.isCancelled { _ = try await rewrap.run() } }
+        try await replacing.value
+        watching.cancel()
+        _ = try? await watching.value
+        #expect(try await rewrap.run()[0].left == 0)
+        let kept = try await fixture.database.tokens(rings.second)
+        #expect(kept == (0..<200).map { "newer \($0) 5" })
     }
 
     @Test func `what can't be opened is counted and left as it is`() async throws {
         let rings = try Self.rings.get()
-        try await SignInFixture.run { fixture in
-            try await fixture.database.insertGrants(3, under: rings.first)
-            let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.second).run()
-            #expect(results.map(\.left) == [3, 1, 0])
-            #expect(results.map(\.unreadable) == [3, 1, 0])
-            #expect(results.compactMap { $0.reason?.description.contains("lacks a key") } == [true, true])
-            #expect(try await fixture.database.tokens(rings.first).count == 3)
-        }
+        try await fixture.database.insertGrants(3, under: rings.first)
+        let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.second).run()
+        #expect(results.map(\.left) == [3, 1, 0])
+        #expect(results.map(\.unreadable) == [3, 1, 0])
+        #expect(results.compactMap { $0.reason?.description.contains("lacks a key") } == [true, true])
+        #expect(try await fixture.database.tokens(rings.first).count == 3)
     }
 
     @Test func `sessions, codes and seals that need a line are reported with it`() async throws {
         let rings = try Self.rings.get()
-        try await SignInFixture.run { fixture in
-            let old = KeyRingLines(database: fixture.database, keyRing: rings.first)
-            let new = KeyRingLines(database: fixture.database, keyRing: rings.both)
-            #expect(try await old.otherUses(by: .at(fixture.clock.now())).isEmpty)
-            #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.writtenAt) == [nil])
+        let old = KeyRingLines(database: fixture.database, keyRing: rings.first)
+        let new = KeyRingLines(database: fixture.database, keyRing: rings.both)
+        #expect(try await old.otherUses(by: .at(fixture.clock.now())).isEmpty)
+        #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.writtenAt) == [nil])
 
-            try await old.noteWriting(by: .at(fixture.clock.now()))
-            let kim = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
-            _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("lee")))
-            try await fixture.database.execute(
-                """
-                INSERT INTO audit_seals (seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, mac,
-                    created_at)
-                VALUES (1, 1, 12, gen_random_uuid(), 1, 1, 'k1', decode(repeat('0c', 32), 'hex'), now())
-                """)
-            let lastWritten = fixture.clock.now()
-            fixture.clock.advance(by: 3_600)
-            try await new.noteWriting(by: .at(fixture.clock.now()))
+        try await old.noteWriting(by: .at(fixture.clock.now()))
+        let kim = try await fixture.signUp(.google("kim"))
+        _ = try await fixture.signUp(.google("lee"))
+        try await fixture.database.execute(
+            """
+            INSERT INTO audit_seals (seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, mac,
+                created_at)
+            VALUES (1, 1, 12, gen_random_uuid(), 1, 1, 'k1', decode(repeat('0c', 32), 'hex'), now())
+            """)
+        let lastWritten = fixture.clock.now()
+        fixture.clock.advance(by: 3_600)
+        try await new.noteWriting(by: .at(fixture.clock.now()))
 
-            let before = try #require(try await new.otherUses(by: .at(fixture.clock.now())).first)
-            #expect(before.keyID == "k1")
-            #expect(before.writtenAt == lastWritten)
-            #expect(before.sessions == 2)
-            #expect(before.sessionsUntil == lastWritten.advanced(bySeconds: 5_184_000))
-            #expect(before.seals == 1)
-            // A minute for the notes that came in between, and ten for the code that was mailed last.
-            #expect(before.codesUntil == lastWritten.advanced(bySeconds: 660))
-            // A session that was refreshed needs it no more.
-            _ = try await fixture.service(keyRing: rings.both).sessions.refresh(
-                kim.session.refreshToken, by: fixture.call)
-            #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.sessions) == [1])
-            fixture.clock.advance(by: 5_184_000)
-            #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.sessionsUntil) == [nil])
-        }
+        let before = try #require(try await new.otherUses(by: .at(fixture.clock.now())).first)
+        #expect(before.keyID == "k1")
+        #expect(before.writtenAt == lastWritten)
+        #expect(before.sessions == 2)
+        #expect(before.sessionsUntil == lastWritten.advanced(bySeconds: 5_184_000))
+        #expect(before.seals == 1)
+        // A minute for the notes that came in between, and ten for the code that was mailed last.
+        #expect(before.codesUntil == lastWritten.advanced(bySeconds: 660))
+        // A session that was refreshed needs it no more.
+        _ = try await fixture.service(keyRing: rings.both).sessions.refresh(kim.session.refreshToken, by: fixture.call)
+        #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.sessions) == [1])
+        fixture.clock.advance(by: 5_184_000)
+        #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.sessionsUntil) == [nil])
     }
 }
 
@@ -273,8 +256,9 @@ extension Database {
     /// The refresh tokens of all grants, in the order of their subjects.
     fileprivate func tokens(_ keyRing: KeyRing) async throws -> [String] {
         try await query(
-            "SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY subject::integer"
-        ) { row throws(PostgresError) in try row.decode(GrantID.self, [UInt8].self) }
+            "SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY subject::integer",
+            as: GrantID.self, [UInt8].self
+        )
         .map { id, sealed in
             let location = SealedLocation(table: "provider_grants", row: id.description, column: "sealed_refresh_token")
             return String(decoding: try keyRing.open(sealed, for: .grants, at: location), as: UTF8.self)

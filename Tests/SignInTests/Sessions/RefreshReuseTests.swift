@@ -8,7 +8,9 @@ import Testing
 
 /// Refresh tokens that two parties hold, through the database: what is noted of each refresh, and when the session ends.
 /// `RefreshSharingTests` of `AccountsTests` has every interval.
-@Suite struct RefreshReuseTests {
+@Suite(.fixture(SignInFixture.self)) struct RefreshReuseTests {
+    var fixture: SignInFixture { .current }
+
     private static let home = client("192.0.2.7", "192.0.2.0/24")
     private static let away = client("2001:db8:1:2::9", "2001:db8:1:2::/64")
 
@@ -17,7 +19,7 @@ import Testing
     }
 
     private func opened(_ fixture: SignInFixture) async throws -> SignedIn {
-        try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
+        try await fixture.signUp(.apple("a-1"))
     }
 
     private func refresh(_ fixture: SignInFixture, _ token: String, from client: Caller) async throws -> String {
@@ -62,183 +64,167 @@ import Testing
     func `two who use what they get are noticed at the third call, unless they come within a minute`(
         interval: Int64, answeredCalls: Int?
     ) async throws {
-        try await SignInFixture.run { fixture in
-            let token = try await opened(fixture).session.refreshToken
-            let answered = try await answered(fixture, first: token, every: interval, following: true, calls: 40)
-            #expect(answered == answeredCalls)
-            // The third call is the owner's, whose token the thief has replaced.
-            let expected = answeredCalls == nil ? [] : [["refresh_reused", "192.0.2.0/24"]]
-            #expect(try await endings(fixture) == expected)
-        }
+        let token = try await opened(fixture).session.refreshToken
+        let answered = try await answered(fixture, first: token, every: interval, following: true, calls: 40)
+        #expect(answered == answeredCalls)
+        // The third call is the owner's, whose token the thief has replaced.
+        let expected = answeredCalls == nil ? [] : [["refresh_reused", "192.0.2.0/24"]]
+        #expect(try await endings(fixture) == expected)
     }
 
     @Test(arguments: [(30, 15), (31, 22), (60, 22), (61, 5), (1200, 5)] as [(Int64, Int)])
     func `two who go on posting one token run out of replacements`(interval: Int64, answeredCalls: Int) async throws {
-        try await SignInFixture.run { fixture in
-            let token = try await opened(fixture).session.refreshToken
-            let answered = try await answered(fixture, first: token, every: interval, following: false, calls: 40)
-            #expect(answered == answeredCalls)
-            #expect(try await endings(fixture).map { $0[0] } == ["refresh_reused"])
-            try await expectFailure("invalidRefreshToken") { try await refresh(fixture, token, from: Self.home) }
-        }
+        let token = try await opened(fixture).session.refreshToken
+        let answered = try await answered(fixture, first: token, every: interval, following: false, calls: 40)
+        #expect(answered == answeredCalls)
+        #expect(try await endings(fixture).map { $0[0] } == ["refresh_reused"])
+        try await expectFailure("invalidRefreshToken") { try await refresh(fixture, token, from: Self.home) }
     }
 
     @Test func `ten replacements are given to the rotation's network and two to others, until the newest is used`()
         async throws
     {
-        try await SignInFixture.run { fixture in
-            let token = try await opened(fixture).session.refreshToken
-            _ = try await refresh(fixture, token, from: Self.home)
-            var newest = token
-            for client in Array(repeating: Self.home, count: 10) + [Self.away, Self.away] {
-                fixture.clock.advance(by: 61)
-                newest = try await refresh(fixture, token, from: client)
-            }
-            // The count is of one token: the use of the newest begins it again, from where that came.
-            let next = try await refresh(fixture, newest, from: Self.away)
-            for _ in 0..<10 {
-                fixture.clock.advance(by: 61)
-                _ = try await refresh(fixture, newest, from: Self.away)
-            }
+        let token = try await opened(fixture).session.refreshToken
+        _ = try await refresh(fixture, token, from: Self.home)
+        var newest = token
+        for client in Array(repeating: Self.home, count: 10) + [Self.away, Self.away] {
             fixture.clock.advance(by: 61)
-            let used = newest
-            try await expectFailure("refreshTokenReused") { try await refresh(fixture, used, from: Self.away) }
-            try await expectFailure("invalidRefreshToken") { try await refresh(fixture, next, from: Self.away) }
+            newest = try await refresh(fixture, token, from: client)
         }
+        // The count is of one token: the use of the newest begins it again, from where that came.
+        let next = try await refresh(fixture, newest, from: Self.away)
+        for _ in 0..<10 {
+            fixture.clock.advance(by: 61)
+            _ = try await refresh(fixture, newest, from: Self.away)
+        }
+        fixture.clock.advance(by: 61)
+        let used = newest
+        try await expectFailure("refreshTokenReused") { try await refresh(fixture, used, from: Self.away) }
+        try await expectFailure("invalidRefreshToken") { try await refresh(fixture, next, from: Self.away) }
     }
 
     @Test(arguments: [0, 61] as [Int64])
     func `twenty refreshes at once, from twenty networks, all get the same token`(age: Int64) async throws {
-        try await SignInFixture.run { fixture in
-            let token = try await opened(fixture).session.refreshToken
-            // The newest at first; then the one before it, whose successor was never used.
-            if age > 0 {
-                _ = try await refresh(fixture, token, from: Self.home)
-                fixture.clock.advance(by: age)
-            }
-            let tokens = try await withThrowingTaskGroup(of: String.self) { group in
-                for number in 1...20 {
-                    let client = Self.client("198.51.\(number).7", "198.51.\(number).0/24")
-                    group.addTask { try await refresh(fixture, token, from: client) }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
-            #expect(tokens.count == 20)
-            #expect(Set(tokens).count == 1)
-            // They are one rotation, or one replacement.
-            let counted: Int64 = age > 0 ? 1 : 0
-            #expect(
-                try await fixture.count(
-                    "sessions WHERE other_network_replacements = \(counted) AND same_network_replacements = 0") == 1)
-            _ = try await refresh(fixture, try #require(tokens.first), from: Self.home)
+        let token = try await opened(fixture).session.refreshToken
+        // The newest at first; then the one before it, whose successor was never used.
+        if age > 0 {
+            _ = try await refresh(fixture, token, from: Self.home)
+            fixture.clock.advance(by: age)
         }
+        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+            for number in 1...20 {
+                let client = Self.client("198.51.\(number).7", "198.51.\(number).0/24")
+                group.addTask { try await refresh(fixture, token, from: client) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(tokens.count == 20)
+        #expect(Set(tokens).count == 1)
+        // They are one rotation, or one replacement.
+        let counted: Int64 = age > 0 ? 1 : 0
+        #expect(
+            try await fixture.count(
+                "sessions WHERE other_network_replacements = \(counted) AND same_network_replacements = 0") == 1)
+        _ = try await refresh(fixture, try #require(tokens.first), from: Self.home)
     }
 
     // MARK: What is noted
 
     @Test func `the list shows from where and when a session was last used`() async throws {
-        try await SignInFixture.run { fixture in
-            let signedIn = try await opened(fixture)
-            func last() async throws -> [String?] {
-                let list = try await fixture.service.sessions.list(of: signedIn.account.id, by: fixture.call)
-                let session = try #require(list.first)
-                #expect(session.address == fixture.client.address)
-                return [session.lastUsedAddress, "\(session.lastUsedAt.seconds - SignInFixture.start)"]
-            }
-            // Not refreshed yet: where it was opened.
-            #expect(try await last() == ["192.0.2.1", "0"])
-            let token = signedIn.session.refreshToken
-            fixture.clock.advance(by: 10)
-            _ = try await refresh(fixture, token, from: Self.home)
-            #expect(try await last() == ["192.0.2.7", "10"])
-            // The same token again, from elsewhere within the minute: no rotation, and yet seen.
-            fixture.clock.advance(by: 10)
-            let newest = try await refresh(fixture, token, from: Self.away)
-            #expect(try await last() == ["2001:db8:1:2::9", "20"])
-            fixture.clock.advance(by: 61)
-            _ = try await refresh(fixture, token, from: Self.home)
-            #expect(try await last() == ["192.0.2.7", "81"])
-            let administered = try await fixture.administered().administration.sessions(
-                of: signedIn.account.id, before: nil, limit: 10)
-            #expect(administered.items.map(\.lastUsedAddress) == ["192.0.2.7"])
-            try await expectFailure("refreshTokenReused") { try await refresh(fixture, newest, from: Self.away) }
+        let signedIn = try await opened(fixture)
+        func last() async throws -> [String?] {
+            let list = try await fixture.service.sessions.list(of: signedIn.account.id, by: fixture.call)
+            let session = try #require(list.first)
+            #expect(session.address == fixture.client.address)
+            return [session.lastUsedAddress, "\(session.lastUsedAt.seconds - SignInFixture.start)"]
         }
+        // Not refreshed yet: where it was opened.
+        #expect(try await last() == ["192.0.2.1", "0"])
+        let token = signedIn.session.refreshToken
+        fixture.clock.advance(by: 10)
+        _ = try await refresh(fixture, token, from: Self.home)
+        #expect(try await last() == ["192.0.2.7", "10"])
+        // The same token again, from elsewhere within the minute: no rotation, and yet seen.
+        fixture.clock.advance(by: 10)
+        let newest = try await refresh(fixture, token, from: Self.away)
+        #expect(try await last() == ["2001:db8:1:2::9", "20"])
+        fixture.clock.advance(by: 61)
+        _ = try await refresh(fixture, token, from: Self.home)
+        #expect(try await last() == ["192.0.2.7", "81"])
+        let administered = try await fixture.administered().administration.sessions(
+            of: signedIn.account.id, before: nil, limit: 10)
+        #expect(administered.items.map(\.lastUsedAddress) == ["192.0.2.7"])
+        try await expectFailure("refreshTokenReused") { try await refresh(fixture, newest, from: Self.away) }
     }
 
     @Test func `a retry from the same place writes nothing`() async throws {
-        try await SignInFixture.run { fixture in
-            let token = try await opened(fixture).session.refreshToken
+        let token = try await opened(fixture).session.refreshToken
+        _ = try await refresh(fixture, token, from: Self.home)
+        func version() async throws -> [String?] { try await fixture.texts("SELECT xmin::text FROM sessions") }
+        let before = try await version()
+        for _ in 0..<3 {
+            fixture.clock.advance(by: 20)
             _ = try await refresh(fixture, token, from: Self.home)
-            func version() async throws -> [String?] { try await fixture.texts("SELECT xmin::text FROM sessions") }
-            let before = try await version()
-            for _ in 0..<3 {
-                fixture.clock.advance(by: 20)
-                _ = try await refresh(fixture, token, from: Self.home)
-            }
-            #expect(try await version() == before)
-            _ = try await refresh(fixture, token, from: Self.away)
-            #expect(try await version() != before)
         }
+        #expect(try await version() == before)
+        _ = try await refresh(fixture, token, from: Self.away)
+        #expect(try await version() != before)
     }
 
     @Test func `a rotation by the release before leaves two replacements, and no address to show`() async throws {
-        try await SignInFixture.run { fixture in
-            let signedIn = try await opened(fixture)
-            let first = try await refresh(fixture, signedIn.session.refreshToken, from: Self.home)
+        let signedIn = try await opened(fixture)
+        let first = try await refresh(fixture, signedIn.session.refreshToken, from: Self.home)
+        fixture.clock.advance(by: 61)
+        _ = try await refresh(fixture, signedIn.session.refreshToken, from: Self.home)
+        // What its `UPDATE` sets; the replacement just now and the network before it are of another rotation.
+        let tokens = RefreshTokens(keyRing: fixture.keyRing)
+        try await fixture.database.execute(
+            """
+            UPDATE sessions
+            SET generation = 4, parent_generation = 3, rotated_at = \(fixture.clock.now()),
+                last_used_at = \(fixture.clock.now())
+            """)
+        func shown() async throws -> [String?] {
+            try await fixture.service.sessions.list(of: signedIn.account.id, by: fixture.call).map(
+                \.lastUsedAddress)
+        }
+        #expect(try await shown() == [nil])
+        // Within the minute it is answered as ever, and still nobody knows where the rotation came from.
+        let parent = try tokens.token(for: signedIn.session.id, generation: 3)
+        _ = try await refresh(fixture, parent, from: Self.away)
+        #expect(try await shown() == [nil])
+        for _ in 0..<2 {
             fixture.clock.advance(by: 61)
-            _ = try await refresh(fixture, signedIn.session.refreshToken, from: Self.home)
-            // What its `UPDATE` sets; the replacement just now and the network before it are of another rotation.
-            let tokens = RefreshTokens(keyRing: fixture.keyRing)
-            try await fixture.database.execute(
-                """
-                UPDATE sessions
-                SET generation = 4, parent_generation = 3, rotated_at = \(fixture.clock.now()),
-                    last_used_at = \(fixture.clock.now())
-                """)
-            func shown() async throws -> [String?] {
-                try await fixture.service.sessions.list(of: signedIn.account.id, by: fixture.call).map(
-                    \.lastUsedAddress)
-            }
-            #expect(try await shown() == [nil])
-            // Within the minute it is answered as ever, and still nobody knows where the rotation came from.
-            let parent = try tokens.token(for: signedIn.session.id, generation: 3)
-            _ = try await refresh(fixture, parent, from: Self.away)
-            #expect(try await shown() == [nil])
-            for _ in 0..<2 {
-                fixture.clock.advance(by: 61)
-                _ = try await refresh(fixture, parent, from: Self.home)
-                #expect(try await shown() == ["192.0.2.7"])
-            }
-            let newest = try tokens.token(for: signedIn.session.id, generation: 6)
-            let next = try await refresh(fixture, newest, from: Self.home)
-            // From now on the network is known.
-            for _ in 0..<10 {
-                fixture.clock.advance(by: 61)
-                _ = try await refresh(fixture, newest, from: Self.home)
-            }
+            _ = try await refresh(fixture, parent, from: Self.home)
+            #expect(try await shown() == ["192.0.2.7"])
+        }
+        let newest = try tokens.token(for: signedIn.session.id, generation: 6)
+        let next = try await refresh(fixture, newest, from: Self.home)
+        // From now on the network is known.
+        for _ in 0..<10 {
             fixture.clock.advance(by: 61)
-            try await expectFailure("refreshTokenReused") { try await refresh(fixture, newest, from: Self.home) }
-            for token in [first, next] {
-                try await expectFailure("invalidRefreshToken") { try await refresh(fixture, token, from: Self.home) }
-            }
+            _ = try await refresh(fixture, newest, from: Self.home)
+        }
+        fixture.clock.advance(by: 61)
+        try await expectFailure("refreshTokenReused") { try await refresh(fixture, newest, from: Self.home) }
+        for token in [first, next] {
+            try await expectFailure("invalidRefreshToken") { try await refresh(fixture, token, from: Self.home) }
         }
     }
 
     @Test func `a third replacement after a rotation by the release before ends the session`() async throws {
-        try await SignInFixture.run { fixture in
-            let signedIn = try await opened(fixture)
-            try await fixture.database.execute(
-                """
-                UPDATE sessions SET generation = 2, parent_generation = 1, rotated_at = \(fixture.clock.now())
-                """)
-            for _ in 0..<2 {
-                fixture.clock.advance(by: 61)
-                _ = try await refresh(fixture, signedIn.session.refreshToken, from: Self.home)
-            }
+        let signedIn = try await opened(fixture)
+        try await fixture.database.execute(
+            """
+            UPDATE sessions SET generation = 2, parent_generation = 1, rotated_at = \(fixture.clock.now())
+            """)
+        for _ in 0..<2 {
             fixture.clock.advance(by: 61)
-            try await expectFailure("refreshTokenReused") {
-                try await refresh(fixture, signedIn.session.refreshToken, from: Self.home)
-            }
+            _ = try await refresh(fixture, signedIn.session.refreshToken, from: Self.home)
+        }
+        fixture.clock.advance(by: 61)
+        try await expectFailure("refreshTokenReused") {
+            try await refresh(fixture, signedIn.session.refreshToken, from: Self.home)
         }
     }
 }

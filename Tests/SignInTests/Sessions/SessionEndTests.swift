@@ -68,7 +68,7 @@ import Testing
             let identity = try #require(victim.identity)
             return Case(victim: victim.session) { try await unlink(identity, cause, from: account, in: world) }
         case .identityMoved:
-            let early = try await people.ticket(.apple, try people.apple("kim"))
+            let early = try await people.ticket(.apple("kim"))
             let stray = try await world.account(.apple)
             let main = try await world.account(.google)
             return Case(victim: stray.session) {
@@ -151,8 +151,7 @@ import Testing
             ).session
             _ = try await service.sessions.session(of: owner.session.bearer, by: service.calls.begin(by: .local))
         case .emailReclaimed:
-            _ = try await people.create(
-                try await people.ticket(.google, try people.google("owner", SignInFixture.hosted(email))))
+            _ = try await people.signUp(.google("owner", SignInFixture.hosted(email)))
         default:
             _ = try await people.database.execute(
                 "UPDATE accounts SET status = 'disabled' WHERE account_id = \(victim.account.id)")
@@ -165,7 +164,7 @@ import Testing
         let people = world.people
         switch cause {
         case .identityReplaced:
-            let ticket = try await people.ticket(.apple, try people.apple("kim-2"))
+            let ticket = try await people.ticket(.apple("kim-2"))
             _ = try await people.service.tickets.bind(
                 linkTicket: ticket.linkTicket, credential: account.session.credential, replacing: true,
                 by: people.call)

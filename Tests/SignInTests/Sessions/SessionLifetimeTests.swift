@@ -20,7 +20,7 @@ import Testing
     }
 
     private func opened(_ fixture: SignInFixture) async throws -> IssuedSession {
-        try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).session
+        try await fixture.signUp(.apple("a-1")).session
     }
 
     private func refresh(
@@ -57,7 +57,7 @@ import Testing
             try await expectFailure("invalidRefreshToken") { try await refresh(fixture, last) }
             // The person signs in again.
             #expect(
-                try await fixture.session(.apple, try fixture.apple("a-1")).session.refreshExpiresAt.seconds
+                try await fixture.session(.apple("a-1")).session.refreshExpiresAt.seconds
                     == start + 150 * Self.day)
         }
     }

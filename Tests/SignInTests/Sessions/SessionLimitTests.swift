@@ -6,7 +6,9 @@ import TestSupport
 import Testing
 
 /// The live sessions that an account may have, which the worker sees to.
-@Suite struct SessionLimitTests {
+@Suite(.fixture(SignInFixture.self)) struct SessionLimitTests {
+    var fixture: SignInFixture { .current }
+
     private static func limiter(_ fixture: SignInFixture) -> SessionLimiter {
         SessionLimiter(store: fixture.storage.sessions, clock: fixture.clock)
     }
@@ -14,7 +16,7 @@ import Testing
     /// Signs a person in, a second after whatever was before.
     private static func open(_ fixture: SignInFixture, _ subject: String = "a-1") async throws -> SignedIn {
         fixture.clock.advance(by: 1)
-        switch try await fixture.signIn(.apple, try fixture.apple(subject)) {
+        switch try await fixture.signIn(.apple(subject)) {
         case .signedIn(let signedIn): return signedIn
         case .linkRequired(let ticket): return try await fixture.create(ticket)
         }
@@ -56,174 +58,153 @@ import Testing
             WHERE type = 'sessions_ended' AND actor = 'service' AND reason = 'session_limit'
                 AND account_id = \(account.id)
             ORDER BY transaction_id
-            """
-        ) { row throws(PostgresError) in try row.decode(Int32.self) }
+            """, as: Int32.self)
     }
 
     @Test func `of too many sessions those that were used last stay, and one row says how many ended`() async throws {
-        try await SignInFixture.run { fixture in
-            let opened = try await Self.open(12, fixture)
-            let account = opened[0].account
-            fixture.clock.advance(by: 1)
-            let refreshed = try await fixture.service.sessions.refresh(opened[1].session.refreshToken, by: fixture.call)
-            let limiter = Self.limiter(fixture)
-            #expect(try await limiter.round(limit: 5) == false)
+        let opened = try await Self.open(12, fixture)
+        let account = opened[0].account
+        fixture.clock.advance(by: 1)
+        let refreshed = try await fixture.service.sessions.refresh(opened[1].session.refreshToken, by: fixture.call)
+        let limiter = Self.limiter(fixture)
+        #expect(try await limiter.round(limit: 5) == false)
 
-            let kept = try await fixture.service.sessions.list(of: account.id, by: fixture.call).map(\.id)
-            #expect(kept == opened.suffix(4).reversed().map(\.session.id) + [opened[1].session.id])
-            #expect(try await fixture.count("sessions WHERE end_reason = 'session_limit'") == 5)
-            #expect(try await Self.recorded(of: account, fixture) == [7])
-            _ = try await fixture.service.sessions.session(of: refreshed.bearer, by: fixture.call)
-            for ended in [opened[0], opened[7]] {
-                try await expectFailure("invalidSession") {
-                    try await fixture.service.sessions.session(of: ended.session.bearer, by: fixture.call)
-                }
-                try await expectFailure("invalidRefreshToken") {
-                    try await fixture.service.sessions.refresh(ended.session.refreshToken, by: fixture.call)
-                }
+        let kept = try await fixture.service.sessions.list(of: account.id, by: fixture.call).map(\.id)
+        #expect(kept == opened.suffix(4).reversed().map(\.session.id) + [opened[1].session.id])
+        #expect(try await fixture.count("sessions WHERE end_reason = 'session_limit'") == 5)
+        #expect(try await Self.recorded(of: account, fixture) == [7])
+        _ = try await fixture.service.sessions.session(of: refreshed.bearer, by: fixture.call)
+        for ended in [opened[0], opened[7]] {
+            try await expectFailure("invalidSession") {
+                try await fixture.service.sessions.session(of: ended.session.bearer, by: fixture.call)
             }
-            // There is nothing left to do, nor to record.
-            #expect(try await limiter.round(limit: 5) == false)
-            #expect(try await Self.recorded(of: account, fixture) == [7])
+            try await expectFailure("invalidRefreshToken") {
+                try await fixture.service.sessions.refresh(ended.session.refreshToken, by: fixture.call)
+            }
         }
+        // There is nothing left to do, nor to record.
+        #expect(try await limiter.round(limit: 5) == false)
+        #expect(try await Self.recorded(of: account, fixture) == [7])
     }
 
     @Test func `the limit is that of each account, and 0 is none`() async throws {
-        try await SignInFixture.run { fixture in
-            let kim = try await Self.open(6, fixture)[0].account
-            let ada = try await Self.open(5, fixture, "a-2")[0].account
-            let limiter = Self.limiter(fixture)
-            #expect(try await limiter.round(limit: 0) == false)
-            #expect(try await Self.live(of: kim, fixture) == 6)
-            // Switched on, it looks at what was opened while it was off.
-            #expect(try await limiter.round(limit: 5) == false)
-            #expect(try await Self.live(of: kim, fixture) == 5)
-            #expect(try await Self.live(of: ada, fixture) == 5)
-            #expect(try await Self.recorded(of: ada, fixture) == [])
-        }
+        let kim = try await Self.open(6, fixture)[0].account
+        let ada = try await Self.open(5, fixture, "a-2")[0].account
+        let limiter = Self.limiter(fixture)
+        #expect(try await limiter.round(limit: 0) == false)
+        #expect(try await Self.live(of: kim, fixture) == 6)
+        // Switched on, it looks at what was opened while it was off.
+        #expect(try await limiter.round(limit: 5) == false)
+        #expect(try await Self.live(of: kim, fixture) == 5)
+        #expect(try await Self.live(of: ada, fixture) == 5)
+        #expect(try await Self.recorded(of: ada, fixture) == [])
     }
 
     @Test func `sessions that ended or expired don't count`() async throws {
-        try await SignInFixture.run { fixture in
-            let account = try await Self.open(3, fixture)[0].account
-            fixture.clock.advance(by: 5_184_000)
-            let opened = try await Self.open(3, fixture)
-            try await fixture.service.sessions.end(opened[0].session.id, of: account.id, by: fixture.call)
-            #expect(try await Self.limiter(fixture).round(limit: 2) == false)
-            #expect(
-                try await fixture.service.sessions.list(of: account.id, by: fixture.call).map(\.id)
-                    == [opened[2], opened[1]].map(\.session.id))
-            #expect(try await Self.recorded(of: account, fixture) == [])
-        }
+        let account = try await Self.open(3, fixture)[0].account
+        fixture.clock.advance(by: 5_184_000)
+        let opened = try await Self.open(3, fixture)
+        try await fixture.service.sessions.end(opened[0].session.id, of: account.id, by: fixture.call)
+        #expect(try await Self.limiter(fixture).round(limit: 2) == false)
+        #expect(
+            try await fixture.service.sessions.list(of: account.id, by: fixture.call).map(\.id)
+                == [opened[2], opened[1]].map(\.session.id))
+        #expect(try await Self.recorded(of: account, fixture) == [])
     }
 
     @Test func `what the limit has ended is not kept without end`() async throws {
-        try await SignInFixture.run { fixture in
-            let limiter = Self.limiter(fixture)
-            for _ in 0..<4 {
-                _ = try await Self.open(10, fixture)
-                _ = try await limiter.round(limit: 5)
-                #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 5)
-                #expect(try await fixture.count("sessions WHERE ended_at IS NOT NULL") == 5)
-            }
+        let limiter = Self.limiter(fixture)
+        for _ in 0..<4 {
+            _ = try await Self.open(10, fixture)
+            _ = try await limiter.round(limit: 5)
+            #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 5)
+            #expect(try await fixture.count("sessions WHERE ended_at IS NOT NULL") == 5)
         }
     }
 
     @Test func `a pile of sessions ends batch after batch, without a pause between them`() async throws {
-        try await SignInFixture.run { fixture in
-            let account = try await Self.open(fixture).account
-            fixture.clock.advance(by: 10)
-            try await Self.add(2_300, to: account, openedAt: fixture.clock.now(), in: fixture)
-            let limiter = Self.limiter(fixture)
-            var rounds = 1
-            while try await limiter.round(limit: 100) { rounds += 1 }
-            #expect(rounds == 3)
-            #expect(try await Self.live(of: account, fixture) == 100)
-            #expect(try await Self.recorded(of: account, fixture) == [1_000, 1_000, 201])
-        }
+        let account = try await Self.open(fixture).account
+        fixture.clock.advance(by: 10)
+        try await Self.add(2_300, to: account, openedAt: fixture.clock.now(), in: fixture)
+        let limiter = Self.limiter(fixture)
+        var rounds = 1
+        while try await limiter.round(limit: 100) { rounds += 1 }
+        #expect(rounds == 3)
+        #expect(try await Self.live(of: account, fixture) == 100)
+        #expect(try await Self.recorded(of: account, fixture) == [1_000, 1_000, 201])
     }
 
     @Test func `several processes that look at once end each session once, and none too many`() async throws {
-        try await SignInFixture.run { fixture in
-            let account = try await Self.open(fixture).account
-            try await Self.add(300, to: account, openedAt: fixture.clock.now(), in: fixture)
-            let processes = (0..<4).map { _ in Self.limiter(fixture) }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for process in processes { group.addTask { _ = try await process.round(limit: 20) } }
-                try await group.waitForAll()
-            }
-            #expect(try await Self.live(of: account, fixture) == 20)
-            #expect(try await Self.recorded(of: account, fixture).reduce(0, +) == 281)
+        let account = try await Self.open(fixture).account
+        try await Self.add(300, to: account, openedAt: fixture.clock.now(), in: fixture)
+        let processes = (0..<4).map { _ in Self.limiter(fixture) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for process in processes { group.addTask { _ = try await process.round(limit: 20) } }
+            try await group.waitForAll()
         }
+        #expect(try await Self.live(of: account, fixture) == 20)
+        #expect(try await Self.recorded(of: account, fixture).reduce(0, +) == 281)
     }
 
     @Test func `a session that is in use at the moment stays`() async throws {
-        try await SignInFixture.run { fixture in
-            let opened = try await Self.open(5, fixture)
-            try await fixture.database.transaction { transaction in
-                _ = try await transaction.execute(
-                    "SELECT FROM sessions WHERE session_id = \(opened[0].session.id) FOR SHARE")
-                _ = try await Self.limiter(fixture).round(limit: 2)
-            }
-            _ = try await fixture.service.sessions.session(of: opened[0].session.bearer, by: fixture.call)
-            #expect(try await Self.live(of: opened[0].account, fixture) == 3)
-            #expect(try await Self.recorded(of: opened[0].account, fixture) == [2])
+        let opened = try await Self.open(5, fixture)
+        try await fixture.database.transaction { transaction in
+            _ = try await transaction.execute(
+                "SELECT FROM sessions WHERE session_id = \(opened[0].session.id) FOR SHARE")
+            _ = try await Self.limiter(fixture).round(limit: 2)
         }
+        _ = try await fixture.service.sessions.session(of: opened[0].session.bearer, by: fixture.call)
+        #expect(try await Self.live(of: opened[0].account, fixture) == 3)
+        #expect(try await Self.recorded(of: opened[0].account, fixture) == [2])
     }
 
     @Test func `a session whose commit came late is seen by the next look, an account from before at its next sign-in`()
         async throws
     {
-        try await SignInFixture.run { fixture in
-            let account = try await Self.open(fixture).account
-            let limiter = Self.limiter(fixture)
-            _ = try await limiter.round(limit: 3)
-            let opened = fixture.clock.now().advanced(bySeconds: -SessionLimiter.commitSeconds)
-            try await Self.add(5, to: account, openedAt: opened, in: fixture)
-            fixture.clock.advance(by: 10)
-            _ = try await limiter.round(limit: 3)
-            #expect(try await Self.live(of: account, fixture) == 3)
+        let account = try await Self.open(fixture).account
+        let limiter = Self.limiter(fixture)
+        _ = try await limiter.round(limit: 3)
+        let opened = fixture.clock.now().advanced(bySeconds: -SessionLimiter.commitSeconds)
+        try await Self.add(5, to: account, openedAt: opened, in: fixture)
+        fixture.clock.advance(by: 10)
+        _ = try await limiter.round(limit: 3)
+        #expect(try await Self.live(of: account, fixture) == 3)
 
-            // Opened long before the look, as before an upgrade.
-            try await Self.add(5, to: account, openedAt: opened.advanced(bySeconds: -100), in: fixture)
-            _ = try await limiter.round(limit: 3)
-            #expect(try await Self.live(of: account, fixture) == 8)
-            _ = try await Self.open(fixture)
-            _ = try await limiter.round(limit: 3)
-            #expect(try await Self.live(of: account, fixture) == 3)
-        }
+        // Opened long before the look, as before an upgrade.
+        try await Self.add(5, to: account, openedAt: opened.advanced(bySeconds: -100), in: fixture)
+        _ = try await limiter.round(limit: 3)
+        #expect(try await Self.live(of: account, fixture) == 8)
+        _ = try await Self.open(fixture)
+        _ = try await limiter.round(limit: 3)
+        #expect(try await Self.live(of: account, fixture) == 3)
     }
 
     @Test func `a clock that was ahead and is set back leaves no session out`() async throws {
-        try await SignInFixture.run { fixture in
-            let limiter = Self.limiter(fixture)
-            fixture.clock.advance(by: 86_400)
-            _ = try await limiter.round(limit: 3)
-            fixture.clock.advance(by: -86_400)
-            let account = try await Self.open(6, fixture)[0].account
-            _ = try await limiter.round(limit: 3)
-            #expect(try await Self.live(of: account, fixture) == 3)
-        }
+        let limiter = Self.limiter(fixture)
+        fixture.clock.advance(by: 86_400)
+        _ = try await limiter.round(limit: 3)
+        fixture.clock.advance(by: -86_400)
+        let account = try await Self.open(6, fixture)[0].account
+        _ = try await limiter.round(limit: 3)
+        #expect(try await Self.live(of: account, fixture) == 3)
     }
 
     @Test func `a failure at one account holds up no other, and is tried again`() async throws {
-        try await SignInFixture.run { fixture in
-            let kim = try await Self.open(fixture).account
-            let ada = try await Self.open(fixture, "a-2").account
-            try await Self.add(5, to: kim, openedAt: fixture.clock.now(), device: "faulty", in: fixture)
-            try await Self.add(5, to: ada, openedAt: fixture.clock.now(), in: fixture)
-            try await fixture.database.execute(
-                """
-                ALTER TABLE sessions ADD CONSTRAINT sessions_fault
-                    CHECK (end_reason IS DISTINCT FROM 'session_limit' OR device_name IS DISTINCT FROM 'faulty')
-                """)
-            let limiter = Self.limiter(fixture)
-            await #expect(throws: PostgresError.self) { try await limiter.round(limit: 3) }
-            #expect(try await Self.live(of: ada, fixture) == 3)
-            #expect(try await Self.live(of: kim, fixture) == 6)
-            try await fixture.database.execute("ALTER TABLE sessions DROP CONSTRAINT sessions_fault")
-            _ = try await limiter.round(limit: 3)
-            #expect(try await Self.live(of: kim, fixture) == 3)
-        }
+        let kim = try await Self.open(fixture).account
+        let ada = try await Self.open(fixture, "a-2").account
+        try await Self.add(5, to: kim, openedAt: fixture.clock.now(), device: "faulty", in: fixture)
+        try await Self.add(5, to: ada, openedAt: fixture.clock.now(), in: fixture)
+        try await fixture.database.execute(
+            """
+            ALTER TABLE sessions ADD CONSTRAINT sessions_fault
+                CHECK (end_reason IS DISTINCT FROM 'session_limit' OR device_name IS DISTINCT FROM 'faulty')
+            """)
+        let limiter = Self.limiter(fixture)
+        await #expect(throws: PostgresError.self) { try await limiter.round(limit: 3) }
+        #expect(try await Self.live(of: ada, fixture) == 3)
+        #expect(try await Self.live(of: kim, fixture) == 6)
+        try await fixture.database.execute("ALTER TABLE sessions DROP CONSTRAINT sessions_fault")
+        _ = try await limiter.round(limit: 3)
+        #expect(try await Self.live(of: kim, fixture) == 3)
     }
 }

@@ -5,7 +5,9 @@ import SignIn
 import TestSupport
 import Testing
 
-@Suite struct SessionListTests {
+@Suite(.fixture(SignInFixture.self)) struct SessionListTests {
+    var fixture: SignInFixture { .current }
+
     private static func open(
         _ fixture: SignInFixture, _ subject: String = "a-1", device: Device? = nil, address: String? = nil
     ) async throws -> SignedIn {
@@ -21,121 +23,107 @@ import Testing
     }
 
     @Test func `the list shows where an account is signed in, the newest first`() async throws {
-        try await SignInFixture.run { fixture in
-            let created = try await Self.open(fixture)
-            fixture.clock.advance(by: 10)
-            let phone = Device(name: "Kim's phone", platform: "ios")
-            let second = try await Self.open(fixture, device: phone, address: "2001:db8::1")
-            fixture.clock.advance(by: 10)
-            let third = try await Self.open(fixture, device: Device(name: nil, platform: "android"))
-            fixture.clock.advance(by: 10)
-            let refreshed = try await fixture.service.sessions.refresh(second.session.refreshToken, by: fixture.call)
-            _ = try await Self.open(fixture, "a-2")
+        let created = try await Self.open(fixture)
+        fixture.clock.advance(by: 10)
+        let phone = Device(name: "Kim's phone", platform: "ios")
+        let second = try await Self.open(fixture, device: phone, address: "2001:db8::1")
+        fixture.clock.advance(by: 10)
+        let third = try await Self.open(fixture, device: Device(name: nil, platform: "android"))
+        fixture.clock.advance(by: 10)
+        let refreshed = try await fixture.service.sessions.refresh(second.session.refreshToken, by: fixture.call)
+        _ = try await Self.open(fixture, "a-2")
 
-            let list = try await fixture.service.sessions.list(of: created.account.id, by: fixture.call)
-            #expect(list.map(\.id) == [third, second, created].map(\.session.id))
-            #expect(refreshed.id == second.session.id)
-            #expect(list[1].device == phone)
-            #expect(list[1].address == "2001:db8::1")
-            #expect(list[1].createdAt.seconds == SignInFixture.start + 10)
-            #expect(list[1].lastUsedAt.seconds == SignInFixture.start + 30)
-            #expect(list[0].device == Device(name: nil, platform: "android"))
-            #expect(list[0].lastUsedAt == list[0].createdAt)
-            #expect(list.allSatisfy { $0.methods == [.apple] })
-        }
+        let list = try await fixture.service.sessions.list(of: created.account.id, by: fixture.call)
+        #expect(list.map(\.id) == [third, second, created].map(\.session.id))
+        #expect(refreshed.id == second.session.id)
+        #expect(list[1].device == phone)
+        #expect(list[1].address == "2001:db8::1")
+        #expect(list[1].createdAt.seconds == SignInFixture.start + 10)
+        #expect(list[1].lastUsedAt.seconds == SignInFixture.start + 30)
+        #expect(list[0].device == Device(name: nil, platform: "android"))
+        #expect(list[0].lastUsedAt == list[0].createdAt)
+        #expect(list.allSatisfy { $0.methods == [.apple] })
     }
 
     @Test func `ended and expired sessions are not in the list`() async throws {
-        try await SignInFixture.run { fixture in
-            let first = try await Self.open(fixture)
-            fixture.clock.advance(by: 5_183_999)
-            let second = try await Self.open(fixture)
-            let third = try await Self.open(fixture)
-            #expect(try await fixture.service.sessions.list(of: first.account.id, by: fixture.call).count == 3)
-            fixture.clock.advance(by: 1)
-            try await fixture.service.sessions.end(third.session.id, of: first.account.id, by: fixture.call)
-            #expect(
-                try await fixture.service.sessions.list(of: first.account.id, by: fixture.call).map(\.id) == [
-                    second.session.id
-                ])
-        }
+        let first = try await Self.open(fixture)
+        fixture.clock.advance(by: 5_183_999)
+        let second = try await Self.open(fixture)
+        let third = try await Self.open(fixture)
+        #expect(try await fixture.service.sessions.list(of: first.account.id, by: fixture.call).count == 3)
+        fixture.clock.advance(by: 1)
+        try await fixture.service.sessions.end(third.session.id, of: first.account.id, by: fixture.call)
+        #expect(
+            try await fixture.service.sessions.list(of: first.account.id, by: fixture.call).map(\.id) == [
+                second.session.id
+            ])
     }
 
     @Test func `of many sessions the two hundred newest are listed, and the one that asks before them`() async throws {
-        try await SignInFixture.run { fixture in
-            let created = try await Self.open(fixture)
-            var opened: [SessionID] = []
-            for _ in 0..<205 {
-                fixture.clock.advance(by: 1)
-                opened.append(try await Self.open(fixture).session.id)
-            }
-            let listed = try await fixture.service.sessions.list(of: created.account.id, by: fixture.call).map(\.id)
-            #expect(listed == Array(opened.reversed().prefix(200)))
-            // The one that asks comes first, however old it is.
-            let asked = try await fixture.service.sessions.list(
-                of: created.account.id, askedBy: created.session.id, by: fixture.call
-            ).map(\.id)
-            #expect(asked == [created.session.id] + opened.reversed().prefix(199))
-            // An administrator can list all of them, page by page.
-            let admin = try await fixture.administered()
-            let all = try await admin.sessions(of: created.account.id, by: 50)
-            #expect(all == opened.reversed() + [created.session.id])
+        let created = try await Self.open(fixture)
+        var opened: [SessionID] = []
+        for _ in 0..<205 {
+            fixture.clock.advance(by: 1)
+            opened.append(try await Self.open(fixture).session.id)
         }
+        let listed = try await fixture.service.sessions.list(of: created.account.id, by: fixture.call).map(\.id)
+        #expect(listed == Array(opened.reversed().prefix(200)))
+        // The one that asks comes first, however old it is.
+        let asked = try await fixture.service.sessions.list(
+            of: created.account.id, askedBy: created.session.id, by: fixture.call
+        ).map(\.id)
+        #expect(asked == [created.session.id] + opened.reversed().prefix(199))
+        // An administrator can list all of them, page by page.
+        let admin = try await fixture.administered()
+        let all = try await admin.sessions(of: created.account.id, by: 50)
+        #expect(all == opened.reversed() + [created.session.id])
     }
 
     @Test func `a device that is signed out from another one is out at once, and the record says so`() async throws {
-        try await SignInFixture.run { fixture in
-            let kept = try await Self.open(fixture)
-            let ended = try await Self.open(fixture)
-            try await fixture.service.sessions.end(ended.session.id, of: kept.account.id, by: fixture.call)
-            try await expectFailure("invalidSession") {
-                try await fixture.service.sessions.session(of: ended.session.bearer, by: fixture.call)
-            }
-            try await expectFailure("invalidRefreshToken") {
-                try await fixture.service.sessions.refresh(ended.session.refreshToken, by: fixture.call)
-            }
-            _ = try await fixture.service.sessions.session(of: kept.session.bearer, by: fixture.call)
-            let events = try await fixture.database.query(
-                "SELECT session_id, account_id, actor, request_id FROM audit_events WHERE type = 'signed_out'"
-            ) { row throws(PostgresError) in
-                try row.decode(SessionID.self, AccountID.self, String.self, String.self)
-            }
-            #expect(events.count == 1)
-            #expect(events.first?.0 == ended.session.id)
-            #expect(events.first?.1 == kept.account.id)
-            #expect(events.first?.2 == "person")
-            #expect(events.first?.3 == "test")
+        let kept = try await Self.open(fixture)
+        let ended = try await Self.open(fixture)
+        try await fixture.service.sessions.end(ended.session.id, of: kept.account.id, by: fixture.call)
+        try await expectFailure("invalidSession") {
+            try await fixture.service.sessions.session(of: ended.session.bearer, by: fixture.call)
         }
+        try await expectFailure("invalidRefreshToken") {
+            try await fixture.service.sessions.refresh(ended.session.refreshToken, by: fixture.call)
+        }
+        _ = try await fixture.service.sessions.session(of: kept.session.bearer, by: fixture.call)
+        let events = try await fixture.database.query(
+            "SELECT session_id, account_id, actor, request_id FROM audit_events WHERE type = 'signed_out'",
+            as: SessionID.self, AccountID.self, String.self, String.self)
+        #expect(events.count == 1)
+        #expect(events.first?.0 == ended.session.id)
+        #expect(events.first?.1 == kept.account.id)
+        #expect(events.first?.2 == "person")
+        #expect(events.first?.3 == "test")
     }
 
     @Test func `a session of somebody else, an ended, an expired and an unknown one are not there`() async throws {
-        try await SignInFixture.run { fixture in
-            let old = try await Self.open(fixture)
-            fixture.clock.advance(by: 5_184_000)
-            let kim = try await Self.open(fixture)
-            let ended = try await Self.open(fixture)
-            try await fixture.service.sessions.end(ended.session.id, of: kim.account.id, by: fixture.call)
-            let ada = try await Self.open(fixture, "a-2")
-            let records = try await fixture.count("audit_events WHERE type = 'signed_out'")
-            let unknown = SessionID(now: fixture.clock.now())
-            for id in [old.session.id, ended.session.id, ada.session.id, unknown] {
-                try await expectFailure("sessionNotFound") {
-                    try await fixture.service.sessions.end(id, of: kim.account.id, by: fixture.call)
-                }
+        let old = try await Self.open(fixture)
+        fixture.clock.advance(by: 5_184_000)
+        let kim = try await Self.open(fixture)
+        let ended = try await Self.open(fixture)
+        try await fixture.service.sessions.end(ended.session.id, of: kim.account.id, by: fixture.call)
+        let ada = try await Self.open(fixture, "a-2")
+        let records = try await fixture.count("audit_events WHERE type = 'signed_out'")
+        let unknown = SessionID(now: fixture.clock.now())
+        for id in [old.session.id, ended.session.id, ada.session.id, unknown] {
+            try await expectFailure("sessionNotFound") {
+                try await fixture.service.sessions.end(id, of: kim.account.id, by: fixture.call)
             }
-            _ = try await fixture.service.sessions.session(of: ada.session.bearer, by: fixture.call)
-            #expect(try await fixture.count("audit_events WHERE type = 'signed_out'") == records)
         }
+        _ = try await fixture.service.sessions.session(of: ada.session.bearer, by: fixture.call)
+        #expect(try await fixture.count("audit_events WHERE type = 'signed_out'") == records)
     }
 
     @Test func `of fifty who end one session at once, one does`() async throws {
-        try await SignInFixture.run { fixture in
-            let kim = try await Self.open(fixture)
-            let outcomes = try await race(50) { _ in
-                try await fixture.service.sessions.end(kim.session.id, of: kim.account.id, by: fixture.call)
-            }
-            #expect(outcomes == ["won": 1, "sessionNotFound": 49])
-            #expect(try await fixture.count("audit_events WHERE type = 'signed_out'") == 1)
+        let kim = try await Self.open(fixture)
+        let outcomes = try await race(50) { _ in
+            try await fixture.service.sessions.end(kim.session.id, of: kim.account.id, by: fixture.call)
         }
+        #expect(outcomes == ["won": 1, "sessionNotFound": 49])
+        #expect(try await fixture.count("audit_events WHERE type = 'signed_out'") == 1)
     }
 }

@@ -9,9 +9,11 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite struct RefreshTests {
+@Suite(.fixture(SignInFixture.self)) struct RefreshTests {
+    var fixture: SignInFixture { .current }
+
     private func signedIn(_ fixture: SignInFixture) async throws -> SignedIn {
-        try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
+        try await fixture.signUp(.apple("a-1"))
     }
 
     private func refresh(_ fixture: SignInFixture, _ token: String) async throws -> IssuedSession {
@@ -19,202 +21,178 @@ import Testing
     }
 
     @Test func `a refresh gives new tokens for the same session`() async throws {
-        try await SignInFixture.run { fixture in
-            let first = try await signedIn(fixture).session
-            fixture.clock.advance(by: 100)
-            let second = try await refresh(fixture, first.refreshToken)
-            #expect(second.id == first.id)
-            #expect(second.refreshToken != first.refreshToken)
-            #expect(second.refreshExpiresAt.seconds == SignInFixture.start + 100 + 5_184_000)
-            #expect(try await fixture.service.sessions.session(of: second.bearer, by: fixture.call).generation == 2)
-        }
+        let first = try await signedIn(fixture).session
+        fixture.clock.advance(by: 100)
+        let second = try await refresh(fixture, first.refreshToken)
+        #expect(second.id == first.id)
+        #expect(second.refreshToken != first.refreshToken)
+        #expect(second.refreshExpiresAt.seconds == SignInFixture.start + 100 + 5_184_000)
+        #expect(try await fixture.service.sessions.session(of: second.bearer, by: fixture.call).generation == 2)
     }
 
     @Test func `a lost answer is asked for again and gets the same token`() async throws {
-        try await SignInFixture.run { fixture in
-            let first = try await signedIn(fixture).session
-            let second = try await refresh(fixture, first.refreshToken)
-            fixture.clock.advance(by: 60)
-            #expect(try await refresh(fixture, first.refreshToken).refreshToken == second.refreshToken)
-        }
+        let first = try await signedIn(fixture).session
+        let second = try await refresh(fixture, first.refreshToken)
+        fixture.clock.advance(by: 60)
+        #expect(try await refresh(fixture, first.refreshToken).refreshToken == second.refreshToken)
     }
 
     @Test func `a token two steps old ends the session`() async throws {
-        try await SignInFixture.run { fixture in
-            let first = try await signedIn(fixture).session
-            let second = try await refresh(fixture, first.refreshToken)
-            let third = try await refresh(fixture, second.refreshToken)
-            try await expectFailure("refreshTokenReused") { try await refresh(fixture, first.refreshToken) }
-            try await expectFailure("invalidRefreshToken") { try await refresh(fixture, third.refreshToken) }
-            try await expectFailure("invalidSession") {
-                try await fixture.service.sessions.session(of: third.bearer, by: fixture.call)
-            }
+        let first = try await signedIn(fixture).session
+        let second = try await refresh(fixture, first.refreshToken)
+        let third = try await refresh(fixture, second.refreshToken)
+        try await expectFailure("refreshTokenReused") { try await refresh(fixture, first.refreshToken) }
+        try await expectFailure("invalidRefreshToken") { try await refresh(fixture, third.refreshToken) }
+        try await expectFailure("invalidSession") {
+            try await fixture.service.sessions.session(of: third.bearer, by: fixture.call)
         }
     }
 
     @Test func `an unused successor is replaced after a minute and dead from then on`() async throws {
-        try await SignInFixture.run { fixture in
-            let first = try await signedIn(fixture).session
-            let lost = try await refresh(fixture, first.refreshToken)
-            fixture.clock.advance(by: 61)
-            let replacement = try await refresh(fixture, first.refreshToken)
-            #expect(replacement.refreshToken != lost.refreshToken)
-            try await expectFailure("refreshTokenReused") { try await refresh(fixture, lost.refreshToken) }
-        }
+        let first = try await signedIn(fixture).session
+        let lost = try await refresh(fixture, first.refreshToken)
+        fixture.clock.advance(by: 61)
+        let replacement = try await refresh(fixture, first.refreshToken)
+        #expect(replacement.refreshToken != lost.refreshToken)
+        try await expectFailure("refreshTokenReused") { try await refresh(fixture, lost.refreshToken) }
     }
 
     @Test func `twenty parallel refreshes are one lineage`() async throws {
-        try await SignInFixture.run { fixture in
-            let first = try await signedIn(fixture).session
-            let tokens = try await withThrowingTaskGroup(of: String.self) { group in
-                for _ in 0..<20 {
-                    group.addTask { try await refresh(fixture, first.refreshToken).refreshToken }
-                }
-                return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        let first = try await signedIn(fixture).session
+        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<20 {
+                group.addTask { try await refresh(fixture, first.refreshToken).refreshToken }
             }
-            #expect(tokens.count == 1)
-            let next = try await refresh(fixture, try #require(tokens.first))
-            #expect(try await fixture.service.sessions.session(of: next.bearer, by: fixture.call).generation == 3)
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
         }
+        #expect(tokens.count == 1)
+        let next = try await refresh(fixture, try #require(tokens.first))
+        #expect(try await fixture.service.sessions.session(of: next.bearer, by: fixture.call).generation == 3)
     }
 
     @Test func `a session that was not refreshed for its lifetime is over`() async throws {
-        try await SignInFixture.run { fixture in
-            let first = try await signedIn(fixture).session
-            fixture.clock.advance(by: 5_184_000)
-            try await expectFailure("invalidRefreshToken") { try await refresh(fixture, first.refreshToken) }
-        }
+        let first = try await signedIn(fixture).session
+        fixture.clock.advance(by: 5_184_000)
+        try await expectFailure("invalidRefreshToken") { try await refresh(fixture, first.refreshToken) }
     }
 
     @Test func `what this key ring did not make is no refresh token`() async throws {
-        try await SignInFixture.run { fixture in
-            let real = try await signedIn(fixture).session
-            let strange = RefreshTokens(keyRing: try SignInFixture.makeKeyRing(octet: 8))
-            let otherID = RefreshTokens(keyRing: try SignInFixture.makeKeyRing(id: "k2"))
-            var tokens = ["", "x", String(repeating: "A", count: 300), real.accessToken, real.refreshToken + "A"]
-            tokens.append(try strange.token(for: real.id, generation: 1))
-            tokens.append(try otherID.token(for: real.id, generation: 1))
-            let bytes = try #require(Base64URL.decode(real.refreshToken))
-            for index in bytes.indices {
-                var changed = bytes
-                changed[index] ^= 1
-                tokens.append(Base64URL.encode(changed))
-            }
-            for token in tokens {
-                try await expectFailure("invalidRefreshToken") { try await refresh(fixture, token) }
-            }
-            // None of them has ended the session.
-            _ = try await refresh(fixture, real.refreshToken)
+        let real = try await signedIn(fixture).session
+        let strange = RefreshTokens(keyRing: try SignInFixture.makeKeyRing(octet: 8))
+        let otherID = RefreshTokens(keyRing: try SignInFixture.makeKeyRing(id: "k2"))
+        var tokens = ["", "x", String(repeating: "A", count: 300), real.accessToken, real.refreshToken + "A"]
+        tokens.append(try strange.token(for: real.id, generation: 1))
+        tokens.append(try otherID.token(for: real.id, generation: 1))
+        let bytes = try #require(Base64URL.decode(real.refreshToken))
+        for index in bytes.indices {
+            var changed = bytes
+            changed[index] ^= 1
+            tokens.append(Base64URL.encode(changed))
         }
+        for token in tokens {
+            try await expectFailure("invalidRefreshToken") { try await refresh(fixture, token) }
+        }
+        // None of them has ended the session.
+        _ = try await refresh(fixture, real.refreshToken)
     }
 
     @Test func `a token that a failover lost the making of is accepted, one step ahead`() async throws {
-        try await SignInFixture.run { fixture in
-            let first = try await signedIn(fixture).session
-            let tokens = RefreshTokens(keyRing: fixture.keyRing)
-            let ahead = try tokens.token(for: first.id, generation: 2)
-            _ = try await refresh(fixture, ahead)
-            let farAhead = try tokens.token(for: first.id, generation: 9)
-            try await expectFailure("invalidRefreshToken") { try await refresh(fixture, farAhead) }
-        }
+        let first = try await signedIn(fixture).session
+        let tokens = RefreshTokens(keyRing: fixture.keyRing)
+        let ahead = try tokens.token(for: first.id, generation: 2)
+        _ = try await refresh(fixture, ahead)
+        let farAhead = try tokens.token(for: first.id, generation: 9)
+        try await expectFailure("invalidRefreshToken") { try await refresh(fixture, farAhead) }
     }
 }
 
-@Suite struct AccessTokenTests {
+@Suite(.fixture(SignInFixture.self)) struct AccessTokenTests {
+    var fixture: SignInFixture { .current }
+
     private func signedIn(_ fixture: SignInFixture) async throws -> SignedIn {
-        try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
+        try await fixture.signUp(.apple("a-1"))
     }
 
     @Test func `an access token verifies by the published keys and says what it should`() async throws {
-        try await SignInFixture.run { fixture in
-            let signedIn = try await signedIn(fixture)
-            let keys = try KeySet(parsing: fixture.service.accessTokens.publishedKeys)
-            let token = try UnverifiedToken(signedIn.session.bearer, allowedTypes: ["at+jwt"]).verified(by: keys)
-            let claims = token.claims
-            #expect(token.header["typ"]?.string == "at+jwt")
-            #expect(token.header["alg"]?.string == "ES256")
-            #expect(claims["iss"]?.string == "https://auth.example.com")
-            #expect(claims["aud"]?.string == "lamp-api")
-            #expect(claims["sub"]?.string == signedIn.account.id.description)
-            #expect(claims["sid"]?.string == signedIn.session.id.description)
-            #expect(claims["iat"]?.integer == SignInFixture.start)
-            #expect(claims["exp"]?.integer == SignInFixture.start + 900)
-            #expect(claims["auth_time"]?.integer == SignInFixture.start)
-            #expect(claims["amr"]?.elements?.map(\.string) == ["apple"])
-            #expect(claims["jti"]?.string?.isEmpty == false)
-        }
+        let signedIn = try await signedIn(fixture)
+        let keys = try KeySet(parsing: fixture.service.accessTokens.publishedKeys)
+        let token = try UnverifiedToken(signedIn.session.bearer, allowedTypes: ["at+jwt"]).verified(by: keys)
+        let claims = token.claims
+        #expect(token.header["typ"]?.string == "at+jwt")
+        #expect(token.header["alg"]?.string == "ES256")
+        #expect(claims["iss"]?.string == "https://auth.example.com")
+        #expect(claims["aud"]?.string == "lamp-api")
+        #expect(claims["sub"]?.string == signedIn.account.id.description)
+        #expect(claims["sid"]?.string == signedIn.session.id.description)
+        #expect(claims["iat"]?.integer == SignInFixture.start)
+        #expect(claims["exp"]?.integer == SignInFixture.start + 900)
+        #expect(claims["auth_time"]?.integer == SignInFixture.start)
+        #expect(claims["amr"]?.elements?.map(\.string) == ["apple"])
+        #expect(claims["jti"]?.string?.isEmpty == false)
     }
 
     @Test func `no other token passes for an access token`() async throws {
-        try await SignInFixture.run { fixture in
-            let signedIn = try await signedIn(fixture)
-            let mint = try TokenMint.shared
-            let claims: TokenMint.Members = [
-                "iss": "https://auth.example.com", "aud": "lamp-api", "sub": .string(signedIn.account.id.description),
-                "sid": .string(signedIn.session.id.description), "iat": .integer(SignInFixture.start),
-                "exp": .integer(SignInFixture.start + 900),
-            ]
-            var header = mint.header(.es256)
-            header.append("typ", "at+jwt")
-            let tokens: [[UInt8]] = [
-                Array(try fixture.apple("a-1").utf8), Array(try fixture.google("1").utf8),
-                Array(signedIn.session.refreshToken.utf8), try mint.token(claims, header: header, by: .es256),
-                Array((signedIn.session.accessToken.dropLast(8) + "AAAAAAAA").utf8), [],
-            ]
-            for token in tokens {
-                try await expectFailure("invalidSession") {
-                    try await fixture.service.sessions.session(of: token, by: fixture.call)
-                }
+        let signedIn = try await signedIn(fixture)
+        let mint = try TokenMint.shared
+        let claims: TokenMint.Members = [
+            "iss": "https://auth.example.com", "aud": "lamp-api", "sub": .string(signedIn.account.id.description),
+            "sid": .string(signedIn.session.id.description), "iat": .integer(SignInFixture.start),
+            "exp": .integer(SignInFixture.start + 900),
+        ]
+        var header = mint.header(.es256)
+        header.append("typ", "at+jwt")
+        let tokens: [[UInt8]] = [
+            Array(try fixture.apple("a-1").utf8), Array(try fixture.google("1").utf8),
+            Array(signedIn.session.refreshToken.utf8), try mint.token(claims, header: header, by: .es256),
+            Array((signedIn.session.accessToken.dropLast(8) + "AAAAAAAA").utf8), [],
+        ]
+        for token in tokens {
+            try await expectFailure("invalidSession") {
+                try await fixture.service.sessions.session(of: token, by: fixture.call)
             }
         }
     }
 
     @Test func `an access token is no provider's token`() async throws {
-        try await SignInFixture.run { fixture in
-            let access = try await signedIn(fixture).session.accessToken
-            // Google signs nothing by ES256; Apple might, but never an `at+jwt`.
-            try await expectFailure("algorithm_rejected") { try await fixture.signIn(.google, access) }
-            try await expectFailure("header_rejected") { try await fixture.signIn(.apple, access) }
-        }
+        let access = try await signedIn(fixture).session.accessToken
+        // Google signs nothing by ES256; Apple might, but never an `at+jwt`.
+        try await expectFailure("algorithm_rejected") { try await fixture.signIn(.google, access) }
+        try await expectFailure("header_rejected") { try await fixture.signIn(.apple, access) }
     }
 
     @Test func `an access token ends after its lifetime and with its session`() async throws {
-        try await SignInFixture.run { fixture in
-            let session = try await signedIn(fixture).session
-            fixture.clock.advance(by: 959)
-            let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
-            try await fixture.service.sessions.revoke(.current, of: live, by: fixture.call)
-            try await expectFailure("invalidSession") {
-                try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
-            }
-            let other = try await fixture.session(.apple, try fixture.apple("a-1")).session
-            fixture.clock.advance(by: 961)
-            try await expectFailure("invalidSession") {
-                try await fixture.service.sessions.session(of: other.bearer, by: fixture.call)
-            }
+        let session = try await signedIn(fixture).session
+        fixture.clock.advance(by: 959)
+        let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+        try await fixture.service.sessions.revoke(.current, of: live, by: fixture.call)
+        try await expectFailure("invalidSession") {
+            try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+        }
+        let other = try await fixture.session(.apple("a-1")).session
+        fixture.clock.advance(by: 961)
+        try await expectFailure("invalidSession") {
+            try await fixture.service.sessions.session(of: other.bearer, by: fixture.call)
         }
     }
 
     @Test func `signing out ends the sessions of its scope and nobody else's`() async throws {
-        try await SignInFixture.run { fixture in
-            let unrelated = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-2"))).session
-            let first = try await signedIn(fixture).session
-            let second = try await fixture.session(.apple, try fixture.apple("a-1")).session
-            let third = try await fixture.session(.apple, try fixture.apple("a-1")).session
-            func isLive(_ session: IssuedSession) async throws -> Bool {
-                try await race(1) { _ in
-                    try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
-                }["won"] == 1
-            }
-            try await fixture.service.sessions.revoke(
-                .others, of: try await fixture.service.sessions.session(of: third.bearer, by: fixture.call),
-                by: fixture.call)
-            #expect(try await [isLive(first), isLive(second), isLive(third)] == [false, false, true])
-            try await fixture.service.sessions.revoke(
-                .all, of: try await fixture.service.sessions.session(of: third.bearer, by: fixture.call),
-                by: fixture.call)
-            #expect(try await [isLive(third), isLive(unrelated)] == [false, true])
+        let unrelated = try await fixture.signUp(.apple("a-2")).session
+        let first = try await signedIn(fixture).session
+        let second = try await fixture.session(.apple("a-1")).session
+        let third = try await fixture.session(.apple("a-1")).session
+        func isLive(_ session: IssuedSession) async throws -> Bool {
+            try await race(1) { _ in
+                try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+            }["won"] == 1
         }
+        try await fixture.service.sessions.revoke(
+            .others, of: try await fixture.service.sessions.session(of: third.bearer, by: fixture.call),
+            by: fixture.call)
+        #expect(try await [isLive(first), isLive(second), isLive(third)] == [false, false, true])
+        try await fixture.service.sessions.revoke(
+            .all, of: try await fixture.service.sessions.session(of: third.bearer, by: fixture.call),
+            by: fixture.call)
+        #expect(try await [isLive(third), isLive(unrelated)] == [false, true])
     }
 
     @Test func `of several processes that start at once one makes the first key`() async throws {
@@ -238,59 +216,52 @@ import Testing
     }
 
     @Test func `a key that another process signs by already is found`() async throws {
-        try await SignInFixture.run { fixture in
-            let session = try await signedIn(fixture).session
-            let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
-            let foreign = try await fixture.tokenOfNewKey(for: live)
-            #expect(
-                try await fixture.service.sessions.session(of: Array(foreign.utf8), by: fixture.call).id == session.id)
-        }
+        let session = try await signedIn(fixture).session
+        let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+        let foreign = try await fixture.tokenOfNewKey(for: live)
+        #expect(try await fixture.service.sessions.session(of: Array(foreign.utf8), by: fixture.call).id == session.id)
     }
 
     @Test func `a good token of a new key is never refused for the unknown ones that come with it`() async throws {
-        try await SignInFixture.run { fixture in
-            let session = try await signedIn(fixture).session
-            let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
-            let mint = try TokenMint.shared
-            var header = mint.header(.es256)
-            header.append("typ", "at+jwt")
-            let madeUp = try mint.token(["sub": "x"], header: header, by: .es256)
-            for _ in 0..<3 {
-                let good = Array(try await fixture.tokenOfNewKey(for: live).utf8)
-                try await withThrowingTaskGroup { group in
-                    for number in 0..<40 {
-                        group.addTask {
-                            guard number % 4 == 3 else {
-                                return try await expectFailure("invalidSession") {
-                                    try await fixture.service.sessions.session(of: madeUp, by: fixture.call)
-                                }
+        let session = try await signedIn(fixture).session
+        let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+        let mint = try TokenMint.shared
+        var header = mint.header(.es256)
+        header.append("typ", "at+jwt")
+        let madeUp = try mint.token(["sub": "x"], header: header, by: .es256)
+        for _ in 0..<3 {
+            let good = Array(try await fixture.tokenOfNewKey(for: live).utf8)
+            try await withThrowingTaskGroup { group in
+                for number in 0..<40 {
+                    group.addTask {
+                        guard number % 4 == 3 else {
+                            return try await expectFailure("invalidSession") {
+                                try await fixture.service.sessions.session(of: madeUp, by: fixture.call)
                             }
-                            #expect(
-                                try await fixture.service.sessions.session(of: good, by: fixture.call).id == session.id)
                         }
+                        #expect(
+                            try await fixture.service.sessions.session(of: good, by: fixture.call).id == session.id)
                     }
-                    try await group.waitForAll()
                 }
+                try await group.waitForAll()
             }
         }
     }
 
     @Test func `tokens of unknown keys have the keys read ten times a second at most`() async throws {
-        try await SignInFixture.run { fixture in
-            let session = try await signedIn(fixture).session
-            let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
-            let unknown = Array(try await fixture.tokenOfNewKey(for: live).utf8)
-            _ = try await SigningKeys(
-                store: fixture.storage.signingKeys, keyRing: fixture.keyRing, clock: fixture.clock
-            ).replaceLeaked()
-            let began = ContinuousClock.now
-            for _ in 0..<5 {
-                try await expectFailure("invalidSession") {
-                    try await fixture.service.sessions.session(of: unknown, by: fixture.call)
-                }
+        let session = try await signedIn(fixture).session
+        let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+        let unknown = Array(try await fixture.tokenOfNewKey(for: live).utf8)
+        _ = try await SigningKeys(
+            store: fixture.storage.signingKeys, keyRing: fixture.keyRing, clock: fixture.clock
+        ).replaceLeaked()
+        let began = ContinuousClock.now
+        for _ in 0..<5 {
+            try await expectFailure("invalidSession") {
+                try await fixture.service.sessions.session(of: unknown, by: fixture.call)
             }
-            #expect(ContinuousClock.now - began >= .milliseconds(400))
         }
+        #expect(ContinuousClock.now - began >= .milliseconds(400))
     }
 }
 

@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// Signing out means out: a provider's token that somebody has captured opens no session afterwards.
-@Suite struct SignOutTests {
+@Suite(.fixture { try await SignInFixture.withMail($0) }) struct SignOutTests {
+    var fixture: SignInFixture { .current }
+
     enum Way: CaseIterable, Sendable {
         case everywhere, byAdministrator, passwordReset
     }
@@ -17,10 +19,8 @@ import Testing
     /// An account with a proven address, a password and an identity of each provider.
     private func member(_ fixture: SignInFixture) async throws -> SignedIn {
         let member = try await fixture.member(Self.email)
-        _ = try await fixture.bind(
-            try await fixture.ticket(.apple, try fixture.apple("kim")), member.session.credential)
-        return try await fixture.bind(
-            try await fixture.ticket(.google, try fixture.google("kim")), member.session.credential)
+        _ = try await fixture.bind(.apple("kim"), member.session.credential)
+        return try await fixture.bind(.google("kim"), member.session.credential)
     }
 
     private func signOut(_ way: Way, _ member: SignedIn, _ fixture: SignInFixture) async throws {
@@ -48,205 +48,188 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `no token from before opens a session, posted again or for the first time`(way: Way) async throws {
-        try await SignInFixture.withMail { fixture in
-            let member = try await member(fixture)
-            let bystander = try fixture.google("ada")
-            _ = try await fixture.create(try await fixture.ticket(.google, bystander))
-            fixture.clock.advance(by: 10)
-            let posted = [(Provider.apple, try fixture.apple("kim")), (.google, try fixture.google("kim"))]
-            for (provider, token) in posted { _ = try await fixture.session(provider, token) }
-            let unposted = [
-                (Provider.apple, try renewed(.apple, fixture)), (.google, try renewed(.google, fixture)),
-            ]
-            fixture.clock.advance(by: 10)
-            try await signOut(way, member, fixture)
-            for (provider, token) in posted + unposted {
-                try await expectFailure("expired") { try await fixture.signIn(provider, token) }
-            }
-            let live: SQL = "sessions WHERE ended_at IS NULL AND account_id = \(member.account.id)"
-            #expect(try await fixture.count(live) == 0)
-            // The second one of each person is in a sum.
-            try await fixture.service.refusals.flush()
-            let refused = try await fixture.texts(
-                """
-                SELECT provider || ' ' || reason FROM audit_events
-                WHERE type = 'credential_rejected' AND account_id = \(member.account.id)
-                ORDER BY 1
-                """)
-            #expect(refused == ["apple expired", "apple expired", "google expired", "google expired"])
-            // Nobody else is signed out.
-            _ = try await fixture.session(.google, bystander)
+        let member = try await member(fixture)
+        let bystander = try fixture.google("ada")
+        _ = try await fixture.create(try await fixture.ticket(.google, bystander))
+        fixture.clock.advance(by: 10)
+        let posted = [(Provider.apple, try fixture.apple("kim")), (.google, try fixture.google("kim"))]
+        for (provider, token) in posted { _ = try await fixture.session(provider, token) }
+        let unposted = [
+            (Provider.apple, try renewed(.apple, fixture)), (.google, try renewed(.google, fixture)),
+        ]
+        fixture.clock.advance(by: 10)
+        try await signOut(way, member, fixture)
+        for (provider, token) in posted + unposted {
+            try await expectFailure("expired") { try await fixture.signIn(provider, token) }
         }
+        let live: SQL = "sessions WHERE ended_at IS NULL AND account_id = \(member.account.id)"
+        #expect(try await fixture.count(live) == 0)
+        // The second one of each person is in a sum.
+        try await fixture.service.refusals.flush()
+        let refused = try await fixture.texts(
+            """
+            SELECT provider || ' ' || reason FROM audit_events
+            WHERE type = 'credential_rejected' AND account_id = \(member.account.id)
+            ORDER BY 1
+            """)
+        #expect(refused == ["apple expired", "apple expired", "google expired", "google expired"])
+        // Nobody else is signed out.
+        _ = try await fixture.session(.google, bystander)
     }
 
     @Test(arguments: Way.allCases)
     func `a token that was issued afterwards signs in, however long ago its person authenticated`(
         way: Way
     ) async throws {
-        try await SignInFixture.withMail { fixture in
-            let member = try await member(fixture)
-            fixture.clock.advance(by: 10)
-            try await signOut(way, member, fixture)
-            fixture.clock.advance(by: 1)
-            for provider in Provider.allCases {
-                let signedIn = try await fixture.session(provider, try renewed(provider, fixture))
-                #expect(signedIn.account.id == member.account.id)
-                // The session is as old as the authentication.
-                #expect(
-                    try await fixture.opened(signedIn).authenticatedAt
-                        == fixture.clock.now().advanced(bySeconds: -1_000_000))
-            }
+        let member = try await member(fixture)
+        fixture.clock.advance(by: 10)
+        try await signOut(way, member, fixture)
+        fixture.clock.advance(by: 1)
+        for provider in Provider.allCases {
+            let signedIn = try await fixture.session(provider, try renewed(provider, fixture))
+            #expect(signedIn.account.id == member.account.id)
+            // The session is as old as the authentication.
+            #expect(
+                try await fixture.opened(signedIn).authenticatedAt
+                    == fixture.clock.now().advanced(bySeconds: -1_000_000))
         }
     }
 
     @Test func `a token of the same second signs in, one of the second before does not`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let member = try await member(fixture)
-            let before = try fixture.apple("kim")
-            fixture.clock.advance(by: 1)
-            let same = try fixture.apple("kim")
-            try await signOut(.everywhere, member, fixture)
-            try await expectFailure("expired") { try await fixture.signIn(.apple, before) }
-            _ = try await fixture.session(.apple, same)
-        }
+        let member = try await member(fixture)
+        let before = try fixture.apple("kim")
+        fixture.clock.advance(by: 1)
+        let same = try fixture.apple("kim")
+        try await signOut(.everywhere, member, fixture)
+        try await expectFailure("expired") { try await fixture.signIn(.apple, before) }
+        _ = try await fixture.session(.apple, same)
     }
 
     @Test(arguments: [RevocationScope.current, .others])
     func `signing out some sessions leaves tokens as they are`(scope: RevocationScope) async throws {
-        try await SignInFixture.withMail { fixture in
-            let member = try await member(fixture)
-            let token = try fixture.google("kim")
-            fixture.clock.advance(by: 10)
-            try await fixture.service.sessions.revoke(scope, of: try await fixture.opened(member), by: fixture.call)
-            _ = try await fixture.session(.google, token)
-        }
+        let member = try await member(fixture)
+        let token = try fixture.google("kim")
+        fixture.clock.advance(by: 10)
+        try await fixture.service.sessions.revoke(scope, of: try await fixture.opened(member), by: fixture.call)
+        _ = try await fixture.session(.google, token)
     }
 
     @Test func `a later sign-out counts, an earlier one does not take it back`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let member = try await member(fixture)
-            fixture.clock.advance(by: 10)
-            let token = try fixture.google("kim")
-            let session = try await fixture.session(.google, token)
-            fixture.clock.advance(by: 10)
-            try await signOut(.everywhere, session, fixture)
-            // Another process, whose clock is behind.
-            fixture.clock.advance(by: -15)
-            try await signOut(.byAdministrator, member, fixture)
-            fixture.clock.advance(by: 15)
-            try await expectFailure("expired") { try await fixture.signIn(.google, token) }
-        }
+        let member = try await member(fixture)
+        fixture.clock.advance(by: 10)
+        let token = try fixture.google("kim")
+        let session = try await fixture.session(.google, token)
+        fixture.clock.advance(by: 10)
+        try await signOut(.everywhere, session, fixture)
+        // Another process, whose clock is behind.
+        fixture.clock.advance(by: -15)
+        try await signOut(.byAdministrator, member, fixture)
+        fixture.clock.advance(by: 15)
+        try await expectFailure("expired") { try await fixture.signIn(.google, token) }
     }
 
     @Test func `a sign-in that is under way when its person signs out everywhere is out too`() async throws {
-        try await SignInFixture.withMail { fixture in
-            let member = try await member(fixture)
-            let session = try await fixture.opened(member)
-            let now = fixture.clock.now()
-            let id = SessionID(now: now)
-            // What a sign-in locks and inserts, and has not committed yet.
-            let signingOut = try await fixture.interleave { transaction in
-                try await transaction.execute(
-                    """
-                    INSERT INTO sessions (session_id, account_id, rotated_at, auth_time, amr, created_at, last_used_at,
-                        expires_at)
-                    SELECT \(id), account_id, \(now), \(now), '{google}', \(now), \(now),
-                        \(now.advanced(bySeconds: 5_184_000))
-                    FROM accounts
-                    WHERE account_id = \(session.accountID)
-                    FOR KEY SHARE
-                    """)
-            } with: {
-                try await fixture.service.sessions.revoke(.all, of: session, by: fixture.call)
-            }
-            try await signingOut.value
-            #expect(try await fixture.storage.sessions.live(id, by: .at(now)) == nil)
+        let member = try await member(fixture)
+        let session = try await fixture.opened(member)
+        let now = fixture.clock.now()
+        let id = SessionID(now: now)
+        // What a sign-in locks and inserts, and has not committed yet.
+        let signingOut = try await fixture.interleave { transaction in
+            try await transaction.execute(
+                """
+                INSERT INTO sessions (session_id, account_id, rotated_at, auth_time, amr, created_at, last_used_at,
+                    expires_at)
+                SELECT \(id), account_id, \(now), \(now), '{google}', \(now), \(now),
+                    \(now.advanced(bySeconds: 5_184_000))
+                FROM accounts
+                WHERE account_id = \(session.accountID)
+                FOR KEY SHARE
+                """)
+        } with: {
+            try await fixture.service.sessions.revoke(.all, of: session, by: fixture.call)
         }
+        try await signingOut.value
+        #expect(try await fixture.storage.sessions.live(id, by: .at(now)) == nil)
     }
 
     // MARK: Tickets
 
     // An account that is nothing but the identity has no password to reset.
-    @Test(arguments: [Way.everywhere, .byAdministrator])
+    @Test(
+        .fixture { try await SignInFixture.withMail(strays: .merge, $0) },
+        arguments: [Way.everywhere, .byAdministrator])
     func `a ticket from before moves no identity out of the account`(way: Way) async throws {
-        try await SignInFixture.withMail(strays: .merge) { fixture in
-            let thief = try await fixture.register("thief@example.com")
-            let early = try await fixture.ticket(.google, try fixture.google("kim"))
-            let owner = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
-            fixture.clock.advance(by: 10)
-            let late = try renewed(.google, fixture)
-            fixture.clock.advance(by: 10)
-            try await signOut(way, owner, fixture)
-            try await expectFailure("identityAlreadyLinked") { try await fixture.bind(early, thief.session.credential) }
-            #expect(try await fixture.account(owner).identities.count == 1)
-            // Nor does a token from before, whose ticket is made afterwards.
-            let credential = ProviderCredential(token: late, code: nil, nonce: nil, clientID: nil, fullName: nil)
-            try await expectFailure("identityAlreadyLinked") {
-                try await fixture.service.linking.link(
-                    .google, credential, to: try await fixture.opened(thief), by: fixture.call)
-            }
-            // The owner may, with a new one.
-            fixture.clock.advance(by: 1)
-            let fresh = ProviderCredential(
-                token: try renewed(.google, fixture), code: nil, nonce: nil, clientID: nil, fullName: nil)
-            let moved = try await fixture.service.linking.link(
-                .google, fresh, to: try await fixture.opened(thief), by: fixture.call)
-            #expect(moved.key == owner.identity?.key)
+        let thief = try await fixture.register("thief@example.com")
+        let early = try await fixture.ticket(.google("kim"))
+        let owner = try await fixture.signUp(.google("kim"))
+        fixture.clock.advance(by: 10)
+        let late = try renewed(.google, fixture)
+        fixture.clock.advance(by: 10)
+        try await signOut(way, owner, fixture)
+        try await expectFailure("identityAlreadyLinked") { try await fixture.bind(early, thief.session.credential) }
+        #expect(try await fixture.account(owner).identities.count == 1)
+        // Nor does a token from before, whose ticket is made afterwards.
+        let credential = ProviderCredential(token: late, code: nil, nonce: nil, clientID: nil, fullName: nil)
+        try await expectFailure("identityAlreadyLinked") {
+            try await fixture.service.linking.link(
+                .google, credential, to: try await fixture.opened(thief), by: fixture.call)
         }
+        // The owner may, with a new one.
+        fixture.clock.advance(by: 1)
+        let fresh = ProviderCredential(
+            token: try renewed(.google, fixture), code: nil, nonce: nil, clientID: nil, fullName: nil)
+        let moved = try await fixture.service.linking.link(
+            .google, fresh, to: try await fixture.opened(thief), by: fixture.call)
+        #expect(moved.key == owner.identity?.key)
     }
 
-    @Test(arguments: Way.allCases)
+    @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, $0) }, arguments: Way.allCases)
     func `a token from before is not bound by its address, one from afterwards is`(way: Way) async throws {
-        try await SignInFixture.withMail(policy: .automatic) { fixture in
-            let address = "kim@gmail.com"
-            let member = try await fixture.member(address)
-            let captured = try fixture.google("kim", SignInFixture.email(address))
-            fixture.clock.advance(by: 10)
-            switch way {
-            case .passwordReset:
-                try await fixture.service.emailCodes.resetPassword(
-                    email: address, code: try await fixture.code(.resetPassword, for: address),
-                    newPassword: "another good password", by: fixture.call)
-            default: try await signOut(way, member, fixture)
-            }
-            let ticket = try await fixture.ticket(.google, captured)
-            #expect(ticket.choices == [.bind])
-            #expect(try await fixture.account(member).identities.isEmpty)
-            // With a proof it is bound as ever.
-            fixture.clock.advance(by: 1)
-            let renewed = try fixture.google(
-                "kim", SignInFixture.email(address) + [("auth_time", .integer(SignInFixture.start - 1_000))])
-            #expect(try await fixture.session(.google, renewed).account.id == member.account.id)
+        let address = "kim@gmail.com"
+        let member = try await fixture.member(address)
+        let captured = try fixture.google("kim", SignInFixture.email(address))
+        fixture.clock.advance(by: 10)
+        switch way {
+        case .passwordReset:
+            try await fixture.service.emailCodes.resetPassword(
+                email: address, code: try await fixture.code(.resetPassword, for: address),
+                newPassword: "another good password", by: fixture.call)
+        default: try await signOut(way, member, fixture)
         }
+        let ticket = try await fixture.ticket(.google, captured)
+        #expect(ticket.choices == [.bind])
+        #expect(try await fixture.account(member).identities.isEmpty)
+        // With a proof it is bound as ever.
+        fixture.clock.advance(by: 1)
+        let renewed = try fixture.google(
+            "kim", SignInFixture.email(address) + [("auth_time", .integer(SignInFixture.start - 1_000))])
+        #expect(try await fixture.session(.google, renewed).account.id == member.account.id)
     }
 
     /// Of the provider that runs the mailbox, or of a mailed code.
     @Test(arguments: [false, true])
     func `a ticket from before takes no account over, one from afterwards does`(isMailed: Bool) async throws {
-        try await SignInFixture.withMail { fixture in
-            func ownersTicket() async throws -> LinkRequired {
-                isMailed ? try await fixture.ownersAnswer().ticket : try await fixture.ownersTicket()
-            }
-            let former = try await fixture.formerReader()
-            let early = try await ownersTicket()
-            fixture.clock.advance(by: 10)
-            try await signOut(.everywhere, former, fixture)
-            try await expectFailure("invalidCredentials") { try await fixture.bind(early, .ticket) }
-            #expect(try await fixture.account(former).emailProof == .stated)
-            fixture.clock.advance(by: 61)
-            let taken = try await fixture.bind(try await ownersTicket(), .ticket)
-            #expect(taken.account.id == former.account.id)
+        func ownersTicket() async throws -> LinkRequired {
+            isMailed ? try await fixture.ownersAnswer().ticket : try await fixture.ownersTicket()
         }
+        let former = try await fixture.formerReader()
+        let early = try await ownersTicket()
+        fixture.clock.advance(by: 10)
+        try await signOut(.everywhere, former, fixture)
+        try await expectFailure("invalidCredentials") { try await fixture.bind(early, .ticket) }
+        #expect(try await fixture.account(former).emailProof == .stated)
+        fixture.clock.advance(by: 61)
+        let taken = try await fixture.bind(try await ownersTicket(), .ticket)
+        #expect(taken.account.id == former.account.id)
     }
 
-    @Test func `a ticket of the release before counts from the time of the authentication`() async throws {
-        try await SignInFixture.withMail(strays: .merge) { fixture in
-            let thief = try await fixture.register("thief@example.com")
-            let early = try await fixture.ticket(.google, try renewed(.google, fixture, authenticated: 60))
-            try await fixture.database.execute("UPDATE link_tickets SET issued_at = NULL")
-            let owner = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
-            try await signOut(.everywhere, owner, fixture)
-            try await expectFailure("identityAlreadyLinked") { try await fixture.bind(early, thief.session.credential) }
-        }
+    @Test(.fixture { try await SignInFixture.withMail(strays: .merge, $0) })
+    func `a ticket of the release before counts from the time of the authentication`() async throws {
+        let thief = try await fixture.register("thief@example.com")
+        let early = try await fixture.ticket(.google, try renewed(.google, fixture, authenticated: 60))
+        try await fixture.database.execute("UPDATE link_tickets SET issued_at = NULL")
+        let owner = try await fixture.signUp(.google("kim"))
+        try await signOut(.everywhere, owner, fixture)
+        try await expectFailure("identityAlreadyLinked") { try await fixture.bind(early, thief.session.credential) }
     }
 }

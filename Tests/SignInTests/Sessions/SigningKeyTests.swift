@@ -11,181 +11,167 @@ import TestSupport
 import Testing
 
 /// The lifecycle of a key that signs access tokens.
-@Suite struct SigningKeyTests {
+@Suite(.fixture(SignInFixture.self)) struct SigningKeyTests {
+    var fixture: SignInFixture { .current }
+
     private static let start = Timestamp(seconds: SignInFixture.start)
     /// A ring whose line the processes lack.
     private static let otherRing = Result { try SignInFixture.makeKeyRing(id: "k2", octet: 8) }
 
     @Test func `a key is published before it signs, and deleted when its last token has expired`() async throws {
-        try await SignInFixture.run { fixture in
-            let old = try fixture.publishedKeyIDs()
-            let next = try await fixture.rotate()
-            #expect(next.signsFrom == Self.start.advanced(bySeconds: 900))
-            try await fixture.accessTokens.rereadKeys()
-            #expect(try fixture.publishedKeyIDs() == [next.keyID] + old)
+        let old = try fixture.publishedKeyIDs()
+        let next = try await fixture.rotate()
+        #expect(next.signsFrom == Self.start.advanced(bySeconds: 900))
+        try await fixture.accessTokens.rereadKeys()
+        #expect(try fixture.publishedKeyIDs() == [next.keyID] + old)
 
-            fixture.clock.advance(by: 899)
-            let session = try await fixture.newSession()
-            #expect(try fixture.keyID(session) == old[0])
-            #expect(fixture.accessTokens.signingKeyAge(at: fixture.clock.now()) == 899)
-            fixture.clock.advance(by: 1)
-            #expect(fixture.accessTokens.signingKeyAge(at: fixture.clock.now()) == 0)
-            let later = try await fixture.newSession(of: "second")
-            #expect(try fixture.keyID(later) == next.keyID)
-            #expect(try await fixture.service.sessions.session(of: session.bearer, by: fixture.call).id == session.id)
+        fixture.clock.advance(by: 899)
+        let session = try await fixture.newSession()
+        #expect(try fixture.keyID(session) == old[0])
+        #expect(fixture.accessTokens.signingKeyAge(at: fixture.clock.now()) == 899)
+        fixture.clock.advance(by: 1)
+        #expect(fixture.accessTokens.signingKeyAge(at: fixture.clock.now()) == 0)
+        let later = try await fixture.newSession(of: "second")
+        #expect(try fixture.keyID(later) == next.keyID)
+        #expect(try await fixture.service.sessions.session(of: session.bearer, by: fixture.call).id == session.id)
 
-            // The last token of the old key expires 900 s after the new key has begun to sign.
-            fixture.clock.advance(by: 900 + StoredSigningKey.margin - 1)
-            #expect(try await fixture.storage.signingKeys.deleteExpired(by: .at(fixture.clock.now())) == 0)
-            fixture.clock.advance(by: 1)
-            #expect(try await fixture.storage.signingKeys.deleteExpired(by: .at(fixture.clock.now())) == 1)
-            try await fixture.accessTokens.rereadKeys()
-            #expect(try fixture.publishedKeyIDs() == [next.keyID])
-        }
+        // The last token of the old key expires 900 s after the new key has begun to sign.
+        fixture.clock.advance(by: 900 + StoredSigningKey.margin - 1)
+        #expect(try await fixture.storage.signingKeys.deleteExpired(by: .at(fixture.clock.now())) == 0)
+        fixture.clock.advance(by: 1)
+        #expect(try await fixture.storage.signingKeys.deleteExpired(by: .at(fixture.clock.now())) == 1)
+        try await fixture.accessTokens.rereadKeys()
+        #expect(try fixture.publishedKeyIDs() == [next.keyID])
     }
 
     @Test func `a key is kept for as long as the tokens of any process live`() async throws {
-        try await SignInFixture.run { fixture in
-            let longLived = try await AccessTokens(
-                configuration: .init(issuer: "i", audience: "a", lifetime: 86_400), store: fixture.storage.signingKeys,
-                keyRing: fixture.keyRing, clock: fixture.clock, logger: SignInFixture.quiet)
-            _ = try await fixture.rotate()
-            // A process that learns of the key later notes its lifetime for that one too.
-            try await fixture.accessTokens.rereadKeys()
-            try await longLived.rereadKeys()
-            let keys = try await fixture.storage.signingKeys.keys()
-            #expect(keys.map(\.tokenLifetime) == [86_400, 86_400])
-            #expect(keys.last?.keptUntil == Self.start.advanced(bySeconds: 900 + 86_400 + StoredSigningKey.margin))
-            #expect(keys.first?.keptUntil == nil)
-        }
+        let longLived = try await AccessTokens(
+            configuration: .init(issuer: "i", audience: "a", lifetime: 86_400), store: fixture.storage.signingKeys,
+            keyRing: fixture.keyRing, clock: fixture.clock, logger: SignInFixture.quiet)
+        _ = try await fixture.rotate()
+        // A process that learns of the key later notes its lifetime for that one too.
+        try await fixture.accessTokens.rereadKeys()
+        try await longLived.rereadKeys()
+        let keys = try await fixture.storage.signingKeys.keys()
+        #expect(keys.map(\.tokenLifetime) == [86_400, 86_400])
+        #expect(keys.last?.keptUntil == Self.start.advanced(bySeconds: 900 + 86_400 + StoredSigningKey.margin))
+        #expect(keys.first?.keptUntil == nil)
     }
 
     @Test func `of ten rotations at once one makes a key, and none is made while it waits`() async throws {
-        try await SignInFixture.run { fixture in
-            let made = try await withThrowingTaskGroup(of: Bool.self) { group in
-                for _ in 0..<10 {
-                    group.addTask {
-                        if case .rotated = try await fixture.signingKeys.rotate() { true } else { false }
-                    }
+        let made = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<10 {
+                group.addTask {
+                    if case .rotated = try await fixture.signingKeys.rotate() { true } else { false }
                 }
-                return try await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(made.filter(\.self).count == 1)
-            fixture.clock.advance(by: 899)
-            #expect(try await fixture.signingKeys.rotate().isUnderWay)
-            fixture.clock.advance(by: 1)
-            #expect(try await fixture.signingKeys.rotate().isRotated)
-            #expect(
-                try await fixture.count(
-                    "audit_events WHERE concat_ws(' ', type, actor, reason) = 'signing_key_rotated operator scheduled'")
-                    == 2)
+            return try await group.reduce(into: []) { $0.append($1) }
         }
+        #expect(made.filter(\.self).count == 1)
+        fixture.clock.advance(by: 899)
+        #expect(try await fixture.signingKeys.rotate().isUnderWay)
+        fixture.clock.advance(by: 1)
+        #expect(try await fixture.signingKeys.rotate().isRotated)
+        #expect(
+            try await fixture.count(
+                "audit_events WHERE concat_ws(' ', type, actor, reason) = 'signing_key_rotated operator scheduled'")
+                == 2)
     }
 
     @Test func `a key that is younger than asked for stays`() async throws {
-        try await SignInFixture.run { fixture in
-            fixture.clock.advance(by: 29)
-            let early = try await fixture.signingKeys.rotate(minimumAge: 30)
-            #expect(early.isRecent)
-            fixture.clock.advance(by: 1)
-            let due = try await fixture.signingKeys.rotate(minimumAge: 30)
-            #expect(due.isRotated)
-        }
+        fixture.clock.advance(by: 29)
+        let early = try await fixture.signingKeys.rotate(minimumAge: 30)
+        #expect(early.isRecent)
+        fixture.clock.advance(by: 1)
+        let due = try await fixture.signingKeys.rotate(minimumAge: 30)
+        #expect(due.isRotated)
     }
 
     @Test func `a leaked key is good for nothing as soon as the processes have looked`() async throws {
-        try await SignInFixture.run { fixture in
-            _ = try await fixture.rotate()
-            let session = try await fixture.newSession()
-            let new = try await fixture.signingKeys.replaceLeaked()
-            try await fixture.accessTokens.rereadKeys()
-            #expect(try fixture.publishedKeyIDs() == [new.keyID])
-            try await expectFailure("invalidSession") {
-                try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
-            }
-            let second = try await fixture.newSession(of: "second")
-            #expect(try fixture.keyID(second) == new.keyID)
-            #expect(try await fixture.count("audit_events WHERE reason = 'leaked'") == 1)
+        _ = try await fixture.rotate()
+        let session = try await fixture.newSession()
+        let new = try await fixture.signingKeys.replaceLeaked()
+        try await fixture.accessTokens.rereadKeys()
+        #expect(try fixture.publishedKeyIDs() == [new.keyID])
+        try await expectFailure("invalidSession") {
+            try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
         }
+        let second = try await fixture.newSession(of: "second")
+        #expect(try fixture.keyID(second) == new.keyID)
+        #expect(try await fixture.count("audit_events WHERE reason = 'leaked'") == 1)
     }
 
     @Test func `a key that can't be opened harms no other one, is logged once, and no old one signs in its place`()
         async throws
     {
-        try await SignInFixture.run { fixture in
-            let log = EventLog()
-            let process = try await AccessTokens(
-                configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
-                keyRing: fixture.keyRing, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
-            let issued = try await fixture.newSession()
-            let session = try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
-            let published = process.publishedKeys
-            guard case .rotated(let strange) = try await fixture.signingKeys(of: Self.otherRing.get()).rotate() else {
-                Issue.record("no key was made")
-                return
-            }
-            for _ in 0..<3 { try await process.rereadKeys() }
-            #expect(process.publishedKeys == published)
-            #expect(log.lines.count == 1)
-            #expect(log.lines.first?.contains("kid=\(strange.keyID) reason=The key ring lacks") == true, "\(log.lines)")
-            fixture.clock.advance(by: SigningKeys.lead - 1)
-            #expect(try process.token(for: session, at: fixture.clock.now()).isEmpty == false)
+        let log = EventLog()
+        let process = try await AccessTokens(
+            configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
+            keyRing: fixture.keyRing, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
+        let issued = try await fixture.newSession()
+        let session = try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
+        let published = process.publishedKeys
+        guard case .rotated(let strange) = try await fixture.signingKeys(of: Self.otherRing.get()).rotate() else {
+            Issue.record("no key was made")
+            return
+        }
+        for _ in 0..<3 { try await process.rereadKeys() }
+        #expect(process.publishedKeys == published)
+        #expect(log.lines.count == 1)
+        #expect(log.lines.first?.contains("kid=\(strange.keyID) reason=The key ring lacks") == true, "\(log.lines)")
+        fixture.clock.advance(by: SigningKeys.lead - 1)
+        #expect(try process.token(for: session, at: fixture.clock.now()).isEmpty == false)
 
-            // It should sign now: the key that it replaces signs no new session, and its tokens are still good.
-            fixture.clock.advance(by: 1)
-            try await fixture.accessTokens.rereadKeys()
-            try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
-            #expect(try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call).id == issued.id)
-            await #expect(throws: SealError.self) {
-                try await AccessTokens(
-                    configuration: process.configuration, store: fixture.storage.signingKeys, keyRing: fixture.keyRing,
-                    clock: fixture.clock, logger: SignInFixture.quiet)
-            }
+        // It should sign now: the key that it replaces signs no new session, and its tokens are still good.
+        fixture.clock.advance(by: 1)
+        try await fixture.accessTokens.rereadKeys()
+        try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
+        #expect(try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call).id == issued.id)
+        await #expect(throws: SealError.self) {
+            try await AccessTokens(
+                configuration: process.configuration, store: fixture.storage.signingKeys, keyRing: fixture.keyRing,
+                clock: fixture.clock, logger: SignInFixture.quiet)
         }
     }
 
     @Test func `a leaked key is dropped by a process that can't open the new one`() async throws {
-        try await SignInFixture.run { fixture in
-            let issued = try await fixture.newSession()
-            let session = try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
-            let ring = try Self.otherRing.get()
-            _ = try await fixture.signingKeys(of: ring).replaceLeaked()
-            let other = try await AccessTokens(
-                configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys, keyRing: ring,
-                clock: fixture.clock, logger: SignInFixture.quiet)
-            let foreign = try other.token(for: session, at: fixture.clock.now())
-            try await expectFailure("invalidSession") {
-                try await fixture.service.sessions.session(of: Array(foreign.utf8), by: fixture.call)
-            }
-            #expect(try fixture.publishedKeyIDs() == [])
-            try await expectFailure("invalidSession") {
-                try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
-            }
-            try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
+        let issued = try await fixture.newSession()
+        let session = try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
+        let ring = try Self.otherRing.get()
+        _ = try await fixture.signingKeys(of: ring).replaceLeaked()
+        let other = try await AccessTokens(
+            configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys, keyRing: ring,
+            clock: fixture.clock, logger: SignInFixture.quiet)
+        let foreign = try other.token(for: session, at: fixture.clock.now())
+        try await expectFailure("invalidSession") {
+            try await fixture.service.sessions.session(of: Array(foreign.utf8), by: fixture.call)
         }
+        #expect(try fixture.publishedKeyIDs() == [])
+        try await expectFailure("invalidSession") {
+            try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
+        }
+        try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
     }
 
     @Test func `there are sixteen keys at most, and with them a process starts`() async throws {
-        try await SignInFixture.run { fixture in
-            for _ in 1..<SigningKeyStore.maximumKeys {
-                fixture.clock.advance(by: 1)
-                #expect(try await fixture.signingKeys.rotate(lead: 0).isRotated)
-            }
+        for _ in 1..<SigningKeyStore.maximumKeys {
             fixture.clock.advance(by: 1)
-            guard case .tooMany(let until) = try await fixture.signingKeys.rotate(lead: 0) else {
-                Issue.record("a key was made")
-                return
-            }
-            let soonest = try await fixture.storage.signingKeys.keys().compactMap(\.keptUntil).min()
-            #expect(until == soonest)
-            #expect(until != nil)
-            try await fixture.accessTokens.rereadKeys()
-            #expect(try fixture.publishedKeyIDs().count == SigningKeyStore.maximumKeys)
-            _ = try await fixture.newSession()
-            // A leaked key is replaced however many there are.
-            let new = try await fixture.signingKeys.replaceLeaked()
-            #expect(try await fixture.storage.signingKeys.keys().map(\.keyID) == [new.keyID])
+            #expect(try await fixture.signingKeys.rotate(lead: 0).isRotated)
         }
+        fixture.clock.advance(by: 1)
+        guard case .tooMany(let until) = try await fixture.signingKeys.rotate(lead: 0) else {
+            Issue.record("a key was made")
+            return
+        }
+        let soonest = try await fixture.storage.signingKeys.keys().compactMap(\.keptUntil).min()
+        #expect(until == soonest)
+        #expect(until != nil)
+        try await fixture.accessTokens.rereadKeys()
+        #expect(try fixture.publishedKeyIDs().count == SigningKeyStore.maximumKeys)
+        _ = try await fixture.newSession()
+        // A leaked key is replaced however many there are.
+        let new = try await fixture.signingKeys.replaceLeaked()
+        #expect(try await fixture.storage.signingKeys.keys().map(\.keyID) == [new.keyID])
     }
 
     /// Four hours in which a key is changed every half hour or so: two processes that look for keys now and then and whose
@@ -199,51 +185,49 @@ import Testing
             var keys: KeySet
             var fetchedAt: Int64
         }
-        try await SignInFixture.run { fixture in
-            var random = SplitMix64(seed: 11)
-            let clocks = [ManualClock(at: SignInFixture.start), ManualClock(at: SignInFixture.start + 120)]
-            var processes: [AccessTokens] = []
-            for clock in clocks {
-                processes.append(
-                    try await AccessTokens(
-                        configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
-                        keyRing: fixture.keyRing, clock: clock, logger: SignInFixture.quiet))
-            }
-            let first = try KeySet(parsing: processes[0].publishedKeys)
-            var verifiers = Array(repeating: Verifier(keys: first, fetchedAt: 0), count: 5)
-            let session = try await fixture.service.sessions.session(
-                of: try await fixture.newSession().bearer, by: fixture.call)
-            var tokens: [(token: UnverifiedToken, expiresAt: Int64)] = []
-            var unknown = 0
-            var rotations = 0
-            for second in stride(from: Int64(15), through: 4 * 3_600, by: 15) {
-                for clock in clocks { clock.advance(by: 15) }
-                fixture.clock.advance(by: 15)
-                if Int.random(in: 0..<120, using: &random) == 0,
-                    case .rotated = try await fixture.signingKeys.rotate(lead: lead)
-                {
-                    rotations += 1
-                }
-                _ = try await fixture.storage.signingKeys.deleteExpired(by: .at(clocks[1].now()))
-                for (process, clock) in zip(processes, clocks) {
-                    try await process.rereadKeys()
-                    let token = try process.token(for: session, at: clock.now())
-                    tokens.append((try UnverifiedToken(Array(token.utf8), allowedTypes: ["at+jwt"]), second + 900))
-                }
-                tokens.removeAll { $0.expiresAt <= second }
-                for index in verifiers.indices {
-                    if second - verifiers[index].fetchedAt > 300 - Int64.random(in: 0..<60, using: &random) {
-                        let process = processes[Int.random(in: 0...1, using: &random)]
-                        verifiers[index] = Verifier(keys: try KeySet(parsing: process.publishedKeys), fetchedAt: second)
-                    }
-                    // The newest, and any other one that has not expired.
-                    for token in [tokens[tokens.count - 1], tokens[Int.random(in: tokens.indices, using: &random)]]
-                    where (try? token.token.verified(by: verifiers[index].keys)) == nil { unknown += 1 }
-                }
-            }
-            #expect(rotations > 3)
-            #expect((unknown == 0) == isEnough, "\(unknown) tokens were not verified")
+        var random = SplitMix64(seed: 11)
+        let clocks = [ManualClock(at: SignInFixture.start), ManualClock(at: SignInFixture.start + 120)]
+        var processes: [AccessTokens] = []
+        for clock in clocks {
+            processes.append(
+                try await AccessTokens(
+                    configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
+                    keyRing: fixture.keyRing, clock: clock, logger: SignInFixture.quiet))
         }
+        let first = try KeySet(parsing: processes[0].publishedKeys)
+        var verifiers = Array(repeating: Verifier(keys: first, fetchedAt: 0), count: 5)
+        let session = try await fixture.service.sessions.session(
+            of: try await fixture.newSession().bearer, by: fixture.call)
+        var tokens: [(token: UnverifiedToken, expiresAt: Int64)] = []
+        var unknown = 0
+        var rotations = 0
+        for second in stride(from: Int64(15), through: 4 * 3_600, by: 15) {
+            for clock in clocks { clock.advance(by: 15) }
+            fixture.clock.advance(by: 15)
+            if Int.random(in: 0..<120, using: &random) == 0,
+                case .rotated = try await fixture.signingKeys.rotate(lead: lead)
+            {
+                rotations += 1
+            }
+            _ = try await fixture.storage.signingKeys.deleteExpired(by: .at(clocks[1].now()))
+            for (process, clock) in zip(processes, clocks) {
+                try await process.rereadKeys()
+                let token = try process.token(for: session, at: clock.now())
+                tokens.append((try UnverifiedToken(Array(token.utf8), allowedTypes: ["at+jwt"]), second + 900))
+            }
+            tokens.removeAll { $0.expiresAt <= second }
+            for index in verifiers.indices {
+                if second - verifiers[index].fetchedAt > 300 - Int64.random(in: 0..<60, using: &random) {
+                    let process = processes[Int.random(in: 0...1, using: &random)]
+                    verifiers[index] = Verifier(keys: try KeySet(parsing: process.publishedKeys), fetchedAt: second)
+                }
+                // The newest, and any other one that has not expired.
+                for token in [tokens[tokens.count - 1], tokens[Int.random(in: tokens.indices, using: &random)]]
+                where (try? token.token.verified(by: verifiers[index].keys)) == nil { unknown += 1 }
+            }
+        }
+        #expect(rotations > 3)
+        #expect((unknown == 0) == isEnough, "\(unknown) tokens were not verified")
     }
 }
 

@@ -6,7 +6,7 @@ import Storage
 import TestSupport
 
 /// An audit trail in a database of its own.
-struct AuditSealFixture: Sendable {
+struct AuditSealFixture: TestFixture {
     let database: Database
     let keyRing: KeyRing
     let clock = ManualClock(at: SignInFixture.start)
@@ -64,8 +64,7 @@ struct AuditSealFixture: Sendable {
                 SELECT max(transaction_id) < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
                 FROM audit_events
                 WHERE transaction_id < 1000000000000
-                """
-            ) { row throws(PostgresError) in try row.decode(Bool.self) }[0]
+                """, as: Bool.self)[0]
         }
     }
 
@@ -94,6 +93,6 @@ struct AuditSealFixture: Sendable {
     }
 
     func number(_ query: SQL) async throws -> Int64 {
-        try await database.query(query) { row throws(PostgresError) in try row.decode(Int64.self) }[0]
+        try await database.query(query, as: Int64.self)[0]
     }
 }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// People whose addresses an administrator replaces, and the workers of two processes that carry it out.
-struct EmailReplacementFixture: Sendable {
+struct EmailReplacementFixture: TestFixture {
     static let old = "kim@example.com"
     static let new = "kim@new.example"
     /// The address of the Google identity.
@@ -37,7 +37,7 @@ struct EmailReplacementFixture: Sendable {
     /// waits.
     func member() async throws -> SignedIn {
         let member = try await people.member(Self.old)
-        let ticket = try await people.ticket(.google, try people.google("g-1", SignInFixture.email(Self.work)))
+        let ticket = try await people.ticket(.google("g-1", SignInFixture.email(Self.work)))
         _ = try await people.bind(ticket, member.session.credential)
         try await people.forgetMails()
         return member

@@ -44,13 +44,11 @@ extension LifeCycleFixture {
 
     /// The rows of a query of one text column.
     func texts(_ query: SQL) async throws -> [String?] {
-        try await database.query(query) { row throws(PostgresError) in try row.decode(String?.self) }
+        try await database.query(query, as: String?.self)
     }
 
     func count(_ table: SQL) async throws -> Int64 {
-        let rows = try await database.query("SELECT count(*) FROM \(table)") { row throws(PostgresError) in
-            try row.decode(Int64.self)
-        }
+        let rows = try await database.query("SELECT count(*) FROM \(table)", as: Int64.self)
         return rows[0]
     }
 
@@ -64,8 +62,8 @@ extension LifeCycleFixture {
     /// The refresh tokens, opened with `keyRing` or this fixture's, in the order of their creation.
     func refreshTokens(of grants: SQL = "provider_grants", by keyRing: KeyRing? = nil) async throws -> [String] {
         let rows = try await database.query(
-            "SELECT grant_id, sealed_refresh_token FROM \(grants) ORDER BY created_at, grant_id"
-        ) { row throws(PostgresError) in try row.decode(GrantID.self, [UInt8].self) }
+            "SELECT grant_id, sealed_refresh_token FROM \(grants) ORDER BY created_at, grant_id",
+            as: GrantID.self, [UInt8].self)
         return try rows.map { id, sealed in
             let bytes = try (keyRing ?? self.keyRing).open(sealed, for: .grants, at: Self.location(id))
             return String(decoding: bytes, as: UTF8.self)
@@ -85,8 +83,7 @@ extension LifeCycleFixture {
             JOIN pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = 'public' AND c.relkind = 'r'
             ORDER BY c.relname
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            """, as: String.self)
         let digits = Array("0123456789abcdef")
         let bytes = String(text.utf8.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
         var holding: [String] = []
@@ -96,8 +93,7 @@ extension LifeCycleFixture {
                 SELECT EXISTS (
                     SELECT FROM \(unsafeSQL: name) t
                     WHERE strpos(t::text, \(text)) > 0 OR strpos(t::text, \(bytes)) > 0)
-                """
-            ) { row throws(PostgresError) in try row.decode(Bool.self) }
+                """, as: Bool.self)
             if found == [true] { holding.append(name) }
         }
         return holding
@@ -138,7 +134,6 @@ extension LifeCycleFixture {
             FROM audit_events
             WHERE type = \(kind.rawValue)
             ORDER BY created_at, event_id
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            """, as: String.self)
     }
 }

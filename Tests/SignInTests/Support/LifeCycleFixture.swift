@@ -12,7 +12,7 @@ import TestSupport
 
 /// The use cases with codes, refresh tokens and their ends. Apple and Google are a sandbox in a process of its own, whose
 /// clock stands still at the same moment as the service's.
-struct LifeCycleFixture: Sendable {
+struct LifeCycleFixture: TestFixture {
     static let appleClient = SignInFixture.appleClient
     static let webClient = "com.example.lamp.web"
     static let redirectURI = "https://lamp.example.com/callback"
@@ -49,6 +49,8 @@ struct LifeCycleFixture: Sendable {
     func call(by caller: Caller) -> Call { service.calls.begin(by: caller) }
 
     static let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+
+    static func run(_ body: (LifeCycleFixture) async throws -> Void) async throws { try await run(poolSize: 4, body) }
 
     /// - Parameters:
     ///   - appleClients: Apple's clients of the service, all of one team.

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// The mail worker, over a database of its own and with a real mail server.
-struct MailFixture: Sendable {
+struct MailFixture: TestFixture {
     static let service = "Lamp & Söhne"
     static let sender = "lamp@auth.example.com"
 
@@ -21,6 +21,10 @@ struct MailFixture: Sendable {
     let log = EventLog()
     let worker: MailWorker
     private let templates: MailTemplates
+
+    static func run(_ body: (MailFixture) async throws -> Void) async throws {
+        try await run(templates: MailTemplates(serviceName: service), body)
+    }
 
     static func run(
         templates: MailTemplates = MailTemplates(serviceName: service),

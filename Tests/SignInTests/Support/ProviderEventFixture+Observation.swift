@@ -8,16 +8,14 @@ import Testing
 /// Observations of accounts, events and the audit trail.
 extension ProviderEventFixture {
     func texts(_ query: SQL) async throws -> [String] {
-        try await database.query(query) { row throws(PostgresError) in try row.decode(String.self) }
+        try await database.query(query, as: String.self)
     }
 
     func count(_ table: SQL) async throws -> Int64 { try await people.count(table) }
 
     /// The status of each token's event, by the token's id.
     func statuses() async throws -> [String: String] {
-        let rows = try await database.query("SELECT jti, status FROM provider_events") {
-            row throws(PostgresError) in try row.decode(String.self, String.self)
-        }
+        let rows = try await database.query("SELECT jti, status FROM provider_events", as: String.self, String.self)
         return Dictionary(rows.map { ($0.0, $0.1) }) { "\($0) \($1)" }
     }
 

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// The use cases, and the events that Apple and Google send about the same people.
-struct ProviderEventFixture: Sendable {
+struct ProviderEventFixture: TestFixture {
     static let risc = "https://schemas.openid.net/secevent/risc/event-type/"
     static let oauth = "https://schemas.openid.net/secevent/oauth/event-type/"
     static let start = SignInFixture.start
@@ -19,6 +19,10 @@ struct ProviderEventFixture: Sendable {
     let events: ProviderEvents
     let sweeper: RetentionSweeper
     let log: EventLog
+
+    static func run(_ body: (ProviderEventFixture) async throws -> Void) async throws {
+        try await run(consentRevoked: .unlink, body)
+    }
 
     static func run(
         consentRevoked: ConsentRevokedPolicy = .unlink, accountDeleted: AccountDeletedPolicy = .unlink,

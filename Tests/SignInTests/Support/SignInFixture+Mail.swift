@@ -141,12 +141,12 @@ extension SignInFixture {
     /// The types of an account's audit records.
     func recorded(of signedIn: SignedIn) async throws -> [String] {
         try await database.query(
-            "SELECT type FROM audit_events WHERE account_id = \(signedIn.account.id) ORDER BY created_at, event_id"
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            "SELECT type FROM audit_events WHERE account_id = \(signedIn.account.id) ORDER BY created_at, event_id",
+            as: String.self)
     }
 
     func texts(_ query: SQL) async throws -> [String?] {
-        try await database.query(query) { row throws(PostgresError) in try row.decode(String?.self) }
+        try await database.query(query, as: String?.self)
     }
 
     /// All rows of the tables that these calls may change.

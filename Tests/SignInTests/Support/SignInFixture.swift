@@ -12,7 +12,7 @@ import TestSupport
 import Testing
 
 /// The use cases over a database of their own, with keys of the test's for Apple and Google and a clock that stands still.
-struct SignInFixture: Sendable {
+struct SignInFixture: TestFixture {
     static let start: Int64 = 1_767_225_600
     static let appleClient = "com.example.lamp"
     static let googleClient = "lamp-web.apps.googleusercontent.com"
@@ -28,6 +28,8 @@ struct SignInFixture: Sendable {
 
     /// `scrypt` with parameters that cost nothing; the real ones are tested with the hasher.
     static let cheap = Scrypt.Cost(n: 16, r: 1, p: 1)
+
+    static func run(_ body: (SignInFixture) async throws -> Void) async throws { try await run(policy: .prompt, body) }
 
     /// - Parameters:
     ///   - poolSize: the connections to the database.
@@ -173,8 +175,7 @@ struct SignInFixture: Sendable {
                     SELECT EXISTS (
                         SELECT FROM pg_locks
                         WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-                    """
-                ) { row throws(PostgresError) in try row.decode(Bool.self) }[0]
+                    """, as: Bool.self)[0]
             }
             try await check(transaction)
             return task
@@ -182,9 +183,7 @@ struct SignInFixture: Sendable {
     }
 
     func count(_ table: SQL) async throws -> Int64 {
-        let rows = try await database.query("SELECT count(*) FROM \(table)") { row throws(PostgresError) in
-            try row.decode(Int64.self)
-        }
+        let rows = try await database.query("SELECT count(*) FROM \(table)", as: Int64.self)
         return rows[0]
     }
 

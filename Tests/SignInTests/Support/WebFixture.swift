@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Browsers that sign in through the sandbox's pages, and the apps and pages of ours to which they come back.
-struct WebFixture: Sendable {
+struct WebFixture: TestFixture {
     static let publicURL = "https://auth.example.com"
     static let servicesID = LifeCycleFixture.webClient
     static let redirectURI = "https://lamp.example.com/signed-in"
@@ -29,6 +29,8 @@ struct WebFixture: Sendable {
     var call: Call { call(by: client) }
 
     func call(by caller: Caller) -> Call { service.calls.begin(by: caller) }
+
+    static func run(_ body: (WebFixture) async throws -> Void) async throws { try await run(hostedDomains: [], body) }
 
     /// - Parameters:
     ///   - configure: changes the configuration, that of the browser's way in among it.

@@ -6,170 +6,154 @@ import TestSupport
 import Testing
 
 /// Flows that end at our own page of the account: decided at once, and the ticket stays with the server.
-@Suite struct WebAccountFlowTests {
+@Suite(.fixture(WebFixture.self)) struct WebAccountFlowTests {
+    var fixture: WebFixture { .current }
+
     @Test(arguments: Provider.allCases) func `a known person is signed in`(provider: Provider) async throws {
-        try await WebFixture.run { fixture in
-            let account = try await fixture.base.account(provider)
-            let flow = try await fixture.openAccountFlow()
-            let cookie = try await fixture.sign(in: flow, at: provider).cookie
-            let session = try #require(try await fixture.web.sessions.session(of: cookie, by: fixture.call))
-            #expect(session.accountID == account.account.id && session.isFresh(at: fixture.base.clock.now()))
-            #expect(try await fixture.base.tables(holding: cookie.text) == [])
-            #expect(try await fixture.status(flow) == "spent")
-            let listed = try await fixture.service.sessions.list(of: account.account.id, by: fixture.call)
-            #expect(listed.contains { $0.device?.platform == "web" })
-        }
+        let account = try await fixture.base.account(provider)
+        let flow = try await fixture.openAccountFlow()
+        let cookie = try await fixture.sign(in: flow, at: provider).cookie
+        let session = try #require(try await fixture.web.sessions.session(of: cookie, by: fixture.call))
+        #expect(session.accountID == account.account.id && session.isFresh(at: fixture.base.clock.now()))
+        #expect(try await fixture.base.tables(holding: cookie.text) == [])
+        #expect(try await fixture.status(flow) == "spent")
+        let listed = try await fixture.service.sessions.list(of: account.account.id, by: fixture.call)
+        #expect(listed.contains { $0.device?.platform == "web" })
     }
 
     @Test func `a password signs in`() async throws {
-        try await WebFixture.run { fixture in
-            let account = try await fixture.service.passwords.register(
-                email: "lee@example.com", password: SignInFixture.password, displayName: nil, by: fixture.call)
-            let flow = try await fixture.openAccountFlow()
-            let step = try await fixture.web.password(
-                email: "lee@example.com", password: SignInFixture.password, flow: flow.id,
-                browser: fixture.browser, by: fixture.call)
-            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
-            #expect(session.accountID == account.account.id && session.methods == [.password])
-        }
+        let account = try await fixture.service.passwords.register(
+            email: "lee@example.com", password: SignInFixture.password, displayName: nil, by: fixture.call)
+        let flow = try await fixture.openAccountFlow()
+        let step = try await fixture.web.password(
+            email: "lee@example.com", password: SignInFixture.password, flow: flow.id,
+            browser: fixture.browser, by: fixture.call)
+        let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
+        #expect(session.accountID == account.account.id && session.methods == [.password])
     }
 
     @Test func `an unknown person creates an account`() async throws {
-        try await WebFixture.run { fixture in
-            let flow = try await fixture.openAccountFlow()
-            let (page, link) = try await fixture.sign(in: flow, at: .apple).link
-            #expect(page.status == .linking && link.choices == [.create, .bind])
-            #expect(try await fixture.base.tables(holding: link.linkTicket) == [])
-            // The same page once more.
-            let again = try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
-            #expect(again.link?.choices == [.create, .bind] && again.link?.linkTicket == link.linkTicket)
-            let other = try BrowserSecret.fresh()
-            try await expectFailure("webFlowExpired") {
-                try await fixture.web.create(flow: flow.id, browser: other, displayName: nil, by: fixture.call)
-            }
-            let step = try await fixture.web.create(
-                flow: flow.id, browser: fixture.browser, displayName: DisplayName("Kim"), by: fixture.call)
-            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
-            let account = try #require(try await fixture.base.storage.accounts.account(session.accountID))
-            #expect(account.displayName?.text == "Kim" && account.identities.map(\.authorization) == [.active])
-            try await expectFailure("webFlowExpired") {
-                try await fixture.web.create(
-                    flow: flow.id, browser: fixture.browser, displayName: nil, by: fixture.call)
-            }
+        let flow = try await fixture.openAccountFlow()
+        let (page, link) = try await fixture.sign(in: flow, at: .apple).link
+        #expect(page.status == .linking && link.choices == [.create, .bind])
+        #expect(try await fixture.base.tables(holding: link.linkTicket) == [])
+        // The same page once more.
+        let again = try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
+        #expect(again.link?.choices == [.create, .bind] && again.link?.linkTicket == link.linkTicket)
+        let other = try BrowserSecret.fresh()
+        try await expectFailure("webFlowExpired") {
+            try await fixture.web.create(flow: flow.id, browser: other, displayName: nil, by: fixture.call)
+        }
+        let step = try await fixture.web.create(
+            flow: flow.id, browser: fixture.browser, displayName: DisplayName("Kim"), by: fixture.call)
+        let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
+        let account = try #require(try await fixture.base.storage.accounts.account(session.accountID))
+        #expect(account.displayName?.text == "Kim" && account.identities.map(\.authorization) == [.active])
+        try await expectFailure("webFlowExpired") {
+            try await fixture.web.create(
+                flow: flow.id, browser: fixture.browser, displayName: nil, by: fixture.call)
         }
     }
 
     @Test func `an unknown person binds to an account by its password`() async throws {
-        try await WebFixture.run { fixture in
-            let account = try await fixture.service.passwords.register(
-                email: "lee@example.com", password: SignInFixture.password, displayName: nil, by: fixture.call)
-            let flow = try await fixture.openAccountFlow()
-            _ = try await fixture.sign(in: flow, at: .google).link
-            try await expectFailure("invalidCredentials") {
-                try await fixture.web.bind(
-                    flow: flow.id, browser: fixture.browser,
-                    credential: .password(email: "lee@example.com", password: "not the right one"),
-                    by: fixture.call)
-            }
-            let step = try await fixture.web.bind(
+        let account = try await fixture.service.passwords.register(
+            email: "lee@example.com", password: SignInFixture.password, displayName: nil, by: fixture.call)
+        let flow = try await fixture.openAccountFlow()
+        _ = try await fixture.sign(in: flow, at: .google).link
+        try await expectFailure("invalidCredentials") {
+            try await fixture.web.bind(
                 flow: flow.id, browser: fixture.browser,
-                credential: .password(email: "lee@example.com", password: SignInFixture.password),
+                credential: .password(email: "lee@example.com", password: "not the right one"),
                 by: fixture.call)
-            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
-            #expect(session.accountID == account.account.id && session.methods == [.password, .google])
         }
+        let step = try await fixture.web.bind(
+            flow: flow.id, browser: fixture.browser,
+            credential: .password(email: "lee@example.com", password: SignInFixture.password),
+            by: fixture.call)
+        let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
+        #expect(session.accountID == account.account.id && session.methods == [.password, .google])
     }
 
     @Test func `an identity that stands in the way is replaced only if the person says so`() async throws {
-        try await WebFixture.run { fixture in
-            let account = try await fixture.service.passwords.register(
-                email: "lee@example.com", password: SignInFixture.password, displayName: nil, by: fixture.call)
-            let credential = BindCredential.password(email: "lee@example.com", password: SignInFixture.password)
-            _ = try await fixture.service.tickets.bind(
-                linkTicket: try await fixture.base.ticket(try await fixture.base.consent(.apple)).linkTicket,
-                credential: credential, by: fixture.call)
-            let flow = try await fixture.openAccountFlow()
-            _ = try await fixture.sign(in: flow, at: .apple, "ada").link
-            try await expectFailure("providerAlreadyLinked") {
-                try await fixture.web.bind(
-                    flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call)
-            }
-            let step = try await fixture.web.bind(
-                flow: flow.id, browser: fixture.browser, credential: credential, replacing: true,
-                by: fixture.call)
-            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
-            #expect(session.accountID == account.account.id)
+        let account = try await fixture.service.passwords.register(
+            email: "lee@example.com", password: SignInFixture.password, displayName: nil, by: fixture.call)
+        let credential = BindCredential.password(email: "lee@example.com", password: SignInFixture.password)
+        _ = try await fixture.service.tickets.bind(
+            linkTicket: try await fixture.base.ticket(try await fixture.base.consent(.apple)).linkTicket,
+            credential: credential, by: fixture.call)
+        let flow = try await fixture.openAccountFlow()
+        _ = try await fixture.sign(in: flow, at: .apple, "ada").link
+        try await expectFailure("providerAlreadyLinked") {
+            try await fixture.web.bind(
+                flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call)
         }
+        let step = try await fixture.web.bind(
+            flow: flow.id, browser: fixture.browser, credential: credential, replacing: true,
+            by: fixture.call)
+        let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
+        #expect(session.accountID == account.account.id)
     }
 
     @Test func `a person who binds by a mailed code sees first who is in a stated account`() async throws {
-        try await WebFixture.run { fixture in
-            // Apple's word alone gave the account its address.
-            let account = try await fixture.base.account(.apple)
-            #expect(account.account.email?.text == "kim@example.com")
-            let flow = try await fixture.openAccountFlow()
-            let (_, first) = try await fixture.sign(in: flow, at: .google).link
-            #expect(first.choices == [.bind, .create])
-            try await fixture.web.mailBindCode(
-                to: "kim@example.com", flow: flow.id, browser: fixture.browser, by: fixture.call)
-            let mailed = try await MailedCode.read(
-                .bind, to: "kim@example.com", linkTicket: first.linkTicket, at: fixture.base.clock.now(),
-                from: fixture.base.database, keyRing: fixture.base.keyRing)
-            let credential = BindCredential.emailCode(email: "kim@example.com", code: try #require(mailed).digits)
-            let asked = try await fixture.web.bind(
-                flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call)
-            // The code was right: what is left is whether the account is theirs.
-            guard case .confirm(let shown) = asked else { throw SignInFixture.Unexpected.signedIn }
-            #expect(shown.link?.holder?.showsIdentities == true)
-            // What was shown is shown again.
-            let again = try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
-            #expect(again.link?.holder?.showsIdentities == true)
-            #expect(again.link?.holder?.account.id == account.account.id)
-            let step = try await fixture.web.bind(
-                flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call)
-            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
-            #expect(session.accountID == account.account.id)
-        }
+        // Apple's word alone gave the account its address.
+        let account = try await fixture.base.account(.apple)
+        #expect(account.account.email?.text == "kim@example.com")
+        let flow = try await fixture.openAccountFlow()
+        let (_, first) = try await fixture.sign(in: flow, at: .google).link
+        #expect(first.choices == [.bind, .create])
+        try await fixture.web.mailBindCode(
+            to: "kim@example.com", flow: flow.id, browser: fixture.browser, by: fixture.call)
+        let mailed = try await MailedCode.read(
+            .bind, to: "kim@example.com", linkTicket: first.linkTicket, at: fixture.base.clock.now(),
+            from: fixture.base.database, keyRing: fixture.base.keyRing)
+        let credential = BindCredential.emailCode(email: "kim@example.com", code: try #require(mailed).digits)
+        let asked = try await fixture.web.bind(
+            flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call)
+        // The code was right: what is left is whether the account is theirs.
+        guard case .confirm(let shown) = asked else { throw SignInFixture.Unexpected.signedIn }
+        #expect(shown.link?.holder?.showsIdentities == true)
+        // What was shown is shown again.
+        let again = try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
+        #expect(again.link?.holder?.showsIdentities == true)
+        #expect(again.link?.holder?.account.id == account.account.id)
+        let step = try await fixture.web.bind(
+            flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call)
+        let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
+        #expect(session.accountID == account.account.id)
     }
 
     @Test func `a person who gives the link up chooses once more`() async throws {
-        try await WebFixture.run { fixture in
-            let flow = try await fixture.openAccountFlow()
-            let (_, link) = try await fixture.sign(in: flow, at: .apple).link
-            let step = try await fixture.web.cancelLink(flow: flow.id, browser: fixture.browser, by: fixture.call)
-            guard case .choose(let page, _) = step else { return #expect(Bool(false)) }
-            #expect(page.status == .new && page.link == nil)
-            try await expectFailure("linkTicketExpired") { try await fixture.base.create(link) }
-            #expect(try await fixture.base.audited(.linkCancelled) == ["person -"])
-            try await fixture.base.revokeDue()
-            #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.isLive) == [false])
-            _ = try await fixture.sign(in: page, at: .google).link
-        }
+        let flow = try await fixture.openAccountFlow()
+        let (_, link) = try await fixture.sign(in: flow, at: .apple).link
+        let step = try await fixture.web.cancelLink(flow: flow.id, browser: fixture.browser, by: fixture.call)
+        guard case .choose(let page, _) = step else { return #expect(Bool(false)) }
+        #expect(page.status == .new && page.link == nil)
+        try await expectFailure("linkTicketExpired") { try await fixture.base.create(link) }
+        #expect(try await fixture.base.audited(.linkCancelled) == ["person -"])
+        try await fixture.base.revokeDue()
+        #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.isLive) == [false])
+        _ = try await fixture.sign(in: page, at: .google).link
     }
 
     @Test func `a person who cancels at the provider chooses once more`() async throws {
-        try await WebFixture.run { fixture in
-            let flow = try await fixture.openAccountFlow()
-            let step = try await fixture.finish(try await fixture.appleAnswer(flow, action: "cancel"))
-            guard case .choose(let page, _) = step else { return #expect(Bool(false)) }
-            _ = try await fixture.sign(in: page, at: .google).link
-            guard
-                case .cancelled = try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)
-            else { return #expect(Bool(false)) }
-            try await expectFailure("webFlowExpired") {
-                try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
-            }
+        let flow = try await fixture.openAccountFlow()
+        let step = try await fixture.finish(try await fixture.appleAnswer(flow, action: "cancel"))
+        guard case .choose(let page, _) = step else { return #expect(Bool(false)) }
+        _ = try await fixture.sign(in: page, at: .google).link
+        guard
+            case .cancelled = try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)
+        else { return #expect(Bool(false)) }
+        try await expectFailure("webFlowExpired") {
+            try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
         }
     }
 
     @Test func `a refused credential fails the flow`() async throws {
-        try await WebFixture.run { fixture in
-            let flow = try await fixture.openAccountFlow()
-            try await fixture.base.sandbox.alterNext(.apple, token: .init(expired: true))
-            let answer = try await fixture.appleAnswer(flow)
-            try await expectFailure("expired") { try await fixture.finish(answer) }
-            #expect(try await fixture.status(flow) == "failed")
-        }
+        let flow = try await fixture.openAccountFlow()
+        try await fixture.base.sandbox.alterNext(.apple, token: .init(expired: true))
+        let answer = try await fixture.appleAnswer(flow)
+        try await expectFailure("expired") { try await fixture.finish(answer) }
+        #expect(try await fixture.status(flow) == "failed")
     }
 
     // MARK: Sessions of browsers
@@ -182,18 +166,16 @@ import Testing
     }
 
     @Test func `a browser session ends ten minutes after its last use`() async throws {
-        try await WebFixture.run { fixture in
-            let (_, cookie) = try await Self.session(in: fixture)
-            for _ in 0..<3 {
-                try await fixture.base.advance(by: 599)
-                #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) != nil)
-            }
-            try await fixture.base.advance(by: 600)
-            #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) == nil)
-            let unknown = try WebSessionSecret.fresh()
-            #expect(try await fixture.web.sessions.session(of: unknown, by: fixture.call) == nil)
-            #expect(try await fixture.web.sessions.session(of: nil, by: fixture.call) == nil)
+        let (_, cookie) = try await Self.session(in: fixture)
+        for _ in 0..<3 {
+            try await fixture.base.advance(by: 599)
+            #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) != nil)
         }
+        try await fixture.base.advance(by: 600)
+        #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) == nil)
+        let unknown = try WebSessionSecret.fresh()
+        #expect(try await fixture.web.sessions.session(of: unknown, by: fixture.call) == nil)
+        #expect(try await fixture.web.sessions.session(of: nil, by: fixture.call) == nil)
     }
 
     @Test func `it outlives no session lifetime`() async throws {
@@ -217,22 +199,19 @@ import Testing
     }
 
     @Test(arguments: Ending.allCases) func `it ends as any other session does`(ending: Ending) async throws {
-        try await WebFixture.run { fixture in
-            let (account, cookie) = try await Self.session(in: fixture)
-            let other = try await fixture.sign(in: try await fixture.openAccountFlow(), at: .apple).cookie
-            switch ending {
-            case .signOut: try await fixture.web.sessions.end(cookie, by: fixture.call)
-            case .everywhere:
-                try await fixture.service.sessions.revoke(
-                    .all, of: try await fixture.base.opened(account), by: fixture.call)
-            case .disable:
-                try await fixture.base.database.execute(
-                    "UPDATE accounts SET status = 'disabled' WHERE account_id = \(account.account.id)")
-            case .delete: try await fixture.base.deleteAccount(account)
-            }
-            #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) == nil)
-            #expect(
-                (try await fixture.web.sessions.session(of: other, by: fixture.call) != nil) == (ending == .signOut))
+        let (account, cookie) = try await Self.session(in: fixture)
+        let other = try await fixture.sign(in: try await fixture.openAccountFlow(), at: .apple).cookie
+        switch ending {
+        case .signOut: try await fixture.web.sessions.end(cookie, by: fixture.call)
+        case .everywhere:
+            try await fixture.service.sessions.revoke(
+                .all, of: try await fixture.base.opened(account), by: fixture.call)
+        case .disable:
+            try await fixture.base.database.execute(
+                "UPDATE accounts SET status = 'disabled' WHERE account_id = \(account.account.id)")
+        case .delete: try await fixture.base.deleteAccount(account)
         }
+        #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) == nil)
+        #expect((try await fixture.web.sessions.session(of: other, by: fixture.call) != nil) == (ending == .signOut))
     }
 }

@@ -6,29 +6,29 @@ import TestSupport
 import Testing
 
 /// Whose answer is taken, from which browser, and once: before anything is sent to a provider.
-@Suite struct WebAnswerTests {
+@Suite(.fixture(WebFixture.self)) struct WebAnswerTests {
+    var fixture: WebFixture { .current }
+
     @Test func `Apple's answer is held for the browser, and taken once`() async throws {
-        try await WebFixture.run { fixture in
-            let flow = try await fixture.open()
-            let answer = try await fixture.appleAnswer(flow)
-            let handle = try await fixture.hold(answer)
-            #expect(try await fixture.status(flow) == "returned")
-            #expect(try await fixture.sealed(flow).sorted() == ["answer", "secrets"])
-            // Neither is readable in the database.
-            for secret in [answer.code, answer.idToken, answer.state, handle] {
-                #expect(try await fixture.base.tables(holding: try #require(secret)) == [])
-            }
-            // A second post, as a replay of the form is.
-            try await expectFailure("webAnswerRefused") { try await fixture.hold(answer) }
-            let step = try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
-            #expect(try !step.appReturn.isError)
-            try await expectFailure("webAnswerRefused") {
-                try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
-            }
-            #expect(try await fixture.exchanges(at: .apple).count == 1)
-            // One sum of both.
-            #expect(try await fixture.refusals() == ["web_state_unknown"])
+        let flow = try await fixture.open()
+        let answer = try await fixture.appleAnswer(flow)
+        let handle = try await fixture.hold(answer)
+        #expect(try await fixture.status(flow) == "returned")
+        #expect(try await fixture.sealed(flow).sorted() == ["answer", "secrets"])
+        // Neither is readable in the database.
+        for secret in [answer.code, answer.idToken, answer.state, handle] {
+            #expect(try await fixture.base.tables(holding: try #require(secret)) == [])
         }
+        // A second post, as a replay of the form is.
+        try await expectFailure("webAnswerRefused") { try await fixture.hold(answer) }
+        let step = try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
+        #expect(try !step.appReturn.isError)
+        try await expectFailure("webAnswerRefused") {
+            try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
+        }
+        #expect(try await fixture.exchanges(at: .apple).count == 1)
+        // One sum of both.
+        #expect(try await fixture.refusals() == ["web_state_unknown"])
     }
 
     /// Which cookie comes with the answer.
@@ -43,122 +43,110 @@ import Testing
     func `an answer in another browser fails the flow, and is sent nowhere`(
         provider: Provider, cookie: Cookie
     ) async throws {
-        try await WebFixture.run { fixture in
-            let flow = try await fixture.open()
-            let other = try cookie.secret()
-            switch provider {
-            case .apple:
-                let handle = try await fixture.hold(try await fixture.appleAnswer(flow))
-                try await expectFailure("webAnswerRefused") {
-                    try await fixture.web.finishApple(handle: handle, browser: other, by: fixture.call)
-                }
-                try await expectFailure("webAnswerRefused") {
-                    try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
-                }
-            case .google:
-                let answer = try await fixture.googleAnswer(flow)
-                try await expectFailure("webAnswerRefused") {
-                    try await fixture.web.finishGoogle(answer, browser: other, by: fixture.call)
-                }
-                try await expectFailure("webAnswerRefused") { try await fixture.finish(answer) }
+        let flow = try await fixture.open()
+        let other = try cookie.secret()
+        switch provider {
+        case .apple:
+            let handle = try await fixture.hold(try await fixture.appleAnswer(flow))
+            try await expectFailure("webAnswerRefused") {
+                try await fixture.web.finishApple(handle: handle, browser: other, by: fixture.call)
             }
-            #expect(try await fixture.status(flow) == "failed")
-            #expect(try await fixture.sealed(flow) == [])
-            #expect(try await fixture.exchanges(at: provider).isEmpty)
-            #expect(try await fixture.refusals() == ["web_browser_mismatch", "web_state_unknown"])
+            try await expectFailure("webAnswerRefused") {
+                try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
+            }
+        case .google:
+            let answer = try await fixture.googleAnswer(flow)
+            try await expectFailure("webAnswerRefused") {
+                try await fixture.web.finishGoogle(answer, browser: other, by: fixture.call)
+            }
+            try await expectFailure("webAnswerRefused") { try await fixture.finish(answer) }
         }
+        #expect(try await fixture.status(flow) == "failed")
+        #expect(try await fixture.sealed(flow) == [])
+        #expect(try await fixture.exchanges(at: provider).isEmpty)
+        #expect(try await fixture.refusals() == ["web_browser_mismatch", "web_state_unknown"])
     }
 
     @Test func `the state of another provider, another flow or none is refused`() async throws {
-        try await WebFixture.run { fixture in
-            let (toApple, toGoogle) = (try await fixture.open(), try await fixture.open())
-            let apple = try await fixture.appleAnswer(toApple)
-            let google = try await fixture.googleAnswer(toGoogle)
-            for state in [google.state, "", "unknown", try BrowserSecret.fresh().text] {
-                let forged = AppleAnswer(state: state, code: apple.code, idToken: apple.idToken, user: nil, error: nil)
-                try await expectFailure("webAnswerRefused") { try await fixture.hold(forged) }
-            }
-            for state in [apple.state, "", "unknown", try BrowserSecret.fresh().text] {
-                let forged = GoogleAnswer(state: state, code: google.code, issuer: google.issuer, error: nil)
-                try await expectFailure("webAnswerRefused") { try await fixture.finish(forged) }
-            }
-            // The handle of Apple's answer is no state of Google's, nor the state a handle.
-            try await expectFailure("webAnswerRefused") {
-                try await fixture.web.finishApple(handle: apple.state, browser: fixture.browser, by: fixture.call)
-            }
-            #expect(try await fixture.exchanges(at: .apple).isEmpty)
-            #expect(try await fixture.exchanges(at: .google).isEmpty)
-            // Neither flow has lost anything by it.
-            #expect(try await !fixture.finish(apple).appReturn.isError)
-            #expect(try await !fixture.finish(google).appReturn.isError)
+        let (toApple, toGoogle) = (try await fixture.open(), try await fixture.open())
+        let apple = try await fixture.appleAnswer(toApple)
+        let google = try await fixture.googleAnswer(toGoogle)
+        for state in [google.state, "", "unknown", try BrowserSecret.fresh().text] {
+            let forged = AppleAnswer(state: state, code: apple.code, idToken: apple.idToken, user: nil, error: nil)
+            try await expectFailure("webAnswerRefused") { try await fixture.hold(forged) }
         }
+        for state in [apple.state, "", "unknown", try BrowserSecret.fresh().text] {
+            let forged = GoogleAnswer(state: state, code: google.code, issuer: google.issuer, error: nil)
+            try await expectFailure("webAnswerRefused") { try await fixture.finish(forged) }
+        }
+        // The handle of Apple's answer is no state of Google's, nor the state a handle.
+        try await expectFailure("webAnswerRefused") {
+            try await fixture.web.finishApple(handle: apple.state, browser: fixture.browser, by: fixture.call)
+        }
+        #expect(try await fixture.exchanges(at: .apple).isEmpty)
+        #expect(try await fixture.exchanges(at: .google).isEmpty)
+        // Neither flow has lost anything by it.
+        #expect(try await !fixture.finish(apple).appReturn.isError)
+        #expect(try await !fixture.finish(google).appReturn.isError)
     }
 
     @Test(arguments: Provider.allCases)
     func `a flow that starts once more forgets the first start`(second: Provider) async throws {
-        try await WebFixture.run { fixture in
-            let flow = try await fixture.open()
-            let first = try await fixture.appleAnswer(flow)
-            if second == .apple {
-                // Even when the first answer is held by then.
-                let handle = try await fixture.hold(first)
-                let answer = try await fixture.appleAnswer(flow)
-                try await expectFailure("webAnswerRefused") {
-                    try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
-                }
-                #expect(try await !fixture.finish(answer).appReturn.isError)
-            } else {
-                let answer = try await fixture.googleAnswer(flow)
-                try await expectFailure("webAnswerRefused") { try await fixture.hold(first) }
-                #expect(try await !fixture.finish(answer).appReturn.isError)
+        let flow = try await fixture.open()
+        let first = try await fixture.appleAnswer(flow)
+        if second == .apple {
+            // Even when the first answer is held by then.
+            let handle = try await fixture.hold(first)
+            let answer = try await fixture.appleAnswer(flow)
+            try await expectFailure("webAnswerRefused") {
+                try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
             }
+            #expect(try await !fixture.finish(answer).appReturn.isError)
+        } else {
+            let answer = try await fixture.googleAnswer(flow)
+            try await expectFailure("webAnswerRefused") { try await fixture.hold(first) }
+            #expect(try await !fixture.finish(answer).appReturn.isError)
         }
     }
 
     @Test func `an answer is held for a minute, a flow kept for ten`() async throws {
-        try await WebFixture.run { fixture in
-            let (held, waiting) = (try await fixture.open(), try await fixture.open())
-            let handle = try await fixture.hold(try await fixture.appleAnswer(held))
-            let google = try await fixture.googleAnswer(waiting)
-            try await fixture.base.advance(by: 60)
-            try await expectFailure("webAnswerRefused") {
-                try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
-            }
-            try await fixture.base.advance(by: 540)
-            try await expectFailure("webAnswerRefused") { try await fixture.finish(google) }
-            try await expectFailure("webFlowExpired") {
-                try await fixture.web.flow(waiting.id, browser: fixture.browser, by: fixture.call)
-            }
-            #expect(try await fixture.exchanges(at: .apple).isEmpty)
-            #expect(try await fixture.exchanges(at: .google).isEmpty)
+        let (held, waiting) = (try await fixture.open(), try await fixture.open())
+        let handle = try await fixture.hold(try await fixture.appleAnswer(held))
+        let google = try await fixture.googleAnswer(waiting)
+        try await fixture.base.advance(by: 60)
+        try await expectFailure("webAnswerRefused") {
+            try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
         }
+        try await fixture.base.advance(by: 540)
+        try await expectFailure("webAnswerRefused") { try await fixture.finish(google) }
+        try await expectFailure("webFlowExpired") {
+            try await fixture.web.flow(waiting.id, browser: fixture.browser, by: fixture.call)
+        }
+        #expect(try await fixture.exchanges(at: .apple).isEmpty)
+        #expect(try await fixture.exchanges(at: .google).isEmpty)
     }
 
     @Test func `two tabs of one browser finish`() async throws {
-        try await WebFixture.run { fixture in
-            let (one, two) = (try await fixture.open(), try await fixture.open(WebFixture.privateURI))
-            let (first, second) = (try await fixture.appleAnswer(one), try await fixture.googleAnswer(two))
-            #expect(try await fixture.finish(second).appReturn.kind == .privateScheme("com.example.lamp"))
-            #expect(try await fixture.finish(first).appReturn.kind == .https)
-        }
+        let (one, two) = (try await fixture.open(), try await fixture.open(WebFixture.privateURI))
+        let (first, second) = (try await fixture.appleAnswer(one), try await fixture.googleAnswer(two))
+        #expect(try await fixture.finish(second).appReturn.kind == .privateScheme("com.example.lamp"))
+        #expect(try await fixture.finish(first).appReturn.kind == .https)
     }
 
     @Test func `a flow is its browser's alone`() async throws {
-        try await WebFixture.run { fixture in
-            let flow = try await fixture.open()
-            for browser in [nil, try BrowserSecret.fresh()] {
-                try await expectFailure("webFlowExpired") {
-                    try await fixture.web.flow(flow.id, browser: browser, by: fixture.call)
-                }
-                try await expectFailure("webFlowExpired") {
-                    try await fixture.web.start(.apple, flow: flow.id, browser: browser, by: fixture.call)
-                }
-                try await expectFailure("webFlowExpired") {
-                    try await fixture.web.cancel(flow.id, browser: browser, by: fixture.call)
-                }
+        let flow = try await fixture.open()
+        for browser in [nil, try BrowserSecret.fresh()] {
+            try await expectFailure("webFlowExpired") {
+                try await fixture.web.flow(flow.id, browser: browser, by: fixture.call)
             }
-            #expect(try await fixture.status(flow) == "new")
+            try await expectFailure("webFlowExpired") {
+                try await fixture.web.start(.apple, flow: flow.id, browser: browser, by: fixture.call)
+            }
+            try await expectFailure("webFlowExpired") {
+                try await fixture.web.cancel(flow.id, browser: browser, by: fixture.call)
+            }
         }
+        #expect(try await fixture.status(flow) == "new")
     }
 
     @Test func `flows are bounded for each network`() async throws {
@@ -186,14 +174,12 @@ import Testing
     }
 
     @Test func `a process of the release before signs in beside it`() async throws {
-        try await WebFixture.run { fixture in
-            let code = try await fixture.code(.google)
-            // Without the configuration it neither reads nor writes the tables.
-            #expect(fixture.base.service.web == nil)
-            let account = try await fixture.base.account(.apple)
-            #expect(try await fixture.base.count("web_flows WHERE status = 'coded'") == 1)
-            #expect(try await fixture.exchange(code).ticket.identity?.key.provider == .google)
-            try await fixture.base.deleteAccount(account)
-        }
+        let code = try await fixture.code(.google)
+        // Without the configuration it neither reads nor writes the tables.
+        #expect(fixture.base.service.web == nil)
+        let account = try await fixture.base.account(.apple)
+        #expect(try await fixture.base.count("web_flows WHERE status = 'coded'") == 1)
+        #expect(try await fixture.exchange(code).ticket.identity?.key.provider == .google)
+        try await fixture.base.deleteAccount(account)
     }
 }

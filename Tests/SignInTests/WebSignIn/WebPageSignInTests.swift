@@ -6,7 +6,9 @@ import TestSupport
 import Testing
 
 /// Signing in to an app by a password or a mailed code on our own page: proven there, decided by the exchange.
-@Suite struct WebPageSignInTests {
+@Suite(.fixture(WebFixture.self)) struct WebPageSignInTests {
+    var fixture: WebFixture { .current }
+
     private static let email = "lee@example.com"
     private static let password = SignInFixture.password
 
@@ -38,18 +40,16 @@ import Testing
     }
 
     @Test func `a password signs in by the exchange, as of when it was typed`() async throws {
-        try await WebFixture.run { fixture in
-            let account = try await Self.register(in: fixture)
-            let flow = try await fixture.open()
-            let code = try await Self.signIn(flow, in: fixture).code
-            #expect(try await fixture.base.count("sessions") == 1)
-            let typedAt = fixture.base.clock.now()
-            try await fixture.base.advance(by: 30)
-            let signedIn = try await fixture.exchange(code).session
-            let session = try await fixture.base.opened(signedIn)
-            #expect(session.accountID == account.account.id && session.methods == [.password])
-            #expect(session.authenticatedAt == typedAt)
-        }
+        let account = try await Self.register(in: fixture)
+        let flow = try await fixture.open()
+        let code = try await Self.signIn(flow, in: fixture).code
+        #expect(try await fixture.base.count("sessions") == 1)
+        let typedAt = fixture.base.clock.now()
+        try await fixture.base.advance(by: 30)
+        let signedIn = try await fixture.exchange(code).session
+        let session = try await fixture.base.opened(signedIn)
+        #expect(session.accountID == account.account.id && session.methods == [.password])
+        #expect(session.authenticatedAt == typedAt)
     }
 
     @Test func `a wrong password leaves the flow as it was, and is limited as everywhere`() async throws {
@@ -73,41 +73,35 @@ import Testing
     }
 
     @Test func `a password that has changed since is refused by the exchange`() async throws {
-        try await WebFixture.run { fixture in
-            let account = try await Self.register(in: fixture)
-            let code = try await Self.signIn(try await fixture.open(), in: fixture).code
-            try await fixture.base.database.execute(
-                "UPDATE accounts SET password_hash = 'another' WHERE account_id = \(account.account.id)")
-            await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
-            #expect(try await fixture.refusals() == ["web_proof_changed"])
-        }
+        let account = try await Self.register(in: fixture)
+        let code = try await Self.signIn(try await fixture.open(), in: fixture).code
+        try await fixture.base.database.execute(
+            "UPDATE accounts SET password_hash = 'another' WHERE account_id = \(account.account.id)")
+        await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
+        #expect(try await fixture.refusals() == ["web_proof_changed"])
     }
 
     @Test func `a mailed code is spent by the exchange`() async throws {
-        try await WebFixture.run { fixture in
-            let account = try await Self.register(in: fixture)
-            let flow = try await fixture.open()
-            let digits = try await Self.mailedCode(flow, in: fixture)
-            try await expectFailure("invalidCredentials") {
-                try await Self.signIn(flow, code: SignInFixture.wrong(digits), in: fixture)
-            }
-            let code = try await Self.signIn(flow, code: digits, in: fixture).code
-            #expect(try await fixture.base.count("mailed_codes") == 1)
-            let session = try await fixture.base.opened(try await fixture.exchange(code).session)
-            #expect(session.accountID == account.account.id && session.methods == [.oneTimeCode])
-            #expect(try await fixture.base.count("mailed_codes") == 0)
+        let account = try await Self.register(in: fixture)
+        let flow = try await fixture.open()
+        let digits = try await Self.mailedCode(flow, in: fixture)
+        try await expectFailure("invalidCredentials") {
+            try await Self.signIn(flow, code: SignInFixture.wrong(digits), in: fixture)
         }
+        let code = try await Self.signIn(flow, code: digits, in: fixture).code
+        #expect(try await fixture.base.count("mailed_codes") == 1)
+        let session = try await fixture.base.opened(try await fixture.exchange(code).session)
+        #expect(session.accountID == account.account.id && session.methods == [.oneTimeCode])
+        #expect(try await fixture.base.count("mailed_codes") == 0)
     }
 
     @Test func `a mailed code that was used since is refused by the exchange`() async throws {
-        try await WebFixture.run { fixture in
-            _ = try await Self.register(in: fixture)
-            let flow = try await fixture.open()
-            let digits = try await Self.mailedCode(flow, in: fixture)
-            let code = try await Self.signIn(flow, code: digits, in: fixture).code
-            _ = try await fixture.service.emailCodes.signIn(email: Self.email, code: digits, by: fixture.call)
-            await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
-        }
+        _ = try await Self.register(in: fixture)
+        let flow = try await fixture.open()
+        let digits = try await Self.mailedCode(flow, in: fixture)
+        let code = try await Self.signIn(flow, code: digits, in: fixture).code
+        _ = try await fixture.service.emailCodes.signIn(email: Self.email, code: digits, by: fixture.call)
+        await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
     }
 
     @Test func `codes and passwords are refused where they are not offered`() async throws {
@@ -123,41 +117,34 @@ import Testing
     }
 
     @Test func `of two ways to finish one flow the first counts`() async throws {
-        try await WebFixture.run { fixture in
-            _ = try await Self.register(in: fixture)
-            let flow = try await fixture.open()
-            let answer = try await fixture.appleAnswer(flow)
-            _ = try await Self.signIn(flow, in: fixture).code
-            try await expectFailure("webAnswerRefused") { try await fixture.hold(answer) }
-            try await expectFailure("webFlowExpired") { try await Self.signIn(flow, in: fixture) }
-        }
+        _ = try await Self.register(in: fixture)
+        let flow = try await fixture.open()
+        let answer = try await fixture.appleAnswer(flow)
+        _ = try await Self.signIn(flow, in: fixture).code
+        try await expectFailure("webAnswerRefused") { try await fixture.hold(answer) }
+        try await expectFailure("webFlowExpired") { try await Self.signIn(flow, in: fixture) }
     }
 
     @Test func `a flow that is given up is denied`() async throws {
-        try await WebFixture.run { fixture in
-            let flow = try await fixture.open(WebFixture.privateURI) { $0.uiLocales = ["fr"] }
-            let seen = try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
-            #expect(seen.languages == ["fr"] && seen.providers == [.apple, .google])
-            #expect(seen.formActionSources.last == "com.example.lamp:")
-            guard case .app("Lamp", .privateScheme("com.example.lamp")) = seen.kind else {
-                return #expect(Bool(false))
-            }
-            let step = try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)
-            #expect(try step.error == "access_denied")
-            try await expectFailure("webFlowExpired") {
-                try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)
-            }
-            try await expectFailure("webFlowExpired") { try await fixture.start(.apple, flow) }
+        let flow = try await fixture.open(WebFixture.privateURI) { $0.uiLocales = ["fr"] }
+        let seen = try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
+        #expect(seen.languages == ["fr"] && seen.providers == [.apple, .google])
+        #expect(seen.formActionSources.last == "com.example.lamp:")
+        guard case .app("Lamp", .privateScheme("com.example.lamp")) = seen.kind else {
+            return #expect(Bool(false))
         }
+        let step = try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)
+        #expect(try step.error == "access_denied")
+        try await expectFailure("webFlowExpired") {
+            try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)
+        }
+        try await expectFailure("webFlowExpired") { try await fixture.start(.apple, flow) }
     }
 
     @Test func `the hint is forgotten with the flow`() async throws {
-        try await WebFixture.run { fixture in
-            let flow = try await fixture.open { $0.loginHint = [Self.email] }
-            #expect(
-                try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call).loginHint == Self.email)
-            _ = try await fixture.sign(in: flow, at: .apple).code
-            #expect(try await fixture.base.count("web_flows WHERE login_hint IS NOT NULL") == 0)
-        }
+        let flow = try await fixture.open { $0.loginHint = [Self.email] }
+        #expect(try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call).loginHint == Self.email)
+        _ = try await fixture.sign(in: flow, at: .apple).code
+        #expect(try await fixture.base.count("web_flows WHERE login_hint IS NOT NULL") == 0)
     }
 }

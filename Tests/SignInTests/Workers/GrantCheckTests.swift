@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// The check with Apple, about once a day, whether a person's authorization still holds.
-@Suite struct GrantCheckTests {
+@Suite(.fixture(LifeCycleFixture.self)) struct GrantCheckTests {
+    var fixture: LifeCycleFixture { .current }
+
     private static let day = GrantCheckWorker.interval
 
     /// Advances the clock until each grant is due, and checks them.
@@ -23,149 +25,131 @@ import Testing
     // MARK: When
 
     @Test func `a grant is asked about once a day, and never sooner`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            _ = try await fixture.account(.apple)
-            var hoursOfChecks: [Int] = []
-            for hour in 1...(6 * 24) {
-                try await fixture.advance(by: 3600)
-                if try await fixture.checks.checkDue() > 0 { hoursOfChecks.append(hour) }
-            }
-            let first = try #require(hoursOfChecks.first)
-            #expect((24...48).contains(first))
-            #expect(zip(hoursOfChecks.dropFirst(), hoursOfChecks).allSatisfy { (24...25).contains($0 - $1) })
-            let grant = try #require(try await fixture.grants(.apple).first)
-            #expect(grant.checks == Int64(hoursOfChecks.count))
-            #expect(grant.hastyChecks == 0)
-            #expect((4...6).contains(hoursOfChecks.count))
+        _ = try await fixture.account(.apple)
+        var hoursOfChecks: [Int] = []
+        for hour in 1...(6 * 24) {
+            try await fixture.advance(by: 3600)
+            if try await fixture.checks.checkDue() > 0 { hoursOfChecks.append(hour) }
         }
+        let first = try #require(hoursOfChecks.first)
+        #expect((24...48).contains(first))
+        #expect(zip(hoursOfChecks.dropFirst(), hoursOfChecks).allSatisfy { (24...25).contains($0 - $1) })
+        let grant = try #require(try await fixture.grants(.apple).first)
+        #expect(grant.checks == Int64(hoursOfChecks.count))
+        #expect(grant.hastyChecks == 0)
+        #expect((4...6).contains(hoursOfChecks.count))
     }
 
     @Test func `the first checks of what came together are spread over a day`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            for _ in 1...30 { _ = try await fixture.ticket(try await fixture.consent(.apple)) }
-            let hours = try await fixture.database.query(
-                "SELECT extract(epoch FROM check_at - created_at)::bigint / 3600 FROM provider_grants"
-            ) { row throws(PostgresError) in try row.decode(Int64.self) }
-            #expect(hours.allSatisfy { (24..<48).contains($0) })
-            // Thirty at random in a day leave no half of it empty, but once in 500 million times.
-            #expect(hours.contains { $0 < 36 } && hours.contains { $0 >= 36 })
-        }
+        for _ in 1...30 { _ = try await fixture.ticket(try await fixture.consent(.apple)) }
+        let hours = try await fixture.database.query(
+            "SELECT extract(epoch FROM check_at - created_at)::bigint / 3600 FROM provider_grants", as: Int64.self)
+        #expect(hours.allSatisfy { (24..<48).contains($0) })
+        // Thirty at random in a day leave no half of it empty, but once in 500 million times.
+        #expect(hours.contains { $0 < 36 } && hours.contains { $0 >= 36 })
     }
 
     @Test func `a round is bounded, and what is left comes with the next`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            for number in 1...22 {
-                try await fixture.sandbox.addApplePerson("person-\(number)")
-                _ = try await fixture.account(.apple, "person-\(number)")
-            }
-            #expect(try await Self.pass(in: fixture) == 20)
-            #expect(try await fixture.checks.checkDue() == 2)
-            #expect(try await fixture.checks.checkDue() == 0)
-            let grants = try await fixture.sandbox.authorizations(.apple).flatMap(\.grants)
-            #expect(grants.allSatisfy { $0.checks == 1 })
+        for number in 1...22 {
+            try await fixture.sandbox.addApplePerson("person-\(number)")
+            _ = try await fixture.account(.apple, "person-\(number)")
         }
+        #expect(try await Self.pass(in: fixture) == 20)
+        #expect(try await fixture.checks.checkDue() == 2)
+        #expect(try await fixture.checks.checkDue() == 0)
+        let grants = try await fixture.sandbox.authorizations(.apple).flatMap(\.grants)
+        #expect(grants.allSatisfy { $0.checks == 1 })
     }
 
     @Test func `of two processes one asks`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            for number in 1...15 {
-                try await fixture.sandbox.addApplePerson("person-\(number)")
-                _ = try await fixture.account(.apple, "person-\(number)")
-            }
-            try await fixture.advance(by: 2 * Self.day)
-            try await fixture.sandbox.fail("/apple/auth/token", .delay(milliseconds: 100))
-            let shares = try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 1...4 { group.addTask { try await fixture.checks.checkDue() } }
-                return try await group.reduce(into: [Int]()) { $0.append($1) }
-            }
-            #expect(shares.reduce(0, +) == 15)
-            let grants = try await fixture.sandbox.authorizations(.apple).flatMap(\.grants)
-            #expect(grants.count == 15)
-            #expect(grants.allSatisfy { $0.checks == 1 })
+        for number in 1...15 {
+            try await fixture.sandbox.addApplePerson("person-\(number)")
+            _ = try await fixture.account(.apple, "person-\(number)")
         }
+        try await fixture.advance(by: 2 * Self.day)
+        try await fixture.sandbox.fail("/apple/auth/token", .delay(milliseconds: 100))
+        let shares = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 1...4 { group.addTask { try await fixture.checks.checkDue() } }
+            return try await group.reduce(into: [Int]()) { $0.append($1) }
+        }
+        #expect(shares.reduce(0, +) == 15)
+        let grants = try await fixture.sandbox.authorizations(.apple).flatMap(\.grants)
+        #expect(grants.count == 15)
+        #expect(grants.allSatisfy { $0.checks == 1 })
     }
 
     @Test func `Google is not asked daily, nor about what a revocation holds`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            _ = try await fixture.account(.google)
-            try await fixture.deleteAccount(try await fixture.account(.apple, "ada"))
-            #expect(try await Self.pass(30, in: fixture) == 0)
-            #expect(try await fixture.grants(.google).map(\.checks) == [0])
-            #expect(try await fixture.grants(.apple, "ada").map(\.checks) == [0])
-        }
+        _ = try await fixture.account(.google)
+        try await fixture.deleteAccount(try await fixture.account(.apple, "ada"))
+        #expect(try await Self.pass(30, in: fixture) == 0)
+        #expect(try await fixture.grants(.google).map(\.checks) == [0])
+        #expect(try await fixture.grants(.apple, "ada").map(\.checks) == [0])
     }
 
     // MARK: What an answer means
 
     @Test func `a person who withdrew is signed out of what the identity opened`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let registered = try await fixture.service.passwords.register(
-                email: "kim@local.example", password: "correct horse battery", displayName: nil,
-                by: fixture.call)
-            let bound = try await fixture.bind(
-                try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
-            let later = try await fixture.session(try await fixture.consent(.apple), .token)
-            try await fixture.withdraw(.apple)
-            #expect(try await Self.pass(in: fixture) == 1)
+        let registered = try await fixture.service.passwords.register(
+            email: "kim@local.example", password: "correct horse battery", displayName: nil,
+            by: fixture.call)
+        let bound = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
+        let later = try await fixture.session(try await fixture.consent(.apple), .token)
+        try await fixture.withdraw(.apple)
+        #expect(try await Self.pass(in: fixture) == 1)
 
-            #expect(try await fixture.authorization(bound.identity) == "revoked")
-            #expect(
-                try await fixture.texts("SELECT DISTINCT end_reason FROM sessions WHERE identity_id IS NOT NULL")
-                    == ["authorization_revoked"])
-            for signedIn in [bound, later] {
-                try await expectFailure("invalidRefreshToken") {
-                    try await fixture.service.sessions.refresh(signedIn.session.refreshToken, by: fixture.call)
-                }
+        #expect(try await fixture.authorization(bound.identity) == "revoked")
+        #expect(
+            try await fixture.texts("SELECT DISTINCT end_reason FROM sessions WHERE identity_id IS NOT NULL")
+                == ["authorization_revoked"])
+        for signedIn in [bound, later] {
+            try await expectFailure("invalidRefreshToken") {
+                try await fixture.service.sessions.refresh(signedIn.session.refreshToken, by: fixture.call)
             }
-            // The one that the password opened goes on.
-            _ = try await fixture.service.sessions.refresh(registered.session.refreshToken, by: fixture.call)
-            #expect(try await fixture.audited(.authorizationRevoked) == ["provider invalid_grant"])
-            #expect(try await fixture.count("provider_grants") == 0)
-            #expect(try await fixture.count("outbox") == 0)
-            #expect(try await Self.pass(in: fixture) == 0)
-
-            let again = try await fixture.session(try await fixture.consent(.apple))
-            #expect(again.account.id == registered.account.id)
-            #expect(again.identity?.authorization == .active)
         }
+        // The one that the password opened goes on.
+        _ = try await fixture.service.sessions.refresh(registered.session.refreshToken, by: fixture.call)
+        #expect(try await fixture.audited(.authorizationRevoked) == ["provider invalid_grant"])
+        #expect(try await fixture.count("provider_grants") == 0)
+        #expect(try await fixture.count("outbox") == 0)
+        #expect(try await Self.pass(in: fixture) == 0)
+
+        let again = try await fixture.session(try await fixture.consent(.apple))
+        #expect(again.account.id == registered.account.id)
+        #expect(again.identity?.authorization == .active)
     }
 
     @Test func `an invalid_request counts when it comes the second time`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            try await fixture.sandbox.fail("/apple/auth/token", Self.invalidRequest)
-            #expect(try await Self.pass(in: fixture) == 1)
-            #expect(try await fixture.authorization(account.identity) == "active")
-            #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
-            // Not asked again on the same day.
-            try await fixture.advance(by: Self.day - 1)
-            #expect(try await fixture.checks.checkDue() == 0)
-            try await fixture.advance(by: 601)
-            #expect(try await fixture.checks.checkDue() == 1)
-            #expect(try await fixture.authorization(account.identity) == "revoked")
-            #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 0)
-            #expect(try await fixture.audited(.authorizationRevoked) == ["provider invalid_request"])
-        }
+        let account = try await fixture.account(.apple)
+        try await fixture.sandbox.fail("/apple/auth/token", Self.invalidRequest)
+        #expect(try await Self.pass(in: fixture) == 1)
+        #expect(try await fixture.authorization(account.identity) == "active")
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
+        // Not asked again on the same day.
+        try await fixture.advance(by: Self.day - 1)
+        #expect(try await fixture.checks.checkDue() == 0)
+        try await fixture.advance(by: 601)
+        #expect(try await fixture.checks.checkDue() == 1)
+        #expect(try await fixture.authorization(account.identity) == "revoked")
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 0)
+        #expect(try await fixture.audited(.authorizationRevoked) == ["provider invalid_request"])
     }
 
     @Test func `a good answer in between takes the doubt away, and so does a new grant`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            for isNew in [false, true] {
-                try await fixture.sandbox.fail("/apple/auth/token", Self.invalidRequest, times: 1)
-                #expect(try await Self.pass(in: fixture) == 1)
-                #expect(try await fixture.count("provider_grants WHERE doubted_at IS NOT NULL") == 1)
-                if isNew {
-                    _ = try await fixture.session(try await fixture.consent(.apple))
-                } else {
-                    #expect(try await Self.pass(in: fixture) == 1)
-                }
-                #expect(try await fixture.count("provider_grants WHERE doubted_at IS NOT NULL") == 0)
-            }
+        let account = try await fixture.account(.apple)
+        for isNew in [false, true] {
             try await fixture.sandbox.fail("/apple/auth/token", Self.invalidRequest, times: 1)
             #expect(try await Self.pass(in: fixture) == 1)
-            #expect(try await fixture.authorization(account.identity) == "active")
+            #expect(try await fixture.count("provider_grants WHERE doubted_at IS NOT NULL") == 1)
+            if isNew {
+                _ = try await fixture.session(try await fixture.consent(.apple))
+            } else {
+                #expect(try await Self.pass(in: fixture) == 1)
+            }
+            #expect(try await fixture.count("provider_grants WHERE doubted_at IS NOT NULL") == 0)
         }
+        try await fixture.sandbox.fail("/apple/auth/token", Self.invalidRequest, times: 1)
+        #expect(try await Self.pass(in: fixture) == 1)
+        #expect(try await fixture.authorization(account.identity) == "active")
     }
 
     @Test(arguments: [
@@ -174,17 +158,15 @@ import Testing
         .status(401, body: #"{"error":"unauthorized_client"}"#), .status(400, body: #"{"error":"no_such_error"}"#),
     ])
     func `an outage, or a fault of ours, changes nothing`(fault: Sandbox.Fault) async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            try await fixture.sandbox.fail("/apple/auth/token", fault)
-            for _ in 1...3 { #expect(try await Self.pass(in: fixture) == 1) }
-            #expect(try await fixture.authorization(account.identity) == "active")
-            #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
-            #expect(try await fixture.count("provider_grants WHERE doubted_at IS NULL") == 1)
-            try await fixture.sandbox.clearFaults()
-            #expect(try await Self.pass(in: fixture) == 1)
-            #expect(try await fixture.grants(.apple).map(\.checks) == [1])
-        }
+        let account = try await fixture.account(.apple)
+        try await fixture.sandbox.fail("/apple/auth/token", fault)
+        for _ in 1...3 { #expect(try await Self.pass(in: fixture) == 1) }
+        #expect(try await fixture.authorization(account.identity) == "active")
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
+        #expect(try await fixture.count("provider_grants WHERE doubted_at IS NULL") == 1)
+        try await fixture.sandbox.clearFaults()
+        #expect(try await Self.pass(in: fixture) == 1)
+        #expect(try await fixture.grants(.apple).map(\.checks) == [1])
     }
 
     @Test func `of two clients' grants the second decides`() async throws {
@@ -207,18 +189,16 @@ import Testing
     }
 
     @Test func `a late answer about a replaced grant ends nothing`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            let now = fixture.clock.now().advanced(bySeconds: 2 * Self.day)
-            let taken = try await fixture.storage.grants.takeChecks(
-                by: .at(now), next: now.advanced(bySeconds: Self.day), limit: 8)
-            let check = try #require(taken.work.first)
-            _ = try await fixture.session(try await fixture.consent(.apple))
-            let isOver = try await fixture.storage.grants.noteDead(check, reason: "invalid_grant", by: .at(now))
-            #expect(!isOver)
-            #expect(try await fixture.authorization(account.identity) == "active")
-            #expect(try await fixture.count("provider_grants") == 1)
-            _ = try await fixture.opened(account)
-        }
+        let account = try await fixture.account(.apple)
+        let now = fixture.clock.now().advanced(bySeconds: 2 * Self.day)
+        let taken = try await fixture.storage.grants.takeChecks(
+            by: .at(now), next: now.advanced(bySeconds: Self.day), limit: 8)
+        let check = try #require(taken.work.first)
+        _ = try await fixture.session(try await fixture.consent(.apple))
+        let isOver = try await fixture.storage.grants.noteDead(check, reason: "invalid_grant", by: .at(now))
+        #expect(!isOver)
+        #expect(try await fixture.authorization(account.identity) == "active")
+        #expect(try await fixture.count("provider_grants") == 1)
+        _ = try await fixture.opened(account)
     }
 }

@@ -7,167 +7,149 @@ import Testing
 
 /// The holder of a grant: it has one at a time and is never lost, neither between a person's tickets, nor between one
 /// revocation and the next.
-@Suite struct GrantCustodyTests {
+@Suite(.fixture(LifeCycleFixture.self)) struct GrantCustodyTests {
+    var fixture: LifeCycleFixture { .current }
+
     /// Google gives a refresh token for a person's first code alone, and its ticket need not be the one that is spent.
     @Test func `the grant of one ticket comes to the account that another made`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            _ = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
-            let second = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
-            #expect(try await fixture.grants(.google).count == 1)
-            let account = try await fixture.create(second)
-            #expect(account.identity?.authorization == .active)
-            try await fixture.deleteAccount(account)
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
-        }
+        _ = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
+        let second = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
+        #expect(try await fixture.grants(.google).count == 1)
+        let account = try await fixture.create(second)
+        #expect(account.identity?.authorization == .active)
+        try await fixture.deleteAccount(account)
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
     }
 
     @Test func `the grant of a cancelled ticket goes to the one that lives`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let first = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
-            let second = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
-            try await fixture.service.tickets.cancel(linkTicket: first.linkTicket, by: fixture.call)
-            #expect(try await fixture.count("outbox") == 0)
-            #expect(try await fixture.create(second).identity?.authorization == .active)
-        }
+        let first = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
+        let second = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
+        try await fixture.service.tickets.cancel(linkTicket: first.linkTicket, by: fixture.call)
+        #expect(try await fixture.count("outbox") == 0)
+        #expect(try await fixture.create(second).identity?.authorization == .active)
     }
 
     @Test func `the grant of an expired ticket goes to the identity that has none`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let first = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
-            let account = try await fixture.create(
-                try await fixture.ticket(try await fixture.consent(.google, isForced: false), .token))
-            // The state if the create had committed before the first ticket was stored.
-            try await fixture.database.transaction { transaction in
-                _ = try await transaction.execute(
-                    """
-                    UPDATE provider_grants
-                    SET identity_id = NULL, ticket_hash = (SELECT ticket_hash FROM link_tickets WHERE consumed_at IS NULL)
-                    """)
-                _ = try await transaction.execute("UPDATE identities SET authorization_status = 'none'")
-            }
-            #expect(first.choices.count == 2)
-            try await fixture.advance(by: 601)
-            #expect(try await fixture.sweeper.sweep() == 1)
-            #expect(try await fixture.authorization(account.identity) == "active")
-            #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
+        let first = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
+        let account = try await fixture.create(
+            try await fixture.ticket(try await fixture.consent(.google, isForced: false), .token))
+        // The state if the create had committed before the first ticket was stored.
+        try await fixture.database.transaction { transaction in
+            _ = try await transaction.execute(
+                """
+                UPDATE provider_grants
+                SET identity_id = NULL, ticket_hash = (SELECT ticket_hash FROM link_tickets WHERE consumed_at IS NULL)
+                """)
+            _ = try await transaction.execute("UPDATE identities SET authorization_status = 'none'")
         }
+        #expect(first.choices.count == 2)
+        try await fixture.advance(by: 601)
+        #expect(try await fixture.sweeper.sweep() == 1)
+        #expect(try await fixture.authorization(account.identity) == "active")
+        #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
     }
 
     /// Each sees the other's ticket as live as long as neither has committed.
     @Test func `of two tickets that are cancelled at once the last one's grant is revoked`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let tickets = [
-                try await fixture.ticket(try await fixture.consent(.apple)),
-                try await fixture.ticket(try await fixture.consent(.apple)),
-            ]
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for ticket in tickets {
-                    group.addTask {
-                        try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
-                    }
+        let tickets = [
+            try await fixture.ticket(try await fixture.consent(.apple)),
+            try await fixture.ticket(try await fixture.consent(.apple)),
+        ]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for ticket in tickets {
+                group.addTask {
+                    try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
                 }
-                try await group.waitForAll()
             }
-            try await fixture.revokeDue()
-            #expect(try await fixture.revocationRows().map(\.status) == ["done"])
-            #expect(try await fixture.grants(.apple).contains(where: \.isLive) == false)
-            #expect(try await fixture.count("provider_grants") == 0)
+            try await group.waitForAll()
         }
+        try await fixture.revokeDue()
+        #expect(try await fixture.revocationRows().map(\.status) == ["done"])
+        #expect(try await fixture.grants(.apple).contains(where: \.isLive) == false)
+        #expect(try await fixture.count("provider_grants") == 0)
     }
 
     @Test func `a revocation that is asked for twice is one, and the identity shows it until it is done`()
         async throws
     {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            let identity = try #require(account.identity)
-            try await fixture.sandbox.fail(LifeCycleFixture.revokePath(.apple), .status(503))
-            let first = try await Self.revoke(identity, in: fixture)
-            try await fixture.revokeDue()
-            let second = try await Self.revoke(identity, in: fixture)
-            #expect(second.id == first.id)
-            #expect(second.status == .pending)
-            #expect(try await fixture.authorization(identity) == "revoking")
-            #expect(try await fixture.revocationRows().count == 1)
-            try await fixture.sandbox.clearFaults()
-            try await fixture.advance(by: 10)
-            try await fixture.revokeDue()
-            #expect(try await fixture.authorization(identity) == "revoked")
-            #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
-        }
+        let account = try await fixture.account(.apple)
+        let identity = try #require(account.identity)
+        try await fixture.sandbox.fail(LifeCycleFixture.revokePath(.apple), .status(503))
+        let first = try await Self.revoke(identity, in: fixture)
+        try await fixture.revokeDue()
+        let second = try await Self.revoke(identity, in: fixture)
+        #expect(second.id == first.id)
+        #expect(second.status == .pending)
+        #expect(try await fixture.authorization(identity) == "revoking")
+        #expect(try await fixture.revocationRows().count == 1)
+        try await fixture.sandbox.clearFaults()
+        try await fixture.advance(by: 10)
+        try await fixture.revokeDue()
+        #expect(try await fixture.authorization(identity) == "revoked")
+        #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
     }
 
     @Test func `what a failed revocation still holds is revoked by the next`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            let identity = try #require(account.identity)
-            _ = try await Self.revoke(identity, in: fixture)
-            _ = try await fixture.database.execute(
-                "UPDATE outbox SET status = 'failed', finished_at = \(fixture.clock.now())")
-            let again = try await Self.revoke(identity, in: fixture)
-            #expect(again.status == .pending)
-            try await fixture.revokeDue()
-            #expect(try await fixture.revocationRows().map(\.status) == ["failed", "done"])
-            #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
-            #expect(try await fixture.authorization(identity) == "revoked")
-        }
+        let account = try await fixture.account(.apple)
+        let identity = try #require(account.identity)
+        _ = try await Self.revoke(identity, in: fixture)
+        _ = try await fixture.database.execute(
+            "UPDATE outbox SET status = 'failed', finished_at = \(fixture.clock.now())")
+        let again = try await Self.revoke(identity, in: fixture)
+        #expect(again.status == .pending)
+        try await fixture.revokeDue()
+        #expect(try await fixture.revocationRows().map(\.status) == ["failed", "done"])
+        #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
+        #expect(try await fixture.authorization(identity) == "revoked")
     }
 
     /// Each sign-in of the person tries the pending revocation first; that must not use up its schedule.
     @Test func `sign-ins while a revocation is pending put it off by nothing`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            try await fixture.sandbox.fail(LifeCycleFixture.revokePath(.apple), .status(503))
-            try await fixture.deleteAccount(account)
-            try await fixture.revokeDue()
-            let before = try #require(try await fixture.revocationRows().first)
-            for _ in 0..<3 { _ = try await fixture.signIn(try await fixture.consent(.apple)) }
-            let after = try #require(try await fixture.revocationRows().first)
-            #expect(after.attempts == before.attempts + 3)
-            #expect(after.nextAttemptAt == before.nextAttemptAt)
-            #expect(after.status == "pending")
-        }
+        let account = try await fixture.account(.apple)
+        try await fixture.sandbox.fail(LifeCycleFixture.revokePath(.apple), .status(503))
+        try await fixture.deleteAccount(account)
+        try await fixture.revokeDue()
+        let before = try #require(try await fixture.revocationRows().first)
+        for _ in 0..<3 { _ = try await fixture.signIn(try await fixture.consent(.apple)) }
+        let after = try #require(try await fixture.revocationRows().first)
+        #expect(after.attempts == before.attempts + 3)
+        #expect(after.nextAttemptAt == before.nextAttemptAt)
+        #expect(after.status == "pending")
     }
 
     @Test func `a check after a revocation that gets no answer is made again`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.google)
-            try await fixture.withdraw(.google)
-            _ = try await fixture.database.execute("UPDATE provider_grants SET check_at = \(fixture.clock.now())")
-            try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(.google), .status(503))
-            #expect(try await fixture.checks.checkDue() == 1)
-            #expect(try await fixture.authorization(account.identity) == "active")
-            try await fixture.sandbox.clearFaults()
-            try await fixture.advance(by: GrantCheckWorker.interval + 601)
-            #expect(try await fixture.checks.checkDue() == 1)
-            #expect(try await fixture.authorization(account.identity) == "revoked")
-        }
+        let account = try await fixture.account(.google)
+        try await fixture.withdraw(.google)
+        _ = try await fixture.database.execute("UPDATE provider_grants SET check_at = \(fixture.clock.now())")
+        try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(.google), .status(503))
+        #expect(try await fixture.checks.checkDue() == 1)
+        #expect(try await fixture.authorization(account.identity) == "active")
+        try await fixture.sandbox.clearFaults()
+        try await fixture.advance(by: GrantCheckWorker.interval + 601)
+        #expect(try await fixture.checks.checkDue() == 1)
+        #expect(try await fixture.authorization(account.identity) == "revoked")
     }
 
     @Test func `Google is asked once, and not every day`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            _ = try await fixture.account(.google)
-            _ = try await fixture.database.execute("UPDATE provider_grants SET check_at = \(fixture.clock.now())")
-            #expect(try await fixture.checks.checkDue() == 1)
-            try await fixture.advance(by: 3 * GrantCheckWorker.interval)
-            #expect(try await fixture.checks.checkDue() == 0)
-        }
+        _ = try await fixture.account(.google)
+        _ = try await fixture.database.execute("UPDATE provider_grants SET check_at = \(fixture.clock.now())")
+        #expect(try await fixture.checks.checkDue() == 1)
+        try await fixture.advance(by: 3 * GrantCheckWorker.interval)
+        #expect(try await fixture.checks.checkDue() == 0)
     }
 
     /// An identity whose authorization the provider has ended is not revived by a token from before.
     @Test func `a token from before the end opens nothing, and one from after does`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            let old = try await fixture.consent(.apple)
-            try await fixture.withdraw(.apple)
-            try await fixture.advance(by: 60)
-            _ = try await fixture.database.execute("UPDATE provider_grants SET check_at = \(fixture.clock.now())")
-            #expect(try await fixture.checks.checkDue() == 1)
-            try await expectFailure("expired") { try await fixture.signIn(old, .token) }
-            let back = try await fixture.session(try await fixture.consent(.apple), .token)
-            #expect(back.account.id == account.account.id)
-        }
+        let account = try await fixture.account(.apple)
+        let old = try await fixture.consent(.apple)
+        try await fixture.withdraw(.apple)
+        try await fixture.advance(by: 60)
+        _ = try await fixture.database.execute("UPDATE provider_grants SET check_at = \(fixture.clock.now())")
+        #expect(try await fixture.checks.checkDue() == 1)
+        try await expectFailure("expired") { try await fixture.signIn(old, .token) }
+        let back = try await fixture.session(try await fixture.consent(.apple), .token)
+        #expect(back.account.id == account.account.id)
     }
 
     private static func revoke(_ identity: Identity, in fixture: LifeCycleFixture) async throws -> Revocation {

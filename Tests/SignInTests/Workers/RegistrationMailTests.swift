@@ -20,8 +20,7 @@ import Testing
             // No code was mailed to the first, and the trail says none was.
             #expect(try await fixture.rows().isEmpty)
             let mailed = try await fixture.database.query(
-                "SELECT count(*) FROM audit_events WHERE type = 'code_mailed'"
-            ) { row throws(PostgresError) in try row.decode(Int64.self) }
+                "SELECT count(*) FROM audit_events WHERE type = 'code_mailed'", as: Int64.self)
             #expect(mailed == [1])
         }
     }

@@ -26,8 +26,7 @@ import Testing
             SELECT relname::text
             FROM pg_class
             WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self) }
+            """, as: String.self)
         return Set(names)
     }
 
@@ -80,9 +79,7 @@ import Testing
     private static func sizes(of tables: [String], _ database: Database) async throws -> [Int64] {
         var sizes: [Int64] = []
         for table in tables {
-            sizes += try await database.query("SELECT count(*) FROM \(unsafeSQL: table)") { row throws(PostgresError) in
-                try row.decode(Int64.self)
-            }
+            sizes += try await database.query("SELECT count(*) FROM \(unsafeSQL: table)", as: Int64.self)
         }
         return sizes
     }
@@ -95,10 +92,9 @@ import Testing
             _ = try await people.service.sessions.refresh(signedIn.session.refreshToken, by: people.call)
         }
         // Of a person who chooses neither create nor bind.
-        _ = try await fixture.people.ticket(.google, try people.google("unknown-\(week)"))
+        _ = try await fixture.people.ticket(.google("unknown-\(week)"))
         let nonce = try people.service.nonces.issue(for: .google).text
-        _ = try await people.signIn(
-            .google, try people.google("unknown-\(week)", [("nonce", .string(nonce))]), nonce: nonce)
+        _ = try await people.signIn(.google("unknown-\(week)", [("nonce", .string(nonce))]), nonce: nonce)
         // A second identity that comes, and goes with its authorization.
         let kim = try await fixture.session(.apple)
         let linked = try await fixture.bind(.google, to: kim)

@@ -8,7 +8,9 @@ import Testing
 
 /// The order of revocations and new codes. A revocation ends whatever a person has authorized by the time the provider
 /// carries it out, so a person who comes back before that must not lose what they authorize again.
-@Suite struct RevocationOrderTests {
+@Suite(.fixture(LifeCycleFixture.self)) struct RevocationOrderTests {
+    var fixture: LifeCycleFixture { .current }
+
     /// An account that was deleted while the provider took no revocations.
     private static func deletedDuringOutage(_ provider: Provider, in fixture: LifeCycleFixture) async throws {
         let account = try await fixture.account(provider)
@@ -29,73 +31,67 @@ import Testing
 
     @Test(arguments: Provider.allCases)
     func `a pending revocation goes before the code of who comes back`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await Self.deletedDuringOutage(provider, in: fixture)
-            try await fixture.sandbox.clearFaults()
-            let mark = try await Self.last(in: fixture)
-            // It is not due for another second, but the person is here.
-            let back = try await fixture.account(provider)
-            #expect(
-                try await Self.requests(after: mark, in: fixture)
-                    == [LifeCycleFixture.revokePath(provider), LifeCycleFixture.tokenPath(provider)])
-            #expect(try await fixture.revocationRows().map(\.status) == ["done"])
-            #expect(try await fixture.grants(provider).first?.endedBy == .revoke)
-            // These providers end open codes too: the person is signed in, and the next code brings the grant.
-            #expect(back.identity?.authorization == Identity.Authorization.none)
-            #expect(try await fixture.audited(.codeRejected) == ["provider invalid_grant"])
-            try await fixture.advance(by: 1)
-            let again = try await fixture.session(try await fixture.consent(provider))
-            #expect(again.identity?.authorization == .active)
-            #expect(try await fixture.grants(provider).map(\.isLive) == [false, true])
-            #expect(try await fixture.checks.checkDue() == 0)
-        }
+        try await Self.deletedDuringOutage(provider, in: fixture)
+        try await fixture.sandbox.clearFaults()
+        let mark = try await Self.last(in: fixture)
+        // It is not due for another second, but the person is here.
+        let back = try await fixture.account(provider)
+        #expect(
+            try await Self.requests(after: mark, in: fixture)
+                == [LifeCycleFixture.revokePath(provider), LifeCycleFixture.tokenPath(provider)])
+        #expect(try await fixture.revocationRows().map(\.status) == ["done"])
+        #expect(try await fixture.grants(provider).first?.endedBy == .revoke)
+        // These providers end open codes too: the person is signed in, and the next code brings the grant.
+        #expect(back.identity?.authorization == Identity.Authorization.none)
+        #expect(try await fixture.audited(.codeRejected) == ["provider invalid_grant"])
+        try await fixture.advance(by: 1)
+        let again = try await fixture.session(try await fixture.consent(provider))
+        #expect(again.identity?.authorization == .active)
+        #expect(try await fixture.grants(provider).map(\.isLive) == [false, true])
+        #expect(try await fixture.checks.checkDue() == 0)
     }
 
     @Test(arguments: Provider.allCases)
     func `a code that could not wait is exchanged, and its grant checked once the revocation is done`(
         provider: Provider
     ) async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await Self.deletedDuringOutage(provider, in: fixture)
-            let back = try await fixture.account(provider)
-            #expect(back.identity?.authorization == .active)
-            #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
-            // It lives for now, and that says nothing about afterwards.
-            #expect(try await fixture.checks.checkDue() == 1)
-            #expect(try await fixture.checks.checkDue() == 0)
+        try await Self.deletedDuringOutage(provider, in: fixture)
+        let back = try await fixture.account(provider)
+        #expect(back.identity?.authorization == .active)
+        #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
+        // It lives for now, and that says nothing about afterwards.
+        #expect(try await fixture.checks.checkDue() == 1)
+        #expect(try await fixture.checks.checkDue() == 0)
 
-            try await fixture.sandbox.clearFaults()
-            try await fixture.advance(by: 10)
-            try await fixture.revokeDue()
-            #expect(try await fixture.revocationRows().map(\.status) == ["done"])
-            #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke, .revoke])
+        try await fixture.sandbox.clearFaults()
+        try await fixture.advance(by: 10)
+        try await fixture.revokeDue()
+        #expect(try await fixture.revocationRows().map(\.status) == ["done"])
+        #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke, .revoke])
 
-            #expect(try await fixture.checks.checkDue() == 1)
-            #expect(try await fixture.authorization(back.identity) == "revoked")
-            try await expectFailure("invalidSession") { try await fixture.opened(back) }
-            #expect(try await fixture.audited(.authorizationRevoked) == ["provider invalid_grant"])
-            #expect(try await fixture.count("provider_grants") == 0)
-            // The account is there, and so is the way in.
-            let again = try await fixture.session(try await fixture.consent(provider))
-            #expect(again.account.id == back.account.id)
-            #expect(again.identity?.authorization == .active)
-        }
+        #expect(try await fixture.checks.checkDue() == 1)
+        #expect(try await fixture.authorization(back.identity) == "revoked")
+        try await expectFailure("invalidSession") { try await fixture.opened(back) }
+        #expect(try await fixture.audited(.authorizationRevoked) == ["provider invalid_grant"])
+        #expect(try await fixture.count("provider_grants") == 0)
+        // The account is there, and so is the way in.
+        let again = try await fixture.session(try await fixture.consent(provider))
+        #expect(again.account.id == back.account.id)
+        #expect(again.identity?.authorization == .active)
     }
 
     @Test(arguments: Provider.allCases)
     func `so is the grant of a code that came alone, before anybody knew whose it is`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await Self.deletedDuringOutage(provider, in: fixture)
-            try await fixture.sandbox.clearFaults()
-            let ticket = try await fixture.ticket(try await fixture.consent(provider), .code)
-            try await fixture.advance(by: 10)
-            try await fixture.revokeDue()
-            // A ticket's grant is checked as soon as it is an identity's.
-            #expect(try await fixture.checks.checkDue() == 0)
-            let back = try await fixture.create(ticket)
-            #expect(try await fixture.checks.checkDue() == 1)
-            #expect(try await fixture.authorization(back.identity) == "revoked")
-        }
+        try await Self.deletedDuringOutage(provider, in: fixture)
+        try await fixture.sandbox.clearFaults()
+        let ticket = try await fixture.ticket(try await fixture.consent(provider), .code)
+        try await fixture.advance(by: 10)
+        try await fixture.revokeDue()
+        // A ticket's grant is checked as soon as it is an identity's.
+        #expect(try await fixture.checks.checkDue() == 0)
+        let back = try await fixture.create(ticket)
+        #expect(try await fixture.checks.checkDue() == 1)
+        #expect(try await fixture.authorization(back.identity) == "revoked")
     }
 
     @Test func `a grant that outlives the revocation stays`() async throws {
@@ -115,65 +111,57 @@ import Testing
     }
 
     @Test func `a grant is checked too whose revocation ended while it was on its way`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.account(.apple)
-            let key = try #require(account.identity?.key)
-            try await fixture.deleteAccount(account)
-            // The exchange is answered now; the revocation is carried out before its grant is kept.
-            let exchangedAt = fixture.clock.now()
-            try await fixture.advance(by: 1)
-            try await fixture.revokeDue()
-            let back = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
-            let grant = NewGrant(
-                clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "dead by now",
-                exchangedAt: exchangedAt,
-                checkAt: exchangedAt.advanced(bySeconds: 86_400))
-            #expect(try await fixture.storage.grants.keep(grant, for: key, by: .at(fixture.clock.now())))
-            #expect(try await fixture.checks.checkDue() == 1)
-            #expect(try await fixture.authorization(back.identity) == "revoked")
-        }
+        let account = try await fixture.account(.apple)
+        let key = try #require(account.identity?.key)
+        try await fixture.deleteAccount(account)
+        // The exchange is answered now; the revocation is carried out before its grant is kept.
+        let exchangedAt = fixture.clock.now()
+        try await fixture.advance(by: 1)
+        try await fixture.revokeDue()
+        let back = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
+        let grant = NewGrant(
+            clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "dead by now",
+            exchangedAt: exchangedAt,
+            checkAt: exchangedAt.advanced(bySeconds: 86_400))
+        #expect(try await fixture.storage.grants.keep(grant, for: key, by: .at(fixture.clock.now())))
+        #expect(try await fixture.checks.checkDue() == 1)
+        #expect(try await fixture.authorization(back.identity) == "revoked")
     }
 
     @Test func `what sign-ins set off does not use up what the schedule allows`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await Self.deletedDuringOutage(.apple, in: fixture)
-            let before = try await fixture.revocationRows()[0]
-            for number in 1...3 {
-                _ = try await fixture.ticket(try await fixture.consent(.apple))
-                let row = try await fixture.revocationRows()[0]
-                #expect(row.attempts == before.attempts + Int32(number))
-                #expect(row.nextAttemptAt == before.nextAttemptAt)
-                #expect(row.status == "pending")
-            }
-            // The next one that fails by the schedule is the second: two seconds.
-            try await fixture.move(to: before.nextAttemptAt)
-            #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-            let pause =
-                try await fixture.revocationRows()[0].nextAttemptAt.microseconds - fixture.clock.now().microseconds
-            #expect((1_600_000...2_400_000).contains(pause))
+        try await Self.deletedDuringOutage(.apple, in: fixture)
+        let before = try await fixture.revocationRows()[0]
+        for number in 1...3 {
+            _ = try await fixture.ticket(try await fixture.consent(.apple))
+            let row = try await fixture.revocationRows()[0]
+            #expect(row.attempts == before.attempts + Int32(number))
+            #expect(row.nextAttemptAt == before.nextAttemptAt)
+            #expect(row.status == "pending")
         }
+        // The next one that fails by the schedule is the second: two seconds.
+        try await fixture.move(to: before.nextAttemptAt)
+        #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
+        let pause = try await fixture.revocationRows()[0].nextAttemptAt.microseconds - fixture.clock.now().microseconds
+        #expect((1_600_000...2_400_000).contains(pause))
     }
 
     @Test func `a sign-in without a code does not touch what is pending`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            try await Self.deletedDuringOutage(.apple, in: fixture)
-            try await fixture.sandbox.clearFaults()
-            _ = try await fixture.ticket(try await fixture.consent(.apple), .token)
-            #expect(try await fixture.revocationRows().map(\.attempts) == [1])
-        }
+        try await Self.deletedDuringOutage(.apple, in: fixture)
+        try await fixture.sandbox.clearFaults()
+        _ = try await fixture.ticket(try await fixture.consent(.apple), .token)
+        #expect(try await fixture.revocationRows().map(\.attempts) == [1])
     }
 
-    @Test func `a revocation that hangs does not keep who comes back waiting`() async throws {
-        try await LifeCycleFixture.run(hasLongTimeouts: false) { fixture in
-            try await Self.deletedDuringOutage(.apple, in: fixture)
-            try await fixture.sandbox.clearFaults()
-            try await fixture.sandbox.fail("/apple/auth/revoke", .hang)
-            let consent = try await fixture.consent(.apple)
-            let clock = ContinuousClock()
-            let started = clock.now
-            _ = try await fixture.ticket(consent)
-            #expect(clock.now - started < .seconds(9))
-            #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200])
-        }
+    @Test(.fixture { try await LifeCycleFixture.run(hasLongTimeouts: false, $0) })
+    func `a revocation that hangs does not keep who comes back waiting`() async throws {
+        try await Self.deletedDuringOutage(.apple, in: fixture)
+        try await fixture.sandbox.clearFaults()
+        try await fixture.sandbox.fail("/apple/auth/revoke", .hang)
+        let consent = try await fixture.consent(.apple)
+        let clock = ContinuousClock()
+        let started = clock.now
+        _ = try await fixture.ticket(consent)
+        #expect(clock.now - started < .seconds(9))
+        #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200])
     }
 }

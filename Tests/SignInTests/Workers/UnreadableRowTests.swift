@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// Rows with a value that this release doesn't know, as a later release or an operator may write them.
-@Suite struct UnreadableRowTests {
+@Suite(.fixture(SignInFixture.self)) struct UnreadableRowTests {
+    var fixture: SignInFixture { .current }
+
     private static func decodingError(
         _ read: () async throws -> Void, _ location: SourceLocation = #_sourceLocation
     ) async throws -> PostgresError {
@@ -26,21 +28,19 @@ import Testing
     // MARK: Reading
 
     @Test func `an unknown status is an error that names table and column, and no disabled account`() async throws {
-        try await SignInFixture.run { fixture in
-            let account = try await fixture.create(fixture.ticket(.apple, fixture.apple("kim"))).account
-            try await fixture.database.execute("ALTER TABLE accounts DROP CONSTRAINT accounts_status_known")
-            try await fixture.database.execute("UPDATE accounts SET status = 'frozen', email = 'kim@example.com'")
-            let error = try await Self.decodingError { _ = try await fixture.storage.accounts.account(account.id) }
-            #expect(error.table == "accounts")
-            #expect(error.debugDescription.contains("column status: "))
-            #expect(!error.debugDescription.contains("frozen"))
-            let address = try #require(EmailAddress("kim@example.com"))
-            #expect(
-                try await Self.decodingError {
-                    _ = try await fixture.storage.accounts.holder(of: address)
-                }.table == "accounts")
-            #expect(try await failure { try await fixture.session(.apple, fixture.apple("kim")) } == "fault")
-        }
+        let account = try await fixture.create(fixture.ticket(.apple, fixture.apple("kim"))).account
+        try await fixture.database.execute("ALTER TABLE accounts DROP CONSTRAINT accounts_status_known")
+        try await fixture.database.execute("UPDATE accounts SET status = 'frozen', email = 'kim@example.com'")
+        let error = try await Self.decodingError { _ = try await fixture.storage.accounts.account(account.id) }
+        #expect(error.table == "accounts")
+        #expect(error.debugDescription.contains("column status: "))
+        #expect(!error.debugDescription.contains("frozen"))
+        let address = try #require(EmailAddress("kim@example.com"))
+        #expect(
+            try await Self.decodingError {
+                _ = try await fixture.storage.accounts.holder(of: address)
+            }.table == "accounts")
+        #expect(try await failure { try await fixture.session(.apple, fixture.apple("kim")) } == "fault")
     }
 
     @Test(arguments: [
@@ -49,48 +49,44 @@ import Testing
     func `an identity that can't be read is an error, and no identity less`(
         column: String, value: String
     ) async throws {
-        try await SignInFixture.run { fixture in
-            let account = try await fixture.create(fixture.ticket(.apple, fixture.apple("kim"))).account
-            try await fixture.database.execute("ALTER TABLE identities DROP CONSTRAINT identities_authorization_known")
-            let set: SQL =
-                switch column {
-                case "provider": "provider = \(value)"
-                case "subject": "subject = \(value)"
-                case "email": "email = \(value)"
-                default: "authorization_status = \(value)"
-                }
-            try await fixture.database.execute("UPDATE identities SET \(set)")
-            let error = try await Self.decodingError { _ = try await fixture.storage.accounts.account(account.id) }
-            #expect(error.table == "identities")
-            #expect(error.debugDescription.contains("column \(column): "))
-        }
+        let account = try await fixture.create(fixture.ticket(.apple, fixture.apple("kim"))).account
+        try await fixture.database.execute("ALTER TABLE identities DROP CONSTRAINT identities_authorization_known")
+        let set: SQL =
+            switch column {
+            case "provider": "provider = \(value)"
+            case "subject": "subject = \(value)"
+            case "email": "email = \(value)"
+            default: "authorization_status = \(value)"
+            }
+        try await fixture.database.execute("UPDATE identities SET \(set)")
+        let error = try await Self.decodingError { _ = try await fixture.storage.accounts.account(account.id) }
+        #expect(error.table == "identities")
+        #expect(error.debugDescription.contains("column \(column): "))
     }
 
     @Test func `of sign-ins that run as one statement, the one that can't be read fails alone`() async throws {
-        try await SignInFixture.run { fixture in
-            let subjects = (0..<16).map { "person-\($0)" }
-            for subject in subjects { _ = try await fixture.create(fixture.ticket(.apple, fixture.apple(subject))) }
-            try await fixture.database.execute("ALTER TABLE accounts DROP CONSTRAINT accounts_status_known")
-            try await fixture.database.execute(
-                """
-                UPDATE accounts SET status = 'frozen'
-                WHERE account_id = (SELECT account_id FROM identities WHERE subject = 'person-7')
-                """)
-            let failed = try await withThrowingTaskGroup(of: String?.self, returning: [String].self) { group in
-                for subject in subjects {
-                    group.addTask {
-                        do {
-                            _ = try await fixture.session(.apple, fixture.apple(subject))
-                            return nil
-                        } catch is SignInFailure {
-                            return subject
-                        }
+        let subjects = (0..<16).map { "person-\($0)" }
+        for subject in subjects { _ = try await fixture.create(fixture.ticket(.apple, fixture.apple(subject))) }
+        try await fixture.database.execute("ALTER TABLE accounts DROP CONSTRAINT accounts_status_known")
+        try await fixture.database.execute(
+            """
+            UPDATE accounts SET status = 'frozen'
+            WHERE account_id = (SELECT account_id FROM identities WHERE subject = 'person-7')
+            """)
+        let failed = try await withThrowingTaskGroup(of: String?.self, returning: [String].self) { group in
+            for subject in subjects {
+                group.addTask {
+                    do {
+                        _ = try await fixture.session(.apple, fixture.apple(subject))
+                        return nil
+                    } catch is SignInFailure {
+                        return subject
                     }
                 }
-                return try await group.reduce(into: []) { if let subject = $1 { $0.append(subject) } }
             }
-            #expect(failed == ["person-7"])
+            return try await group.reduce(into: []) { if let subject = $1 { $0.append(subject) } }
         }
+        #expect(failed == ["person-7"])
     }
 
     // MARK: Workers

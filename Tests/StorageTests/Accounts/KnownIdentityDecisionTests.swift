@@ -104,8 +104,7 @@ import Testing
                 for try await (number, outcome) in group { Self.expect(outcome, for: all[number], crowd, number) }
             }
             let opened = try await database.query(
-                "SELECT count(*) FROM sessions WHERE auth_time = \(Self.authenticatedAt)"
-            ) { row throws(PostgresError) in try row.decode(Int.self) }
+                "SELECT count(*) FROM sessions WHERE auth_time = \(Self.authenticatedAt)", as: Int.self)
             #expect(opened == [2 * all.count { $0.decision == .active }])
         }
     }

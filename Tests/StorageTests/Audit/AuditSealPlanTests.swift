@@ -28,14 +28,10 @@ import Testing
                 (AuditSeals.first(after: time), "audit_seals_created_at_idx", 10_001),
                 (AuditSeals.number(covering: position), "audit_seals_position_idx", 12_346),
             ] as [(SQL, String, Int64)] {
-                let plan = try await database.query("EXPLAIN \(statement)") { row throws(PostgresError) in
-                    try row.decode(String.self)
-                }.joined(separator: "\n")
+                let plan = try await database.query("EXPLAIN \(statement)", as: String.self).joined(separator: "\n")
                 #expect(plan.contains(index), "\(plan)")
                 #expect(!plan.contains("Seq Scan") && !plan.contains("Sort"), "\(plan)")
-                let found = try await database.query("SELECT seal_number FROM (\(statement)) edge") {
-                    row throws(PostgresError) in try row.decode(Int64.self)
-                }
+                let found = try await database.query("SELECT seal_number FROM (\(statement)) edge", as: Int64.self)
                 #expect(found == [number])
             }
         }

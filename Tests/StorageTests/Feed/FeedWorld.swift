@@ -7,7 +7,7 @@ import Testing
 @testable import Storage
 
 /// A database with a feed, and accounts to which something happens.
-struct FeedWorld: Sendable {
+struct FeedWorld: TestFixture {
     static let start = Timestamp(seconds: 1_767_225_600)
 
     let database: Database

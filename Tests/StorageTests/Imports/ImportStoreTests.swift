@@ -43,8 +43,7 @@ import Testing
                 let record = try #require(try await store.record(of: name))
                 #expect(record.state == .finished && record.counts.isEmpty && record.accounts == 2)
                 let ends = try await database.query(
-                    "SELECT reason FROM audit_events WHERE type = 'accounts_imported' ORDER BY reason"
-                ) { row throws(PostgresError) in try row.decode(String.self) }
+                    "SELECT reason FROM audit_events WHERE type = 'accounts_imported' ORDER BY reason", as: String.self)
                 #expect(ends == ["moved: cut off, with 1 rows in", "moved: cut off, with 2 rows in"])
             }
         }

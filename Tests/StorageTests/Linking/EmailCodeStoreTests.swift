@@ -6,238 +6,214 @@ import Testing
 @testable import Storage
 
 /// The rows of mailed codes and of wrong tries, under the rules of `Accounts`.
-@Suite struct EmailCodeStoreTests {
+@Suite(.fixture(EmailCodeWorld.self)) struct EmailCodeStoreTests {
+    var world: EmailCodeWorld { .current }
+
     // MARK: Requests
 
     @Test func `a code is made once, and mailed again as the rules say`() async throws {
-        try await EmailCodeWorld.run { world in
-            #expect(try await world.ask(allowance: nil) == .needsAllowance)
-            #expect(try await world.texts("SELECT count(*)::text FROM mailed_codes") == ["0"])
-            #expect(try await world.ask() == .issue(onlyIfKnown: false))
-            let made = try await world.texts("SELECT code_id::text FROM mailed_codes")
-            for (seconds, expected) in [
-                (0, EmailCodeRequestDecision.nothing), (59, .nothing), (60, .mail(onlyIfKnown: false)), (61, .nothing),
-                (120, .mail(onlyIfKnown: false)), (180, .nothing), (599, .nothing),
-            ] as [(Int64, EmailCodeRequestDecision)] {
-                #expect(try await world.ask(allowance: nil, at: seconds) == expected)
-                #expect(try await world.texts("SELECT code_id::text FROM mailed_codes") == made)
-            }
-            #expect(try await world.mails() == ["3 0"])
-            #expect(try await world.ask(allowance: nil, at: 600) == .needsAllowance)
+        #expect(try await world.ask(allowance: nil) == .needsAllowance)
+        #expect(try await world.texts("SELECT count(*)::text FROM mailed_codes") == ["0"])
+        #expect(try await world.ask() == .issue(onlyIfKnown: false))
+        let made = try await world.texts("SELECT code_id::text FROM mailed_codes")
+        for (seconds, expected) in [
+            (0, EmailCodeRequestDecision.nothing), (59, .nothing), (60, .mail(onlyIfKnown: false)), (61, .nothing),
+            (120, .mail(onlyIfKnown: false)), (180, .nothing), (599, .nothing),
+        ] as [(Int64, EmailCodeRequestDecision)] {
+            #expect(try await world.ask(allowance: nil, at: seconds) == expected)
+            #expect(try await world.texts("SELECT code_id::text FROM mailed_codes") == made)
         }
+        #expect(try await world.mails() == ["3 0"])
+        #expect(try await world.ask(allowance: nil, at: 600) == .needsAllowance)
     }
 
     @Test func `there is one for each purpose and ticket`() async throws {
-        try await EmailCodeWorld.run { world in
-            for purpose in [EmailCodePurpose.signIn, .resetPassword, .verifyEmail] {
-                #expect(try await world.ask(purpose) == .issue(onlyIfKnown: false))
-            }
-            for ticket in [1, 2, 3] as [UInt8] {
-                #expect(try await world.ask(.bind, ticket: ticket) == .issue(onlyIfKnown: false))
-            }
-            #expect(try await world.texts("SELECT count(*)::text FROM mailed_codes") == ["6"])
-            for ticket in [1, 2, 3] as [UInt8] {
-                #expect(try await world.ask(.bind, ticket: ticket) == .nothing)
-                let code = try #require(try await world.attempt(.bind, ticket: ticket, isRight: true))
-                #expect(try await world.consume(code))
-            }
+        for purpose in [EmailCodePurpose.signIn, .resetPassword, .verifyEmail] {
+            #expect(try await world.ask(purpose) == .issue(onlyIfKnown: false))
+        }
+        for ticket in [1, 2, 3] as [UInt8] {
+            #expect(try await world.ask(.bind, ticket: ticket) == .issue(onlyIfKnown: false))
+        }
+        #expect(try await world.texts("SELECT count(*)::text FROM mailed_codes") == ["6"])
+        for ticket in [1, 2, 3] as [UInt8] {
+            #expect(try await world.ask(.bind, ticket: ticket) == .nothing)
+            let code = try #require(try await world.attempt(.bind, ticket: ticket, isRight: true))
+            #expect(try await world.consume(code))
         }
     }
 
     @Test func `of twenty requests at once one has a code made, and one has it mailed again`() async throws {
-        try await EmailCodeWorld.run { world in
-            for (seconds, mails) in [(0, ["1 0"]), (60, ["2 0"]), (120, ["3 0"])] as [(Int64, [String])] {
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for _ in 0..<20 { group.addTask { _ = try await world.ask(at: seconds) } }
-                    try await group.waitForAll()
-                }
-                #expect(try await world.mails() == mails)
-                #expect(try await world.texts("SELECT count(*)::text FROM mailed_codes") == ["1"])
+        for (seconds, mails) in [(0, ["1 0"]), (60, ["2 0"]), (120, ["3 0"])] as [(Int64, [String])] {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<20 { group.addTask { _ = try await world.ask(at: seconds) } }
+                try await group.waitForAll()
             }
+            #expect(try await world.mails() == mails)
+            #expect(try await world.texts("SELECT count(*)::text FROM mailed_codes") == ["1"])
         }
     }
 
     @Test func `a network that asks in vain is remembered to have asked`() async throws {
-        try await EmailCodeWorld.run { world in
-            let (mine, other): (Network, Network) = ("192.0.2.0/24", "198.51.100.0/24")
-            try await world.ask(network: other)
-            #expect(try await world.ask(network: mine) == .nothing)
-            for _ in 0..<5 { _ = try await world.attempt(network: other) }
-            // The code is not replaced under the hands of the other asker.
-            #expect(try await world.ask(network: other, at: 1) == .nothing)
-            #expect(try await world.attempt(network: mine, isRight: true) != nil)
-        }
+        let (mine, other): (Network, Network) = ("192.0.2.0/24", "198.51.100.0/24")
+        try await world.ask(network: other)
+        #expect(try await world.ask(network: mine) == .nothing)
+        for _ in 0..<5 { _ = try await world.attempt(network: other) }
+        // The code is not replaced under the hands of the other asker.
+        #expect(try await world.ask(network: other, at: 1) == .nothing)
+        #expect(try await world.attempt(network: mine, isRight: true) != nil)
     }
 
     @Test func `who has mistyped a code that only they asked for gets another one`() async throws {
-        try await EmailCodeWorld.run { world in
-            try await world.ask()
-            for _ in 0..<5 { _ = try await world.attempt() }
-            #expect(try await world.attempt(isRight: true) == nil)
-            #expect(try await world.ask(at: 1) == .issue(onlyIfKnown: false))
-            #expect(try await world.attempt(isRight: true, at: 1) != nil)
-        }
+        try await world.ask()
+        for _ in 0..<5 { _ = try await world.attempt() }
+        #expect(try await world.attempt(isRight: true) == nil)
+        #expect(try await world.ask(at: 1) == .issue(onlyIfKnown: false))
+        #expect(try await world.attempt(isRight: true, at: 1) != nil)
     }
 
     // MARK: Tries
 
     @Test func `of fifty wrong tries at once from one network five are counted, from fifty twenty`() async throws {
-        try await EmailCodeWorld.run { world in
-            for (purpose, networks, counted) in [(EmailCodePurpose.signIn, 1, "5"), (.resetPassword, 50, "20")] {
-                try await world.ask(purpose)
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for number in 0..<50 {
-                        let network: Network = "10.0.\(number % networks).0/24"
-                        group.addTask { _ = try await world.attempt(purpose, network: network) }
-                    }
-                    try await group.waitForAll()
+        for (purpose, networks, counted) in [(EmailCodePurpose.signIn, 1, "5"), (.resetPassword, 50, "20")] {
+            try await world.ask(purpose)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<50 {
+                    let network: Network = "10.0.\(number % networks).0/24"
+                    group.addTask { _ = try await world.attempt(purpose, network: network) }
                 }
-                #expect(
-                    try await world.texts("SELECT tries::text FROM mailed_codes WHERE purpose = \(purpose.rawValue)")
-                        == [counted])
+                try await group.waitForAll()
             }
-            #expect(try await world.texts("SELECT wrong_since_success::text FROM guessed_addresses") == ["25"])
-            #expect(try await world.store.addressesUnderAttack(by: .at(EmailCodeWorld.start)) == 1)
+            #expect(
+                try await world.texts("SELECT tries::text FROM mailed_codes WHERE purpose = \(purpose.rawValue)")
+                    == [counted])
         }
+        #expect(try await world.texts("SELECT wrong_since_success::text FROM guessed_addresses") == ["25"])
+        #expect(try await world.store.addressesUnderAttack(by: .at(EmailCodeWorld.start)) == 1)
     }
 
     @Test func `a right try costs none`() async throws {
-        try await EmailCodeWorld.run { world in
-            try await world.ask()
-            for _ in 0..<10 { #expect(try await world.attempt(isRight: true) != nil) }
-            #expect(try await world.texts("SELECT tries::text FROM mailed_codes") == ["0"])
-            #expect(try await world.texts("SELECT count(*)::text FROM guessed_addresses") == ["0"])
-        }
+        try await world.ask()
+        for _ in 0..<10 { #expect(try await world.attempt(isRight: true) != nil) }
+        #expect(try await world.texts("SELECT tries::text FROM mailed_codes") == ["0"])
+        #expect(try await world.texts("SELECT count(*)::text FROM guessed_addresses") == ["0"])
     }
 
     @Test func `when others have used up the code a network that the account is used from has its five`() async throws {
-        try await EmailCodeWorld.run { world in
-            let home: Network = "203.0.113.0/24"
-            try await world.addAccount(from: home)
+        let home: Network = "203.0.113.0/24"
+        try await world.addAccount(from: home)
+        try await world.ask()
+        for number in 0..<4 {
+            for _ in 0..<5 { try await world.attempt(network: "10.0.\(number).0/24") }
+        }
+        for network in ["10.1.0.0/24", "192.0.2.0/24", nil] as [Network?] {
+            #expect(try await world.attempt(network: network, isRight: true) == nil)
+        }
+        for _ in 0..<4 { #expect(try await world.attempt(network: home) == nil) }
+        #expect(try await world.attempt(network: home, isRight: true) != nil)
+        // That was the fifth: what has no allowance is counted before it is compared.
+        #expect(try await world.attempt(network: home, isRight: true) == nil)
+        #expect(try await world.texts("SELECT tries::text FROM mailed_codes") == ["20"])
+    }
+
+    @Test func `a network is known to no account that has yet to prove the address`() async throws {
+        let home: Network = "203.0.113.0/24"
+        let id = try await world.addAccount("old@example.com", from: home)
+        try await world.ask(.verifyEmail)
+        for number in 0..<4 {
+            for _ in 0..<5 { try await world.attempt(.verifyEmail, network: "10.0.\(number).0/24") }
+        }
+        #expect(try await world.attempt(.verifyEmail, network: home, isRight: true) == nil)
+        #expect(try await world.attempt(.verifyEmail, network: home, account: id, isRight: true) == nil)
+        for proof in ["claimed", "stated", "proven"] {
+            try await world.database.execute("DELETE FROM mailed_codes")
+            try await world.database.execute("DELETE FROM guessed_addresses")
+            try await world.database.execute("DELETE FROM accounts")
+            let holder = try await world.addAccount(from: home)
+            try await world.database.execute(
+                """
+                UPDATE accounts
+                SET email_proof = \(proof), email_verified = \(proof != "claimed")
+                WHERE account_id = \(holder)
+                """)
             try await world.ask()
             for number in 0..<4 {
                 for _ in 0..<5 { try await world.attempt(network: "10.0.\(number).0/24") }
             }
-            for network in ["10.1.0.0/24", "192.0.2.0/24", nil] as [Network?] {
-                #expect(try await world.attempt(network: network, isRight: true) == nil)
-            }
-            for _ in 0..<4 { #expect(try await world.attempt(network: home) == nil) }
-            #expect(try await world.attempt(network: home, isRight: true) != nil)
-            // That was the fifth: what has no allowance is counted before it is compared.
-            #expect(try await world.attempt(network: home, isRight: true) == nil)
-            #expect(try await world.texts("SELECT tries::text FROM mailed_codes") == ["20"])
-        }
-    }
-
-    @Test func `a network is known to no account that has yet to prove the address`() async throws {
-        try await EmailCodeWorld.run { world in
-            let home: Network = "203.0.113.0/24"
-            let id = try await world.addAccount("old@example.com", from: home)
-            try await world.ask(.verifyEmail)
-            for number in 0..<4 {
-                for _ in 0..<5 { try await world.attempt(.verifyEmail, network: "10.0.\(number).0/24") }
-            }
-            #expect(try await world.attempt(.verifyEmail, network: home, isRight: true) == nil)
-            #expect(try await world.attempt(.verifyEmail, network: home, account: id, isRight: true) == nil)
-            for proof in ["claimed", "stated", "proven"] {
-                try await world.database.execute("DELETE FROM mailed_codes")
-                try await world.database.execute("DELETE FROM guessed_addresses")
-                try await world.database.execute("DELETE FROM accounts")
-                let holder = try await world.addAccount(from: home)
-                try await world.database.execute(
-                    """
-                    UPDATE accounts
-                    SET email_proof = \(proof), email_verified = \(proof != "claimed")
-                    WHERE account_id = \(holder)
-                    """)
-                try await world.ask()
-                for number in 0..<4 {
-                    for _ in 0..<5 { try await world.attempt(network: "10.0.\(number).0/24") }
-                }
-                let code = try await world.attempt(network: home, isRight: true)
-                #expect((code != nil) == (proof == "proven"), "\(proof)")
-            }
+            let code = try await world.attempt(network: home, isRight: true)
+            #expect((code != nil) == (proof == "proven"), "\(proof)")
         }
     }
 
     // MARK: Memory
 
     @Test func `after twenty wrong tries codes have ten digits until one is right`() async throws {
-        try await EmailCodeWorld.run { world in
-            try await world.ask()
-            for number in 0..<4 {
-                for _ in 0..<5 { try await world.attempt(network: "10.0.\(number).0/24") }
-            }
-            // It is used up, so it is replaced.
-            #expect(try await world.ask(at: 1) == .issue(onlyIfKnown: false))
-            #expect(try await world.texts("SELECT digits::text FROM mailed_codes") == ["10"])
-            let code = try #require(try await world.attempt(isRight: true, at: 2))
-            #expect(code.length == .ten)
-            #expect(try await world.consume(code, at: 2))
-            #expect(
-                try await world.texts(
-                    "SELECT concat_ws('|', latest_wrong, wrong_since_success, attacked_at) FROM guessed_addresses")
-                    == ["{}|0"])
-            try await world.ask(at: 3)
-            #expect(try await world.texts("SELECT digits::text FROM mailed_codes") == ["6"])
-            #expect(try await world.store.addressesUnderAttack(by: .at(EmailCodeWorld.time(3))) == 0)
+        try await world.ask()
+        for number in 0..<4 {
+            for _ in 0..<5 { try await world.attempt(network: "10.0.\(number).0/24") }
         }
+        // It is used up, so it is replaced.
+        #expect(try await world.ask(at: 1) == .issue(onlyIfKnown: false))
+        #expect(try await world.texts("SELECT digits::text FROM mailed_codes") == ["10"])
+        let code = try #require(try await world.attempt(isRight: true, at: 2))
+        #expect(code.length == .ten)
+        #expect(try await world.consume(code, at: 2))
+        #expect(
+            try await world.texts(
+                "SELECT concat_ws('|', latest_wrong, wrong_since_success, attacked_at) FROM guessed_addresses")
+                == ["{}|0"])
+        try await world.ask(at: 3)
+        #expect(try await world.texts("SELECT digits::text FROM mailed_codes") == ["6"])
+        #expect(try await world.store.addressesUnderAttack(by: .at(EmailCodeWorld.time(3))) == 0)
     }
 
     @Test func `while the whole service is guessed at a code is long, and a live one stays as it is`() async throws {
-        try await EmailCodeWorld.run { world in
-            try await world.ask()
-            let now = EmailCodeWorld.start
-            for (purpose, digits) in [(EmailCodePurpose.signIn, "6"), (.resetPassword, "10")] {
-                let request = try world.request(purpose, isServiceGuessedAt: true, at: 0)
-                _ = try await world.store.request(request, allowance: .full, by: .at(now))
-                #expect(
-                    try await world.texts("SELECT digits::text FROM mailed_codes WHERE purpose = \(purpose.rawValue)")
-                        == [digits])
-            }
+        try await world.ask()
+        let now = EmailCodeWorld.start
+        for (purpose, digits) in [(EmailCodePurpose.signIn, "6"), (.resetPassword, "10")] {
+            let request = try world.request(purpose, isServiceGuessedAt: true, at: 0)
+            _ = try await world.store.request(request, allowance: .full, by: .at(now))
+            #expect(
+                try await world.texts("SELECT digits::text FROM mailed_codes WHERE purpose = \(purpose.rawValue)")
+                    == [digits])
         }
     }
 
     @Test func `what is remembered outlives the line of the key ring that it was written under`() async throws {
-        try await EmailCodeWorld.run { world in
-            let (old, new) = (EmailCodeWorld.key(1), EmailCodeWorld.key(2))
-            try await world.ask(keys: [old])
-            try await world.attempt()
-            // A process that has the new line first, and one that doesn't yet.
-            try await world.ask(.resetPassword, keys: [new, old])
-            try await world.attempt(.resetPassword, network: "10.0.0.0/24")
-            try await world.attempt(.signIn, network: "10.0.1.0/24")
-            #expect(
-                try await world.texts(
-                    "SELECT concat_ws('|', get_byte(address_key, 0), wrong_since_success) FROM guessed_addresses")
-                    == ["2|3"])
-            try await world.ask(.verifyEmail, keys: [old, new])
-            try await world.attempt(.verifyEmail, network: "10.0.2.0/24")
-            try await world.ask(.bind, ticket: 1, keys: [new])
-            #expect(
-                try await world.texts(
-                    """
-                    SELECT concat_ws('|', get_byte(address_key, 0), wrong_since_success)
-                    FROM guessed_addresses
-                    ORDER BY 1
-                    """) == ["1|4"])
-        }
+        let (old, new) = (EmailCodeWorld.key(1), EmailCodeWorld.key(2))
+        try await world.ask(keys: [old])
+        try await world.attempt()
+        // A process that has the new line first, and one that doesn't yet.
+        try await world.ask(.resetPassword, keys: [new, old])
+        try await world.attempt(.resetPassword, network: "10.0.0.0/24")
+        try await world.attempt(.signIn, network: "10.0.1.0/24")
+        #expect(
+            try await world.texts(
+                "SELECT concat_ws('|', get_byte(address_key, 0), wrong_since_success) FROM guessed_addresses")
+                == ["2|3"])
+        try await world.ask(.verifyEmail, keys: [old, new])
+        try await world.attempt(.verifyEmail, network: "10.0.2.0/24")
+        try await world.ask(.bind, ticket: 1, keys: [new])
+        #expect(
+            try await world.texts(
+                """
+                SELECT concat_ws('|', get_byte(address_key, 0), wrong_since_success)
+                FROM guessed_addresses
+                ORDER BY 1
+                """) == ["1|4"])
     }
 
     @Test func `codes go an hour after their end, and wrong tries when they matter no more`() async throws {
-        try await EmailCodeWorld.run { world in
-            try await world.ask()
-            try await world.attempt()
-            func sweep(before seconds: Int64) async throws -> Int {
-                try await world.store.deleteExpired(before: EmailCodeWorld.time(seconds), limit: 100)
-            }
-            #expect(try await sweep(before: 600) == 0)
-            // The code, its copy, and by a cascade what its network did.
-            #expect(try await sweep(before: 601) == 2)
-            #expect(try await world.texts("SELECT count(*)::text FROM mailed_code_networks") == ["0"])
-            // One of thirty tries comes back in a thirtieth of a year.
-            #expect(try await sweep(before: 365 * 86_400 / 30) == 0)
-            #expect(try await sweep(before: 365 * 86_400 / 30 + 1) == 1)
+        try await world.ask()
+        try await world.attempt()
+        func sweep(before seconds: Int64) async throws -> Int {
+            try await world.store.deleteExpired(before: EmailCodeWorld.time(seconds), limit: 100)
         }
+        #expect(try await sweep(before: 600) == 0)
+        // The code, its copy, and by a cascade what its network did.
+        #expect(try await sweep(before: 601) == 2)
+        #expect(try await world.texts("SELECT count(*)::text FROM mailed_code_networks") == ["0"])
+        // One of thirty tries comes back in a thirtieth of a year.
+        #expect(try await sweep(before: 365 * 86_400 / 30) == 0)
+        #expect(try await sweep(before: 365 * 86_400 / 30 + 1) == 1)
     }
 }

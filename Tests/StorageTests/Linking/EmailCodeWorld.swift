@@ -6,7 +6,7 @@ import Testing
 @testable import Storage
 
 /// The store of mailed codes over a database of its own, and a clock that a test moves.
-struct EmailCodeWorld: Sendable {
+struct EmailCodeWorld: TestFixture {
     static let address = "kim@example.com"
     static let start = Timestamp(seconds: 1_767_225_600)
 

@@ -60,9 +60,7 @@ import Testing
         }
 
         func count(_ table: SQL) async throws -> Int64 {
-            try await database.query("SELECT count(*) FROM \(table)") { row throws(PostgresError) in
-                try row.decode(Int64.self)
-            }[0]
+            try await database.query("SELECT count(*) FROM \(table)", as: Int64.self)[0]
         }
     }
 
@@ -102,8 +100,7 @@ import Testing
                         SELECT EXISTS (
                             SELECT FROM pg_locks
                             WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-                        """
-                    ) { row throws(PostgresError) in try row.decode(Bool.self) }[0]
+                        """, as: Bool.self)[0]
                 }
                 return sweep
             }

@@ -69,7 +69,7 @@ import Testing
         }
 
         func text(_ statement: SQL) async throws -> [String] {
-            try await database.query(statement) { row throws(PostgresError) in try row.decode(String.self) }
+            try await database.query(statement, as: String.self)
         }
     }
 
@@ -177,8 +177,7 @@ import Testing
                         SELECT EXISTS (
                             SELECT FROM pg_locks
                             WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-                        """
-                    ) { row throws(PostgresError) in try row.decode(Bool.self) }[0]
+                        """, as: Bool.self)[0]
                 }
                 let amongOthers = Task { Self.text(try await world.refresh(1, access: 2)) }
                 try await withThrowingTaskGroup(of: Void.self) { group in

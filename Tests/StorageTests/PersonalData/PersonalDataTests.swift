@@ -15,8 +15,7 @@ import Testing
             JOIN pg_attribute a ON a.attrelid = c.oid
             WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
                 AND a.attnum > 0 AND NOT a.attisdropped
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self, String.self) }
+            """, as: String.self, String.self)
         return Dictionary(grouping: columns, by: \.0).mapValues { Set($0.map(\.1)) }
     }
 

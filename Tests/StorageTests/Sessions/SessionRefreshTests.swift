@@ -51,7 +51,7 @@ import Testing
         }
 
         func text(_ statement: SQL) async throws -> [String] {
-            try await crowd.database.query(statement) { row throws(PostgresError) in try row.decode(String.self) }
+            try await crowd.database.query(statement, as: String.self)
         }
     }
 
@@ -103,8 +103,7 @@ import Testing
                         SELECT EXISTS (
                             SELECT FROM pg_locks
                             WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-                        """
-                    ) { row throws(PostgresError) in try row.decode(Bool.self) }[0]
+                        """, as: Bool.self)[0]
                 }
                 let amongOthers = Task { try await world.refresh(1) }
                 let others = try await world.refreshAll(2..<60, seconds: 30)

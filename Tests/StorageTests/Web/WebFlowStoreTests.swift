@@ -7,7 +7,7 @@ import Testing
 @testable import Storage
 
 /// The store of web flows over a database of its own, and a clock that a test moves.
-private struct WebFlowWorld: Sendable {
+struct WebFlowWorld: TestFixture {
     static let start = Timestamp(seconds: 1_767_225_600)
     static let browser = SecretHash([UInt8](repeating: 1, count: 32))
 
@@ -74,15 +74,11 @@ private struct WebFlowWorld: Sendable {
     }
 
     func status(_ id: WebFlowID) async throws -> WebFlowStatus? {
-        try await database.query("SELECT status FROM web_flows WHERE flow_id = \(id)") { row throws(PostgresError) in
-            try row.decode(WebFlowStatus.self)
-        }.first
+        try await database.query("SELECT status FROM web_flows WHERE flow_id = \(id)", as: WebFlowStatus.self).first
     }
 
     func count(_ condition: SQL = "true") async throws -> Int64 {
-        try await database.query("SELECT count(*) FROM web_flows WHERE \(condition)") { row throws(PostgresError) in
-            try row.decode(Int64.self)
-        }[0]
+        try await database.query("SELECT count(*) FROM web_flows WHERE \(condition)", as: Int64.self)[0]
     }
 
     static let origin = ChangeOrigin(actor: .person, requestID: "r")
@@ -90,152 +86,140 @@ private struct WebFlowWorld: Sendable {
     struct Unexpected: Error {}
 }
 
-@Suite struct WebFlowStoreTests {
+@Suite(.fixture(WebFlowWorld.self)) struct WebFlowStoreTests {
+    var world: WebFlowWorld { .current }
+
     @Test func `the oldest flow of a network gives way to one too many`() async throws {
-        try await WebFlowWorld.run { world in
-            let oldest = try await world.open(at: 0)
-            let elsewhere = try await world.open(network: "198.51.100.0/24", at: 0)
-            let unknown = try await world.open(network: nil, at: 0)
-            // One that has ended doesn't count, and is not deleted: it may hold a grant.
-            let coded = try await world.coded(9, at: 1)
-            for _ in 2...WebFlowStore.openPerNetwork { try await world.open(at: 2) }
-            #expect(try await world.status(oldest) == .new)
-            try await world.open(at: 3)
-            #expect(try await world.status(oldest) == nil)
-            #expect(try await world.count("network = '192.0.2.0/24' AND status = 'new'") == WebFlowStore.openPerNetwork)
-            #expect(try await world.status(elsewhere) == .new)
-            #expect(try await world.status(unknown) == .new)
-            #expect(try await world.status(coded) == .coded)
-        }
+        let oldest = try await world.open(at: 0)
+        let elsewhere = try await world.open(network: "198.51.100.0/24", at: 0)
+        let unknown = try await world.open(network: nil, at: 0)
+        // One that has ended doesn't count, and is not deleted: it may hold a grant.
+        let coded = try await world.coded(9, at: 1)
+        for _ in 2...WebFlowStore.openPerNetwork { try await world.open(at: 2) }
+        #expect(try await world.status(oldest) == .new)
+        try await world.open(at: 3)
+        #expect(try await world.status(oldest) == nil)
+        #expect(try await world.count("network = '192.0.2.0/24' AND status = 'new'") == WebFlowStore.openPerNetwork)
+        #expect(try await world.status(elsewhere) == .new)
+        #expect(try await world.status(unknown) == .new)
+        #expect(try await world.status(coded) == .coded)
     }
 
     @Test func `a flow goes its way once, and only its way`() async throws {
-        try await WebFlowWorld.run { world in
-            let id = try await world.open()
-            let now = WebFlowWorld.time(0)
-            let answer = HeldAnswer(code: "c", idToken: "t", user: nil, error: nil)
-            #expect(
-                try await !world.store.hold(
-                    answer, ofState: WebFlowWorld.hash(2), handleHash: WebFlowWorld.hash(3), by: .at(now))
-            )
-            #expect(try await world.send(id, state: 2))
-            let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
-                for octet in 10..<20 {
-                    group.addTask {
-                        try await world.store.hold(
-                            answer, ofState: WebFlowWorld.hash(2), handleHash: WebFlowWorld.hash(UInt8(octet)),
-                            by: .at(now))
-                    }
+        let id = try await world.open()
+        let now = WebFlowWorld.time(0)
+        let answer = HeldAnswer(code: "c", idToken: "t", user: nil, error: nil)
+        #expect(
+            try await !world.store.hold(
+                answer, ofState: WebFlowWorld.hash(2), handleHash: WebFlowWorld.hash(3), by: .at(now))
+        )
+        #expect(try await world.send(id, state: 2))
+        let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for octet in 10..<20 {
+                group.addTask {
+                    try await world.store.hold(
+                        answer, ofState: WebFlowWorld.hash(2), handleHash: WebFlowWorld.hash(UInt8(octet)),
+                        by: .at(now))
                 }
-                return try await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(outcomes.filter(\.self).count == 1)
-            let handle = try await world.database.query("SELECT handle_hash FROM web_flows") {
-                row throws(PostgresError) in try row.decode(SecretHash.self)
-            }[0]
-            let taken = try await withThrowingTaskGroup(of: WebAnswer?.self) { group in
-                for _ in 0..<10 {
-                    group.addTask {
-                        try await world.store.take(
-                            .handle(handle), from: .apple, by: WebFlowWorld.browser, by: .at(now))
-                    }
-                }
-                return try await group.reduce(into: [WebAnswer]()) { if let answer = $1 { $0.append(answer) } }
-            }
-            #expect(taken.count == 1)
-            #expect(taken.first?.held?.idToken == "t" && taken.first?.secrets?.nonce == "n0nce")
-            #expect(try await world.status(id) == .verifying)
-            // From here on it is neither sent nor taken, nor given up.
-            #expect(try await !world.send(id, state: 4))
-            #expect(try await world.store.take(id, of: WebFlowWorld.browser, by: .at(now)) == nil)
-            #expect(try await !world.store.cancel(id, of: WebFlowWorld.browser, by: .at(now)))
-            #expect(try await world.store.read(id, of: WebFlowWorld.browser, by: .at(now)) == nil)
-            #expect(try await !world.store.keep(linkTicket: "t", of: WebFlowID(now: now), until: now))
+            return try await group.reduce(into: []) { $0.append($1) }
         }
+        #expect(outcomes.filter(\.self).count == 1)
+        let handle = try await world.database.query("SELECT handle_hash FROM web_flows", as: SecretHash.self)[0]
+        let taken = try await withThrowingTaskGroup(of: WebAnswer?.self) { group in
+            for _ in 0..<10 {
+                group.addTask {
+                    try await world.store.take(
+                        .handle(handle), from: .apple, by: WebFlowWorld.browser, by: .at(now))
+                }
+            }
+            return try await group.reduce(into: [WebAnswer]()) { if let answer = $1 { $0.append(answer) } }
+        }
+        #expect(taken.count == 1)
+        #expect(taken.first?.held?.idToken == "t" && taken.first?.secrets?.nonce == "n0nce")
+        #expect(try await world.status(id) == .verifying)
+        // From here on it is neither sent nor taken, nor given up.
+        #expect(try await !world.send(id, state: 4))
+        #expect(try await world.store.take(id, of: WebFlowWorld.browser, by: .at(now)) == nil)
+        #expect(try await !world.store.cancel(id, of: WebFlowWorld.browser, by: .at(now)))
+        #expect(try await world.store.read(id, of: WebFlowWorld.browser, by: .at(now)) == nil)
+        #expect(try await !world.store.keep(linkTicket: "t", of: WebFlowID(now: now), until: now))
     }
 
     @Test func `what is sealed opens in its own row and column alone`() async throws {
-        try await WebFlowWorld.run { world in
-            let (one, two) = (try await world.open(), try await world.open())
-            let now = WebFlowWorld.time(0)
-            #expect(try await world.send(one, to: .google, state: 2))
-            #expect(try await world.send(two, to: .google, state: 3))
-            try await world.database.execute(
-                """
-                UPDATE web_flows f
-                SET sealed_secrets = (SELECT sealed_secrets FROM web_flows WHERE flow_id = \(two))
-                WHERE f.flow_id = \(one)
-                """)
-            await #expect(throws: SealError.self) {
-                try await world.store.take(
-                    .state(WebFlowWorld.hash(2)), from: .google, by: WebFlowWorld.browser, by: .at(now))
-            }
-            let answer = try await world.store.take(
-                .state(WebFlowWorld.hash(3)), from: .google, by: WebFlowWorld.browser, by: .at(now))
-            #expect(answer?.secrets?.nonce == "n0nce")
+        let (one, two) = (try await world.open(), try await world.open())
+        let now = WebFlowWorld.time(0)
+        #expect(try await world.send(one, to: .google, state: 2))
+        #expect(try await world.send(two, to: .google, state: 3))
+        try await world.database.execute(
+            """
+            UPDATE web_flows f
+            SET sealed_secrets = (SELECT sealed_secrets FROM web_flows WHERE flow_id = \(two))
+            WHERE f.flow_id = \(one)
+            """)
+        await #expect(throws: SealError.self) {
+            try await world.store.take(
+                .state(WebFlowWorld.hash(2)), from: .google, by: WebFlowWorld.browser, by: .at(now))
         }
+        let answer = try await world.store.take(
+            .state(WebFlowWorld.hash(3)), from: .google, by: WebFlowWorld.browser, by: .at(now))
+        #expect(answer?.secrets?.nonce == "n0nce")
     }
 
     @Test func `a person whom nobody asked for is forgotten, one that can't be read later`() async throws {
-        try await WebFlowWorld.run { world in
-            let readable = try await world.coded(2)
-            let foreign = WebFlowWorld(
-                database: world.database, storage: try WebFlowWorld.storage(on: world.database, line: "lost"))
-            let unreadable = try await foreign.coded(3)
-            await #expect(throws: SealError.self) {
-                try await world.store.sweep(
-                    by: .at(WebFlowWorld.time(60)), endedBefore: WebFlowWorld.time(-3_540), limit: 200)
-            }
-            #expect(try await world.status(readable) == .failed)
-            #expect(try await world.status(unreadable) == .coded)
-            #expect(try await world.count("sealed_person IS NOT NULL") == 1)
-            await #expect(throws: SealError.self) {
-                try await world.store.sweep(
-                    by: .at(WebFlowWorld.time(4_201)), endedBefore: WebFlowWorld.time(601), limit: 200)
-            }
-            #expect(try await world.count() == 0)
+        let readable = try await world.coded(2)
+        let foreign = WebFlowWorld(
+            database: world.database, storage: try WebFlowWorld.storage(on: world.database, line: "lost"))
+        let unreadable = try await foreign.coded(3)
+        await #expect(throws: SealError.self) {
+            try await world.store.sweep(
+                by: .at(WebFlowWorld.time(60)), endedBefore: WebFlowWorld.time(-3_540), limit: 200)
         }
+        #expect(try await world.status(readable) == .failed)
+        #expect(try await world.status(unreadable) == .coded)
+        #expect(try await world.count("sealed_person IS NOT NULL") == 1)
+        await #expect(throws: SealError.self) {
+            try await world.store.sweep(
+                by: .at(WebFlowWorld.time(4_201)), endedBefore: WebFlowWorld.time(601), limit: 200)
+        }
+        #expect(try await world.count() == 0)
     }
 
     @Test func `a person whose exchange failed is kept for a while, then forgotten`() async throws {
-        try await WebFlowWorld.run { world in
-            let id = try await world.coded(2)
-            let outcome = try await world.store.spend(
-                WebFlowWorld.hash(2), by: .at(WebFlowWorld.time(1), from: WebFlowWorld.origin)
-            ) { _, _ in true }
-            guard case .spent(id, .password(_, PasswordHash("h"), _)) = outcome else { return #expect(Bool(false)) }
-            _ = try await world.store.sweep(
-                by: .at(WebFlowWorld.time(659)), endedBefore: WebFlowWorld.time(-2_941), limit: 200)
-            #expect(try await world.count("sealed_person IS NOT NULL") == 1)
-            _ = try await world.store.sweep(
-                by: .at(WebFlowWorld.time(660)), endedBefore: WebFlowWorld.time(-2_940), limit: 200)
-            #expect(try await world.count("sealed_person IS NOT NULL") == 0)
-        }
+        let id = try await world.coded(2)
+        let outcome = try await world.store.spend(
+            WebFlowWorld.hash(2), by: .at(WebFlowWorld.time(1), from: WebFlowWorld.origin)
+        ) { _, _ in true }
+        guard case .spent(id, .password(_, PasswordHash("h"), _)) = outcome else { return #expect(Bool(false)) }
+        _ = try await world.store.sweep(
+            by: .at(WebFlowWorld.time(659)), endedBefore: WebFlowWorld.time(-2_941), limit: 200)
+        #expect(try await world.count("sealed_person IS NOT NULL") == 1)
+        _ = try await world.store.sweep(
+            by: .at(WebFlowWorld.time(660)), endedBefore: WebFlowWorld.time(-2_940), limit: 200)
+        #expect(try await world.count("sealed_person IS NOT NULL") == 0)
     }
 
     @Test func `a second use that comes before the first has opened anything ends that as well`() async throws {
-        try await WebFlowWorld.run { world in
-            let id = try await world.coded(2)
-            func spend() async throws -> WebCodeOutcome {
-                try await world.store.spend(
-                    WebFlowWorld.hash(2), by: .at(WebFlowWorld.time(1), from: WebFlowWorld.origin)
-                ) { _, _ in true }
-            }
-            guard case .spent = try await spend(), case .reused = try await spend(), case .unknown = try await spend()
-            else { return #expect(Bool(false)) }
-            let (account, session) = (AccountID(now: WebFlowWorld.start), SessionID(now: WebFlowWorld.start))
-            try await world.database.execute(
-                "INSERT INTO accounts (account_id, created_at) VALUES (\(account), \(WebFlowWorld.start))")
-            try await world.database.execute(
-                """
-                INSERT INTO sessions (session_id, account_id, rotated_at, auth_time, amr, created_at, last_used_at,
-                    expires_at)
-                SELECT \(session), \(account), t, t, '{pwd}', t, t, t + interval '1 day'
-                FROM (VALUES (\(WebFlowWorld.start))) AS v (t)
-                """)
-            try await world.store.note(
-                .session(session, of: account), of: id, by: .at(WebFlowWorld.time(2), from: WebFlowWorld.origin))
-            #expect(try await world.storage.sessions.live(session, by: .at(WebFlowWorld.time(2))) == nil)
+        let id = try await world.coded(2)
+        func spend() async throws -> WebCodeOutcome {
+            try await world.store.spend(
+                WebFlowWorld.hash(2), by: .at(WebFlowWorld.time(1), from: WebFlowWorld.origin)
+            ) { _, _ in true }
         }
+        guard case .spent = try await spend(), case .reused = try await spend(), case .unknown = try await spend()
+        else { return #expect(Bool(false)) }
+        let (account, session) = (AccountID(now: WebFlowWorld.start), SessionID(now: WebFlowWorld.start))
+        try await world.database.execute(
+            "INSERT INTO accounts (account_id, created_at) VALUES (\(account), \(WebFlowWorld.start))")
+        try await world.database.execute(
+            """
+            INSERT INTO sessions (session_id, account_id, rotated_at, auth_time, amr, created_at, last_used_at,
+                expires_at)
+            SELECT \(session), \(account), t, t, '{pwd}', t, t, t + interval '1 day'
+            FROM (VALUES (\(WebFlowWorld.start))) AS v (t)
+            """)
+        try await world.store.note(
+            .session(session, of: account), of: id, by: .at(WebFlowWorld.time(2), from: WebFlowWorld.origin))
+        #expect(try await world.storage.sessions.live(session, by: .at(WebFlowWorld.time(2))) == nil)
     }
 }

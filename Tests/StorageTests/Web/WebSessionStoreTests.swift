@@ -22,8 +22,7 @@ import Testing
             SELECT extract(epoch FROM last_used_at - \(start))::bigint, extract(epoch FROM expires_at - \(start))::bigint,
                 xmin::text
             FROM sessions
-            """
-        ) { row throws(PostgresError) in try row.decode(Int64.self, Int64.self, String.self) }
+            """, as: Int64.self, Int64.self, String.self)
         return try #require(rows.first)
     }
 

@@ -8,7 +8,9 @@ import Testing
 @testable import WebPages
 
 /// The pages' header fields, cookies and forms, on a real port.
-@Suite(.timeLimit(.minutes(5))) struct PageRouteTests {
+@Suite(.fixture(PageServer.self), .timeLimit(.minutes(5))) struct PageRouteTests {
+    var server: PageServer { .current }
+
     private static let policy =
         "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 
@@ -33,33 +35,32 @@ import Testing
     }
 
     @Test func `every page and redirect has the header fields, and no other`() async throws {
-        try await PageServer.run { server in
-            var browser = PageBrowser(server)
-            let providers = " https://appleid.apple.com https://accounts.google.com"
-            let opened = try await browser.get(PageServer.authorize())
-            #expect(opened.status == 303)
-            #expect(Self.fields(opened) == Self.expected(["content-type": nil]))
-            let chooser = try await browser.follow(opened)
-            #expect(chooser.status == 200)
-            let target = ["content-security-policy": Self.policy + providers + " https://lamp.example.com"]
-            #expect(Self.fields(chooser) == Self.expected(target))
-            let wrong = try await browser.submit(
-                chooser, "/web/password", [("email", "kim@example.com"), ("password", "wrong")])
-            #expect(wrong.status == 401)
-            #expect(
-                Self.fields(wrong) == Self.expected(target.merging(["www-authenticate": "Bearer"]) { $1 }))
-            let failure = try await browser.get("/web/sign-in?flow=none")
-            #expect(failure.status == 400)
-            #expect(Self.fields(failure) == Self.expected(["cross-origin-opener-policy": nil]))
-            let scheme = try await browser.chooser(PageServer.scheme)
-            #expect(
-                Self.fields(scheme)["content-security-policy"] == Self.policy + providers + " com.example.lamp:")
-        }
-        try await PageServer.run(publicURL: "http://127.0.0.1:8080") { server in
-            var browser = PageBrowser(server)
-            let page = try await browser.chooser()
-            #expect(Self.fields(page)["strict-transport-security"] == nil)
-        }
+        var browser = PageBrowser(server)
+        let providers = " https://appleid.apple.com https://accounts.google.com"
+        let opened = try await browser.get(PageServer.authorize())
+        #expect(opened.status == 303)
+        #expect(Self.fields(opened) == Self.expected(["content-type": nil]))
+        let chooser = try await browser.follow(opened)
+        #expect(chooser.status == 200)
+        let target = ["content-security-policy": Self.policy + providers + " https://lamp.example.com"]
+        #expect(Self.fields(chooser) == Self.expected(target))
+        let wrong = try await browser.submit(
+            chooser, "/web/password", [("email", "kim@example.com"), ("password", "wrong")])
+        #expect(wrong.status == 401)
+        #expect(Self.fields(wrong) == Self.expected(target.merging(["www-authenticate": "Bearer"]) { $1 }))
+        let failure = try await browser.get("/web/sign-in?flow=none")
+        #expect(failure.status == 400)
+        #expect(Self.fields(failure) == Self.expected(["cross-origin-opener-policy": nil]))
+        let scheme = try await browser.chooser(PageServer.scheme)
+        #expect(
+            Self.fields(scheme)["content-security-policy"] == Self.policy + providers + " com.example.lamp:")
+    }
+
+    @Test(.fixture { try await PageServer.run(publicURL: "http://127.0.0.1:8080", $0) })
+    func `a page by http has no strict transport security`() async throws {
+        var browser = PageBrowser(server)
+        let page = try await browser.chooser()
+        #expect(Self.fields(page)["strict-transport-security"] == nil)
     }
 
     @Test func `an origin that a form may end at is listed once`() throws {
@@ -92,228 +93,204 @@ import Testing
     }
 
     @Test func `a form of another site, flow, action or browser is refused, and nothing is done`() async throws {
-        try await PageServer.run { server in
-            try await server.register()
-            var browser = PageBrowser(server)
-            let chooser = try await browser.chooser()
-            let form = try chooser.form("/web/password")
-            let typed = [("email", PageServer.person.email), ("password", PageServer.person.password)]
-            let own = [("csrf", form.csrf)] + typed
-            let other = try await browser.chooser()
-            let tokens = [
-                typed, [("csrf", "")] + typed, [("csrf", String(form.csrf.dropLast()))] + typed,
-                [("csrf", try other.form("/web/password").csrf)] + typed,
-                [("csrf", try chooser.form("/web/cancel").csrf)] + typed,
-            ]
-            for fields in tokens {
-                #expect(try await browser.post(form.target, fields).status == 403)
-            }
-            for site in ["cross-site", "same-site", "none"] {
-                #expect(try await browser.post(form.target, own, [("Sec-Fetch-Site", site)]).status == 403, "\(site)")
-            }
-            var stranded = PageBrowser(server)
-            #expect(try await stranded.post(form.target, own).status == 403)
-            _ = try await stranded.chooser()
-            #expect(try await stranded.post(form.target, own).status == 403)
-            #expect(try await browser.post(form.target, own + [("role", "admin")]).status == 400)
-            #expect(try await browser.post(form.target, own + [("email", "eve@example.com")]).status == 400)
-            #expect(try await server.count("SELECT count(*) FROM web_flows WHERE status <> 'new'") == 0)
-            // `no-referrer` makes the origin of our own forms null. Older browsers send no Sec-Fetch-Site.
-            let done = try await browser.post(form.target, own, [("Origin", "null")])
-            #expect(done.status == 303, "\(done.text)")
-            #expect(done.location?.hasPrefix("\(PageServer.link)?code=") == true)
+        try await server.register()
+        var browser = PageBrowser(server)
+        let chooser = try await browser.chooser()
+        let form = try chooser.form("/web/password")
+        let typed = [("email", PageServer.person.email), ("password", PageServer.person.password)]
+        let own = [("csrf", form.csrf)] + typed
+        let other = try await browser.chooser()
+        let tokens = [
+            typed, [("csrf", "")] + typed, [("csrf", String(form.csrf.dropLast()))] + typed,
+            [("csrf", try other.form("/web/password").csrf)] + typed,
+            [("csrf", try chooser.form("/web/cancel").csrf)] + typed,
+        ]
+        for fields in tokens {
+            #expect(try await browser.post(form.target, fields).status == 403)
         }
+        for site in ["cross-site", "same-site", "none"] {
+            #expect(try await browser.post(form.target, own, [("Sec-Fetch-Site", site)]).status == 403, "\(site)")
+        }
+        var stranded = PageBrowser(server)
+        #expect(try await stranded.post(form.target, own).status == 403)
+        _ = try await stranded.chooser()
+        #expect(try await stranded.post(form.target, own).status == 403)
+        #expect(try await browser.post(form.target, own + [("role", "admin")]).status == 400)
+        #expect(try await browser.post(form.target, own + [("email", "eve@example.com")]).status == 400)
+        #expect(try await server.count("SELECT count(*) FROM web_flows WHERE status <> 'new'") == 0)
+        // `no-referrer` makes the origin of our own forms null. Older browsers send no Sec-Fetch-Site.
+        let done = try await browser.post(form.target, own, [("Origin", "null")])
+        #expect(done.status == 303, "\(done.text)")
+        #expect(done.location?.hasPrefix("\(PageServer.link)?code=") == true)
     }
 
     @Test func `what nobody has asked for yet opens and spends nothing`() async throws {
-        try await PageServer.run { server in
-            var browser = PageBrowser(server)
-            for purpose in ["prefetch", "prefetch;prerender", "prefetch;anonymous-client-ip"] {
-                for path in [
-                    PageServer.authorize(), "/web/account", "/web/callback/google?state=a",
-                    "/web/callback/apple/finish?h=a",
-                ] {
-                    let page = try await browser.get(path, [("Sec-Purpose", purpose)])
-                    #expect(page.status == 204, "\(path)")
-                    #expect(page.response.headers.first("Set-Cookie") == nil)
-                }
+        var browser = PageBrowser(server)
+        for purpose in ["prefetch", "prefetch;prerender", "prefetch;anonymous-client-ip"] {
+            for path in [
+                PageServer.authorize(), "/web/account", "/web/callback/google?state=a",
+                "/web/callback/apple/finish?h=a",
+            ] {
+                let page = try await browser.get(path, [("Sec-Purpose", purpose)])
+                #expect(page.status == 204, "\(path)")
+                #expect(page.response.headers.first("Set-Cookie") == nil)
             }
-            #expect(try await server.flows() == 0)
         }
+        #expect(try await server.flows() == 0)
     }
 
     @Test func `an unknown app gets a page and no redirect, and every other fault is the app's to know`() async throws {
-        try await PageServer.run { server in
-            var browser = PageBrowser(server)
-            for query in [
-                "", "?app=lamp", "?app=none&redirect_uri=\(PageServer.link)",
-                "?app=lamp&redirect_uri=https://evil.example",
-                "?app=lamp&app=lamp&redirect_uri=\(PageServer.link)", "?app=%",
-            ] {
-                let page = try await browser.get("/web/authorize" + query)
-                #expect(page.status == 400, "\(query)")
-                #expect(page.location == nil && page.response.headers.first("Set-Cookie") == nil)
-                #expect(!page.text.contains("evil"))
-            }
-            let refused = try await browser.get("/web/authorize?app=lamp&redirect_uri=\(PageServer.link)&state=short")
-            #expect(refused.status == 303)
-            #expect(
-                refused.location == "\(PageServer.link)?error=invalid_request&iss=https%3A%2F%2Fauth.example.com")
-            #expect(try await server.flows() == 0)
+        var browser = PageBrowser(server)
+        for query in [
+            "", "?app=lamp", "?app=none&redirect_uri=\(PageServer.link)",
+            "?app=lamp&redirect_uri=https://evil.example",
+            "?app=lamp&app=lamp&redirect_uri=\(PageServer.link)", "?app=%",
+        ] {
+            let page = try await browser.get("/web/authorize" + query)
+            #expect(page.status == 400, "\(query)")
+            #expect(page.location == nil && page.response.headers.first("Set-Cookie") == nil)
+            #expect(!page.text.contains("evil"))
         }
+        let refused = try await browser.get("/web/authorize?app=lamp&redirect_uri=\(PageServer.link)&state=short")
+        #expect(refused.status == 303)
+        #expect(refused.location == "\(PageServer.link)?error=invalid_request&iss=https%3A%2F%2Fauth.example.com")
+        #expect(try await server.flows() == 0)
     }
 
     @Test func `one provider is gone to at once, but for a private scheme after a click`() async throws {
-        try await PageServer.run { server in
-            var browser = PageBrowser(server)
-            let sent = try await browser.get(PageServer.authorize(PageServer.link, "&provider=google"))
-            #expect(sent.location?.hasPrefix("https://accounts.google.com/o/oauth2/v2/auth?") == true)
-            let page = try await browser.chooser(PageServer.scheme, "&provider=apple")
-            #expect(page.text.contains("Lamp &amp; Co"))
-            #expect(throws: PageBrowser.NoForm.self) { try page.form("/web/start/google") }
-            #expect(throws: PageBrowser.NoForm.self) { try page.form("/web/password") }
-            let started = try await browser.submit(page, "/web/start/apple")
-            #expect(started.status == 303)
-            #expect(started.location?.hasPrefix("https://appleid.apple.com/auth/authorize?") == true)
-        }
+        var browser = PageBrowser(server)
+        let sent = try await browser.get(PageServer.authorize(PageServer.link, "&provider=google"))
+        #expect(sent.location?.hasPrefix("https://accounts.google.com/o/oauth2/v2/auth?") == true)
+        let page = try await browser.chooser(PageServer.scheme, "&provider=apple")
+        #expect(page.text.contains("Lamp &amp; Co"))
+        #expect(throws: PageBrowser.NoForm.self) { try page.form("/web/start/google") }
+        #expect(throws: PageBrowser.NoForm.self) { try page.form("/web/password") }
+        let started = try await browser.submit(page, "/web/start/apple")
+        #expect(started.status == 303)
+        #expect(started.location?.hasPrefix("https://appleid.apple.com/auth/authorize?") == true)
     }
 
     @Test func `a private scheme is left for from a page, and cancelling is an answer`() async throws {
-        try await PageServer.run { server in
-            var browser = PageBrowser(server)
-            let chooser = try await browser.chooser(PageServer.scheme)
-            let page = try await browser.submit(chooser, "/web/cancel")
-            #expect(page.status == 200)
-            #expect(page.location == nil)
-            let uri = "com.example.lamp:/in?error=access_denied&amp;state=\(PageServer.state)"
-            #expect(page.text.contains("content=\"0; url=\(uri)"))
-            #expect(page.text.contains("href=\"\(uri)"))
-            let link = try await browser.submit(try await browser.chooser(), "/web/cancel")
-            #expect(link.location?.hasPrefix("\(PageServer.link)?error=access_denied&state=") == true)
-        }
+        var browser = PageBrowser(server)
+        let chooser = try await browser.chooser(PageServer.scheme)
+        let page = try await browser.submit(chooser, "/web/cancel")
+        #expect(page.status == 200)
+        #expect(page.location == nil)
+        let uri = "com.example.lamp:/in?error=access_denied&amp;state=\(PageServer.state)"
+        #expect(page.text.contains("content=\"0; url=\(uri)"))
+        #expect(page.text.contains("href=\"\(uri)"))
+        let link = try await browser.submit(try await browser.chooser(), "/web/cancel")
+        #expect(link.location?.hasPrefix("\(PageServer.link)?error=access_denied&state=") == true)
     }
 
     @Test func `Apple's post needs a form with one state, sets no cookie, and an unknown state is a page`() async throws
     {
-        try await PageServer.run { server in
-            var browser = PageBrowser(server)
-            browser.headers = [("Sec-Fetch-Site", "cross-site")]
-            let state = String(repeating: "A", count: 43)
-            for fields in [
-                [("code", "c")], [("state", ""), ("code", "c")], [("state", state), ("state", state)],
-                [("state", state), ("code", "a"), ("code", "b")], [("state", state), ("more", "1")],
-            ] {
-                let page = try await browser.post("/web/callback/apple", fields)
-                #expect(page.status == 400, "\(fields)")
-                #expect(page.response.headers.first("Content-Type") == "text/html; charset=utf-8")
-                #expect(page.response.headers.first("Set-Cookie") == nil)
-            }
-            #expect(try await browser.get("/web/callback/apple").status == 405)
-            #expect(try await browser.get("/web/callback/google?state=\(state)&state=\(state)").status == 400)
-            #expect(try await browser.get("/web/callback/google?state=\(state)&code=a").status == 400)
+        var browser = PageBrowser(server)
+        browser.headers = [("Sec-Fetch-Site", "cross-site")]
+        let state = String(repeating: "A", count: 43)
+        for fields in [
+            [("code", "c")], [("state", ""), ("code", "c")], [("state", state), ("state", state)],
+            [("state", state), ("code", "a"), ("code", "b")], [("state", state), ("more", "1")],
+        ] {
+            let page = try await browser.post("/web/callback/apple", fields)
+            #expect(page.status == 400, "\(fields)")
+            #expect(page.response.headers.first("Content-Type") == "text/html; charset=utf-8")
+            #expect(page.response.headers.first("Set-Cookie") == nil)
         }
+        #expect(try await browser.get("/web/callback/apple").status == 405)
+        #expect(try await browser.get("/web/callback/google?state=\(state)&state=\(state)").status == 400)
+        #expect(try await browser.get("/web/callback/google?state=\(state)&code=a").status == 400)
     }
 
     @Test func `the relay hands on what Apple posts, and nothing else`() async throws {
-        try await PageServer.run { server in
-            var browser = PageBrowser(server)
-            let fields = [
-                ("state", "a b&c"), ("code", "c+d/="), ("user", "{\"name\":\"É;#\"}"), ("package", "com.evil"),
-            ]
-            let page = try await browser.post("/web/relay/apple/lamp", fields)
-            #expect(page.status == 303)
-            #expect(
-                page.location
-                    == "intent://callback?code=c%2Bd%2F%3D&state=a%20b%26c&user=%7B%22name%22%3A%22%C3%89%3B%23%22%7D"
-                    + "#Intent;package=com.example.lamp;scheme=signinwithapple;end")
-            #expect(try await browser.post("/web/relay/apple/lamp", [("code", "a"), ("code", "a")]).status == 400)
-            #expect(try await browser.post("/web/relay/apple/other", fields).status == 404)
-            #expect(try await browser.get("/web/relay/apple/lamp").status == 405)
-        }
+        var browser = PageBrowser(server)
+        let fields = [
+            ("state", "a b&c"), ("code", "c+d/="), ("user", "{\"name\":\"É;#\"}"), ("package", "com.evil"),
+        ]
+        let page = try await browser.post("/web/relay/apple/lamp", fields)
+        #expect(page.status == 303)
+        #expect(
+            page.location
+                == "intent://callback?code=c%2Bd%2F%3D&state=a%20b%26c&user=%7B%22name%22%3A%22%C3%89%3B%23%22%7D"
+                + "#Intent;package=com.example.lamp;scheme=signinwithapple;end")
+        #expect(try await browser.post("/web/relay/apple/lamp", [("code", "a"), ("code", "a")]).status == 400)
+        #expect(try await browser.post("/web/relay/apple/other", fields).status == 404)
+        #expect(try await browser.get("/web/relay/apple/lamp").status == 405)
     }
 
     @Test func `a wrong password shows the form again, with the address and without the password`() async throws {
-        try await PageServer.run { server in
-            try await server.register()
-            var browser = PageBrowser(server)
-            let chooser = try await browser.chooser()
-            let wrong = try await browser.submit(
-                chooser, "/web/password", [("email", "kim@example.com"), ("password", "wrong \"canary\"")])
-            #expect(wrong.status == 401)
-            #expect(wrong.text.contains("role=\"alert\"") && wrong.text.contains("value=\"kim@example.com\""))
-            #expect(!wrong.text.contains("canary"))
-            let unknown = try await browser.submit(
-                chooser, "/web/password", [("email", "eve@example.com"), ("password", "wrong")])
-            #expect(unknown.status == 401)
-            let right = try await browser.submit(
-                wrong, "/web/password", [("email", "kim@example.com"), ("password", PageServer.person.password)])
-            #expect(right.location?.hasPrefix("\(PageServer.link)?code=") == true)
-        }
+        try await server.register()
+        var browser = PageBrowser(server)
+        let chooser = try await browser.chooser()
+        let wrong = try await browser.submit(
+            chooser, "/web/password", [("email", "kim@example.com"), ("password", "wrong \"canary\"")])
+        #expect(wrong.status == 401)
+        #expect(wrong.text.contains("role=\"alert\"") && wrong.text.contains("value=\"kim@example.com\""))
+        #expect(!wrong.text.contains("canary"))
+        let unknown = try await browser.submit(
+            chooser, "/web/password", [("email", "eve@example.com"), ("password", "wrong")])
+        #expect(unknown.status == 401)
+        let right = try await browser.submit(
+            wrong, "/web/password", [("email", "kim@example.com"), ("password", PageServer.person.password)])
+        #expect(right.location?.hasPrefix("\(PageServer.link)?code=") == true)
     }
 
-    @Test func `above the limit a page says when to come back`() async throws {
-        try await PageServer.run(limits: [.webFlowsPerNetwork: .limit(count: 1, seconds: 900)]) { server in
-            var browser = PageBrowser(server)
-            #expect(try await browser.get(PageServer.authorize()).status == 303)
-            let page = try await browser.get(PageServer.authorize())
-            #expect(page.status == 429)
-            #expect(page.response.headers.first("Retry-After") == "900")
-            #expect(page.response.headers.first("Content-Type") == "text/html; charset=utf-8")
-        }
+    @Test(.fixture { try await PageServer.run(limits: [.webFlowsPerNetwork: .limit(count: 1, seconds: 900)], $0) })
+    func `above the limit a page says when to come back`() async throws {
+        var browser = PageBrowser(server)
+        #expect(try await browser.get(PageServer.authorize()).status == 303)
+        let page = try await browser.get(PageServer.authorize())
+        #expect(page.status == 429)
+        #expect(page.response.headers.first("Retry-After") == "900")
+        #expect(page.response.headers.first("Content-Type") == "text/html; charset=utf-8")
     }
 
     @Test func `pages speak the app's language before the browser's`() async throws {
-        try await PageServer.run { server in
-            var browser = PageBrowser(server)
-            browser.headers.append(("Accept-Language", "fr, en;q=0.5"))
-            #expect(try await browser.chooser().text.contains("<html lang=\"fr\""))
-            #expect(try await browser.chooser(PageServer.link, "&ui_locales=xx+de").text.contains("<html lang=\"de\""))
-            let unknown = try await browser.get("/web/authorize?ui_locales=ja")
-            #expect(unknown.text.contains("<html lang=\"ja\""))
-        }
+        var browser = PageBrowser(server)
+        browser.headers.append(("Accept-Language", "fr, en;q=0.5"))
+        #expect(try await browser.chooser().text.contains("<html lang=\"fr\""))
+        #expect(try await browser.chooser(PageServer.link, "&ui_locales=xx+de").text.contains("<html lang=\"de\""))
+        let unknown = try await browser.get("/web/authorize?ui_locales=ja")
+        #expect(unknown.text.contains("<html lang=\"ja\""))
     }
 
     @Test func `style sheet and pictures may be cached, and run nothing`() async throws {
-        try await PageServer.run { server in
-            var browser = PageBrowser(server)
-            let page = try await browser.chooser()
-            let paths = Set(page.text.matches(of: #/"(/web/assets/[^"]+)"/#).map { String($0.1) })
-            #expect(paths.count == 2)
-            for path in paths {
-                let asset = try await browser.get(path)
-                #expect(asset.status == 200)
-                #expect(asset.response.headers.first("Cache-Control") == "public, max-age=31536000")
-                #expect(
-                    asset.response.headers.first("Content-Security-Policy")
-                        == "default-src 'none'; style-src 'unsafe-inline'; sandbox")
-                let type = asset.response.headers.first("Content-Type")
-                #expect(type == (path.hasSuffix(".css") ? "text/css; charset=utf-8" : "image/svg+xml"))
-            }
-            #expect(try await browser.get("/web/assets/none.css").status == 404)
+        var browser = PageBrowser(server)
+        let page = try await browser.chooser()
+        let paths = Set(page.text.matches(of: #/"(/web/assets/[^"]+)"/#).map { String($0.1) })
+        #expect(paths.count == 2)
+        for path in paths {
+            let asset = try await browser.get(path)
+            #expect(asset.status == 200)
+            #expect(asset.response.headers.first("Cache-Control") == "public, max-age=31536000")
+            #expect(
+                asset.response.headers.first("Content-Security-Policy")
+                    == "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+            let type = asset.response.headers.first("Content-Type")
+            #expect(type == (path.hasSuffix(".css") ? "text/css; charset=utf-8" : "image/svg+xml"))
         }
+        #expect(try await browser.get("/web/assets/none.css").status == 404)
     }
 
     @Test func `the account opens after a sign-in, for ten minutes, and closes with it`() async throws {
-        try await PageServer.run { server in
-            try await server.register()
-            var browser = PageBrowser(server)
-            let chooser = try await browser.follow(try await browser.get("/web/account"))
-            let entered = try await browser.submit(
-                chooser, "/web/password",
-                [("email", PageServer.person.email), ("password", PageServer.person.password)])
-            #expect(entered.location == "https://auth.example.com/web/account")
-            let field = try #require(entered.response.headers.all("Set-Cookie").first)
-            #expect(field.wholeMatch(of: /__Host-csn_web=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure/) != nil)
-            let account = try await browser.get("/web/account")
-            #expect(account.status == 200)
-            #expect(account.text.contains(PageServer.person.email))
+        try await server.register()
+        var browser = PageBrowser(server)
+        let chooser = try await browser.follow(try await browser.get("/web/account"))
+        let entered = try await browser.submit(
+            chooser, "/web/password",
+            [("email", PageServer.person.email), ("password", PageServer.person.password)])
+        #expect(entered.location == "https://auth.example.com/web/account")
+        let field = try #require(entered.response.headers.all("Set-Cookie").first)
+        #expect(field.wholeMatch(of: /__Host-csn_web=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure/) != nil)
+        let account = try await browser.get("/web/account")
+        #expect(account.status == 200)
+        #expect(account.text.contains(PageServer.person.email))
 
-            let signOut = try account.form("/web/sign-out")
-            #expect(try await browser.post(signOut.target, [("csrf", "x")]).status == 403)
-            server.clock.advance(by: 601)
-            #expect(try await browser.get("/web/account").status == 303)
-            #expect(try await browser.post(signOut.target, [("csrf", signOut.csrf)]).status == 200)
-            #expect(browser.cookies["__Host-csn_web"] == nil)
-        }
+        let signOut = try account.form("/web/sign-out")
+        #expect(try await browser.post(signOut.target, [("csrf", "x")]).status == 403)
+        server.clock.advance(by: 601)
+        #expect(try await browser.get("/web/account").status == 303)
+        #expect(try await browser.post(signOut.target, [("csrf", signOut.csrf)]).status == 200)
+        #expect(browser.cookies["__Host-csn_web"] == nil)
     }
 }

@@ -14,7 +14,7 @@ import Testing
 import WebPages
 
 /// The pages on a port, over the real use cases and a database of their own.
-struct PageServer: Sendable {
+struct PageServer: TestFixture {
     static let link = "https://lamp.example.com/in"
     static let scheme = "com.example.lamp:/in"
     static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -29,10 +29,12 @@ struct PageServer: Sendable {
     let clock: ManualClock
     let fetcher: CurlFetcher
 
+    static func run(_ body: (PageServer) async throws -> Void) async throws { try await run(limits: [:], body) }
+
     /// - Parameter publicURL: of which the port of the listener is no part.
     static func run(
         publicURL: String = "https://auth.example.com", limits: [LimitKind: RateLimit] = [:],
-        _ body: @Sendable (PageServer) async throws -> Void
+        _ body: (PageServer) async throws -> Void
     ) async throws {
         try await ScratchDatabase.withMigratedPool { database in
             let clock = ManualClock(at: 1_767_225_600)
@@ -83,7 +85,7 @@ struct PageServer: Sendable {
 
     private static var quiet: Logger { Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() } }
 
-    private static func listening(_ routes: [Route], _ body: @Sendable (Int) async throws -> Void) async throws {
+    private static func listening(_ routes: [Route], _ body: (Int) async throws -> Void) async throws {
         var configuration = Listener.Configuration(name: "test", host: "127.0.0.1", port: 0)
         configuration.limits.queueTimeout = .seconds(60)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
@@ -113,7 +115,7 @@ struct PageServer: Sendable {
     }
 
     func count(_ sql: SQL) async throws -> Int64 {
-        try await database.query(sql) { row throws(PostgresError) in try row.decode(Int64.self) }[0]
+        try await database.query(sql, as: Int64.self)[0]
     }
 
     func flows() async throws -> Int64 { try await count("SELECT count(*) FROM web_flows") }

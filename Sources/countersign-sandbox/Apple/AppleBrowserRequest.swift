@@ -1,12 +1,12 @@
 /// A browser's authorization request at Apple, checked.
-struct AppleBrowserRequest: Sendable {
+struct AppleBrowserRequest: BrowserRequest {
     /// The Services ID.
     let clientID: String
     let redirectURI: String
     /// Whether the answer has an ID token beside the code.
     let wantsToken: Bool
     let mode: BrowserAnswer.Mode
-    let scopes: Set<AppleAuthorization.Scope>
+    let scopes: Set<Apple.Scope>
     let state: String?
     let nonce: String?
 
@@ -14,63 +14,43 @@ struct AppleBrowserRequest: Sendable {
         "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
     ]
 
-    init(_ text: String, accounts: AppleAccounts) throws(BrowserRefusal) {
-        let query: BrowserQuery
-        do throws(BrowserQuery.Fault) {
-            query = try BrowserQuery(text, known: Self.parameters, takesPlus: false)
-        } catch {
-            throw BrowserRefusal(.apple, error)
-        }
-        clientID = try Self.required("client_id", query)
-        let registered = accounts.redirectURIs(of: clientID)
+    init(_ text: String, _ registry: AppleRegistry) throws(BrowserRefusal) {
+        let query = try BrowserQuery(text, at: .apple, known: Self.parameters)
+        clientID = try query.required("client_id")
+        let registered = registry.redirectURIs(of: clientID)
         guard !registered.isEmpty else {
-            throw Self.refusal(.invalidClient, "client_id is no Services ID: it has no redirect URI.")
+            throw query.refusal(.invalidClient, "client_id is no Services ID: it has no redirect URI.")
         }
-        let requested = try Self.required("redirect_uri", query)
-        guard registered.contains(where: { $0.utf8.elementsEqual(requested.utf8) }) else {
-            throw Self.refusal(.invalidRequest, "redirect_uri is none of this Services ID, byte for byte.")
-        }
-        redirectURI = requested
+        redirectURI = try query.redirectURI(
+            of: registered, else: query.refusal("redirect_uri is none of this Services ID, byte for byte."))
 
-        _ = try Self.required("response_type", query)
+        _ = try query.required("response_type")
         switch query.words("response_type").sorted() {
         case ["code"]: wantsToken = false
         case ["code", "id_token"]: wantsToken = true
-        default: throw Self.refusal(.unsupportedResponseType, "response_type is code, or code id_token.")
+        default: throw query.refusal(.unsupportedResponseType, "response_type is code, or code id_token.")
         }
-        if let name = query["response_mode"] {
-            guard let mode = BrowserAnswer.Mode(rawValue: name) else {
-                throw Self.refusal(.invalidRequest, "response_mode is query, fragment or form_post.")
-            }
-            self.mode = mode
-        } else {
-            mode = wantsToken ? .fragment : .query
+        let standard: BrowserAnswer.Mode = wantsToken ? .fragment : .query
+        guard let mode = BrowserAnswer.Mode(rawValue: query["response_mode"] ?? standard.rawValue) else {
+            throw query.refusal("response_mode is query, fragment or form_post.")
         }
-        var scopes: Set<AppleAuthorization.Scope> = []
+        self.mode = mode
+        var scopes: Set<Apple.Scope> = []
         for word in query.words("scope") {
             switch word {
             case "email": scopes.insert(.email)
             case "name": scopes.insert(.fullName)
-            default: throw Self.refusal(.invalidScope, "scope is of name and email.")
+            default: throw query.refusal(.invalidScope, "scope is of name and email.")
             }
         }
         self.scopes = scopes
         guard scopes.isEmpty || mode == .formPost else {
-            throw Self.refusal(.invalidRequest, "response_mode must be form_post when a scope is requested.")
+            throw query.refusal("response_mode must be form_post when a scope is requested.")
         }
         guard !wantsToken || mode != .query else {
-            throw Self.refusal(.invalidRequest, "response_mode must be fragment or form_post for an id_token.")
+            throw query.refusal("response_mode must be fragment or form_post for an id_token.")
         }
         state = query["state"]
         nonce = query["nonce"]
-    }
-
-    private static func required(_ name: String, _ query: BrowserQuery) throws(BrowserRefusal) -> String {
-        guard let value = query[name] else { throw refusal(.invalidRequest, "\(name) is missing.") }
-        return value
-    }
-
-    private static func refusal(_ code: BrowserRefusal.Code, _ reason: String) -> BrowserRefusal {
-        BrowserRefusal(provider: .apple, code: code, reason: reason)
     }
 }

@@ -5,100 +5,86 @@ import Hummingbird
 ///
 /// They refuse what Apple documents as refused, and refuse in doubt: a client that passes here makes none of the
 /// mistakes that Apple's one-word errors do not distinguish. The history distinguishes them.
-struct AppleEndpoints: Sendable {
-    let accounts: AppleAccounts
-    let mint: TokenMint
-    let issuer: String
-    let clock: SandboxClock
-
-    func add(to group: RouterGroup<SandboxContext>) {
-        group.post("auth/token") { request, _ in try await token(request) }
-        group.post("auth/revoke") { request, _ in try await revoke(request) }
-        group.post("auth/usermigrationinfo") { request, _ in try await userMigrationInfo(request) }
+extension Provider<Apple> {
+    func addEndpoints(to group: RouterGroup<SandboxContext>) {
+        addEndpoint("auth/token", to: group, token)
+        addEndpoint("auth/revoke", to: group, revoke)
+        addEndpoint("auth/usermigrationinfo", to: group, userMigrationInfo)
     }
 
     // MARK: /auth/token
 
     private func token(_ request: Request) async throws -> Response {
-        let form = try await form(of: request)
-        guard request.headers[.authorization] == nil else {
-            throw EndpointRefusal.apple(.invalidClient, "credentials belong into the body")
-        }
-        switch try required("grant_type", form) {
+        let form = try await formWithCredentials(request)
+        let now = clock.now
+        switch try form.required("grant_type") {
         case "authorization_code":
             try allow(["grant_type", "client_id", "client_secret", "code", "redirect_uri"], in: form)
-            return try await exchange(form)
+            return try await exchange(form, at: now)
         case "refresh_token":
             try allow(["grant_type", "client_id", "client_secret", "refresh_token"], in: form)
-            return try refresh(form)
+            let refreshToken = try form.required("refresh_token")
+            let (clientID, _) = try client(form, at: now)
+            // Without an ID token, as Apple has been seen to answer, and never with a refresh token.
+            return .tokens(Self.answer(try accounts.refresh(refreshToken, clientID: clientID, at: now).accessToken))
         case "client_credentials":
             try allow(["grant_type", "client_id", "client_secret", "scope"], in: form)
-            return try issueMigrationToken(form)
+            let scope = try form.required("scope")
+            let (clientID, team) = try client(form, forMigration: true, at: now)
+            guard scope == "user.migration" else {
+                throw EndpointRefusal.apple(.invalidScope, "scope is not user.migration")
+            }
+            let token = accounts.change { state in
+                state.registry.issueMigrationToken(clientID: clientID, team: team, seed: seed, at: now)
+            }
+            return .tokens(Self.answer(token))
         default:
             throw EndpointRefusal.apple(.unsupportedGrantType, "grant_type is none of Apple's")
         }
     }
 
-    private func exchange(_ form: EndpointForm) async throws -> Response {
-        let now = clock.now
-        let code = try required("code", form)
+    private func exchange(_ form: EndpointForm, at now: Int64) async throws -> Response {
+        let code = try form.required("code")
         let (clientID, _) = try client(form, at: now)
-        let exchanged = try accounts.exchange(code, clientID: clientID, redirectURI: form["redirect_uri"], at: now)
+        let exchanged = try accounts.exchange(code, clientID: clientID, form, at: now)
         let identity = exchanged.identity
-        let plan = identity.exchange
-        let claims = identity.claims(
-            issuer: issuer, audience: .string(clientID), subject: exchanged.subject,
-            authenticatedAt: identity.authorizedAt,
-            period: plan.overrides.period(at: now, lifetime: AppleAuthorizer.lifetime),
-            hash: ("at_hash", of: exchanged.accessToken), seed: accounts.seed)
-        var answer = Self.answer(accessToken: exchanged.accessToken)
-        answer.set("refresh_token", exchanged.refreshToken)
-        if !plan.omitsIDToken { answer.set("id_token", try await mint.mint(claims, overrides: plan.overrides)) }
-        plan.apply(to: &answer)
-        return .tokens(answer)
+        let subject = accounts.registry.subject(of: identity.person, in: clientID, seed: seed, at: now)
+        return try await tokens(
+            Self.answer(exchanged.accessToken, exchanged.refreshToken), identity.request.exchange, at: now
+        ) { period in
+            identity.claims(
+                issuer: issuer, audience: clientID, subject: subject, authenticatedAt: identity.authorizedAt,
+                period: period, hash: ("at_hash", of: exchanged.accessToken), seed: seed)
+        }
     }
 
-    /// Answers a refresh: without an ID token, as Apple has been seen to do, and never with a refresh token.
-    private func refresh(_ form: EndpointForm) throws(EndpointRefusal) -> Response {
-        let now = clock.now
-        let refreshToken = try required("refresh_token", form)
-        let (clientID, _) = try client(form, at: now)
-        return .tokens(Self.answer(accessToken: try accounts.refresh(refreshToken, clientID: clientID, at: now)))
-    }
-
-    private func issueMigrationToken(_ form: EndpointForm) throws(EndpointRefusal) -> Response {
-        let now = clock.now
-        let scope = try required("scope", form)
-        let (clientID, team) = try client(form, forMigration: true, at: now)
-        guard scope == "user.migration" else { throw .apple(.invalidScope, "scope is not user.migration") }
-        let token = accounts.issueMigrationToken(clientID: clientID, team: team, at: now)
-        return .tokens(Self.answer(accessToken: token))
-    }
-
-    private static func answer(accessToken: String) -> ClaimSet {
-        var answer = ClaimSet()
-        answer.set("access_token", accessToken)
-        answer.set("token_type", "Bearer")
-        answer.set("expires_in", .integer(AppleAccounts.accessLifetime))
-        return answer
+    private static func answer(_ accessToken: String, _ refreshToken: String? = nil) -> JSONObject {
+        [
+            "access_token": accessToken, "token_type": "Bearer", "expires_in": Apple.accessLifetime,
+            "refresh_token": refreshToken,
+        ]
     }
 
     // MARK: /auth/revoke
 
     private func revoke(_ request: Request) async throws -> Response {
-        let form = try await form(of: request)
-        guard request.headers[.authorization] == nil else {
-            throw EndpointRefusal.apple(.invalidClient, "credentials belong into the body")
-        }
+        let form = try await formWithCredentials(request)
         try allow(["client_id", "client_secret", "token", "token_type_hint"], in: form)
         let now = clock.now
-        let token = try required("token", form)
+        let token = try form.required("token")
         let (clientID, _) = try client(form, at: now)
         let hint = form["token_type_hint"]
         guard hint == nil || hint == "refresh_token" || hint == "access_token" else {
             throw EndpointRefusal.apple(.invalidRequest, "token_type_hint is no type of token")
         }
-        try accounts.revoke(token, hint: hint, clientID: clientID, at: now)
+        // A token that is unknown, dead or another client's ends nothing and is not an error.
+        _ = try accounts.revoke(token, at: now) { token throws(EndpointRefusal) in
+            guard token.pair.clientID == clientID else { return false }
+            guard hint == nil || hint == token.kind.rawValue else {
+                throw .apple(.invalidRequest, "token_type_hint is wrong")
+            }
+            return true
+        }
         return Response(status: .ok, headers: [.cacheControl: "no-store"])
     }
 
@@ -112,22 +98,25 @@ struct AppleEndpoints: Sendable {
         let (clientID, team) = try client(form, forMigration: true, at: now)
         let bearer = request.headers[.authorization].flatMap { $0.hasPrefix("Bearer ") ? $0.dropFirst(7) : nil }
         guard let bearer,
-            accounts.accepts(migrationToken: String(bearer), clientID: clientID, team: team, at: now)
+            accounts.registry.accepts(migrationToken: String(bearer), clientID: clientID, team: team, at: now)
         else { throw EndpointRefusal.apple(.invalidClient, "no live user.migration token of this client and team") }
 
-        var answer = ClaimSet()
         if isSender {
-            let transferSubject = try accounts.transferSubject(
-                of: required("sub", form), clientID: clientID, from: team, to: required("target", form), at: now)
-            answer.set("transfer_sub", transferSubject)
-        } else {
-            let person = try accounts.transferred(
-                required("transfer_sub", form), clientID: clientID, to: team, at: now)
-            answer.set("sub", person.subject)
-            answer.set("email", person.relay)
-            if person.relay != nil { answer.set("is_private_email", .bool(true)) }
+            let (subject, target) = (try form.required("sub"), try form.required("target"))
+            let transferSubject = try accounts.change { state throws(EndpointRefusal) in
+                try state.transferSubject(of: subject, clientID: clientID, from: team, to: target, seed: seed)
+            }
+            return .tokens(["transfer_sub": transferSubject])
         }
-        return .tokens(answer)
+        let transferSubject = try form.required("transfer_sub")
+        let person = try accounts.change { state throws(EndpointRefusal) in
+            try state.transferred(transferSubject, clientID: clientID, to: team, seed: seed, at: now)
+        }
+        let relay = person.hidesEmail(from: team) ? person.address(team: team, seed: seed) : nil
+        return .tokens([
+            "sub": person.subject(team: team, seed: seed), "email": relay,
+            "is_private_email": relay == nil ? nil : true,
+        ])
     }
 
     // MARK: Common to all of them
@@ -136,28 +125,19 @@ struct AppleEndpoints: Sendable {
         guard (request.uri.query ?? "").isEmpty else {
             throw EndpointRefusal.apple(.invalidRequest, "parameters belong into the body")
         }
-        let form: EndpointForm
-        do {
-            form = try await EndpointForm(request)
-        } catch let fault as EndpointForm.Fault {
-            switch fault {
-            case .contentType:
-                throw EndpointRefusal.apple(.invalidRequest, "not application/x-www-form-urlencoded")
-            case .encoding:
-                throw EndpointRefusal.apple(.invalidClient, "the form is not percent-encoded UTF-8")
-            case .repeated(let name):
-                throw EndpointRefusal.apple(.invalidRequest, "\(name) is there twice")
-            }
-        }
+        let form = try await EndpointForm(request)
         guard form.isFullyEncoded else {
             throw EndpointRefusal.apple(.invalidClient, "a reserved character is not percent-encoded")
         }
         return form
     }
 
-    private func required(_ name: String, _ form: EndpointForm) throws(EndpointRefusal) -> String {
-        guard let value = form[name], !value.isEmpty else { throw .apple(.invalidRequest, "\(name) is missing") }
-        return value
+    private func formWithCredentials(_ request: Request) async throws -> EndpointForm {
+        let form = try await form(of: request)
+        guard request.headers[.authorization] == nil else {
+            throw EndpointRefusal.apple(.invalidClient, "credentials belong into the body")
+        }
+        return form
     }
 
     private func allow(_ names: [String], in form: EndpointForm) throws(EndpointRefusal) {
@@ -168,10 +148,10 @@ struct AppleEndpoints: Sendable {
 
     private func client(
         _ form: EndpointForm, forMigration: Bool = false, at now: Int64
-    ) throws(EndpointRefusal) -> (id: String, team: String) {
-        let clientID = try required("client_id", form)
-        let secret = try required("client_secret", form)
-        let teams = accounts.teams(of: clientID, forMigration: forMigration, at: now)
+    ) throws -> (id: String, team: String) {
+        let clientID = try form.required("client_id")
+        let secret = try form.required("client_secret")
+        let teams = accounts.registry.teams(of: clientID, forMigration: forMigration, at: now)
         return (clientID, try AppleClientSecret.team(of: secret, clientID: clientID, teams: teams, at: now))
     }
 }

@@ -1,8 +1,5 @@
-import JOSE
-
 /// A person with an Apple Account.
-struct ApplePerson: Sendable {
-    /// The name that tests and developers use for the person; no token has it.
+struct ApplePerson: ProviderPerson {
     let name: String
     var email: String?
     /// Whether the person chose "Hide My Email": every team sees a relay address of its own.
@@ -19,28 +16,22 @@ struct ApplePerson: Sendable {
     /// Subjects that a test has chosen, by team; every other team's is derived.
     var subjects: [String: String] = [:]
 
-    static let memberNames = [
-        "name", "email", "hidesEmail", "emailVerified", "managed", "givenName", "familyName", "realUserStatus",
-        "subjects",
-    ]
-
     init(name: String) {
         self.name = name
     }
 
-    /// Applies the members that are present; the others stay unchanged.
-    mutating func update(_ members: ControlMembers) throws(ControlRefusal) {
-        try members.change(&email, "email")
-        if let hides = try members.optionalFlag("hidesEmail") {
+    mutating func update(_ members: ControlMembers) {
+        members.change(&email, "email")
+        if let hides = members.optionalFlag("hidesEmail") {
             hidesEmail = hides
             choicesToHide = [:]
         }
-        emailVerified = try members.flag("emailVerified", else: emailVerified)
-        isManaged = try members.flag("managed", else: isManaged)
-        try members.change(&givenName, "givenName")
-        try members.change(&familyName, "familyName")
-        realUserStatus = try members.integer("realUserStatus", in: 0...2) ?? realUserStatus
-        for (team, subject) in try members.textObject("subjects") { subjects[team] = subject }
+        emailVerified = members.flag("emailVerified", else: emailVerified)
+        isManaged = members.flag("managed", else: isManaged)
+        members.change(&givenName, "givenName")
+        members.change(&familyName, "familyName")
+        realUserStatus = members.optionalInteger("realUserStatus", in: 0...2) ?? realUserStatus
+        for (team, subject) in members.textObject("subjects") { subjects[team] = subject }
     }
 
     /// The subject that this team knows the person by: six digits, 32 hexadecimal ones and four digits, as Apple's are.
@@ -49,11 +40,6 @@ struct ApplePerson: Sendable {
         return "00" + seed.digits(4, for: "apple.sub.head", name, team) + "."
             + seed.hexadecimal(32, for: "apple.sub.body", name, team) + "."
             + seed.digits(4, for: "apple.sub.tail", name)
-    }
-
-    var displayName: String? {
-        let parts = [givenName, familyName].compactMap { $0 }
-        return parts.isEmpty ? nil : parts.joined(separator: " ")
     }
 
     func hidesEmail(from team: String) -> Bool { choicesToHide[team] ?? hidesEmail }

@@ -13,6 +13,13 @@ struct AppleTransfer: Sendable {
 
     var endsAt: Int64 { acceptedAt + Self.window }
 
+    var json: JSONObject {
+        [
+            "clientId": clientID, "fromTeam": fromTeam, "toTeam": toTeam, "acceptedAt": Timestamp.text(acceptedAt),
+            "endsAt": Timestamp.text(endsAt), "persons": persons.sorted(),
+        ]
+    }
+
     func isOpen(at now: Int64) -> Bool { now < endsAt }
 
     /// The transfer identifier: always the same for a person and recipient.

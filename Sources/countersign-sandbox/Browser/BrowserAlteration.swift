@@ -13,25 +13,16 @@ struct BrowserAlteration: Sendable {
 
     private init() {}
 
-    init(_ members: ControlMembers, path: String) throws(ControlRefusal) {
-        switch path {
-        case BrowserProvider.apple.path: break
-        case BrowserProvider.google.path:
-            guard members.raw("token") == nil else {
-                throw .invalid("Google's answer to a browser has no token; exchange.token is that of the exchange.")
-            }
-        default:
-            throw .invalid(
-                "The path of altered is \(BrowserProvider.apple.path) or \(BrowserProvider.google.path).")
+    init(_ members: ControlMembers, path: String) {
+        let (apple, google) = (ProviderName.apple.pagePath, ProviderName.google.pagePath)
+        if path != apple, path != google { members.refuse("The path of altered is \(apple) or \(google).") }
+        if path == google, members.raw("token") != nil {
+            members.refuse("Google's answer to a browser has no token; exchange.token is that of the exchange.")
         }
-        if let token = try members.object("token", allowed: TokenOverrides.memberNames) {
-            overrides = try TokenOverrides(token)
-        }
-        if let plan = try members.object("exchange", allowed: ExchangePlan.memberNames) {
-            exchange = try ExchangePlan(plan)
-        }
-        parameters = try members.textObject("parameters")
-        withoutParameters = try members.texts("withoutParameters")
-        repeatedParameters = try members.texts("repeatedParameters")
+        overrides = members.object("token", TokenOverrides.init) ?? .none
+        exchange = members.object("exchange", ExchangePlan.init) ?? .none
+        parameters = members.textObject("parameters")
+        withoutParameters = members.texts("withoutParameters") ?? []
+        repeatedParameters = members.texts("repeatedParameters") ?? []
     }
 }

@@ -10,21 +10,18 @@ struct BrowserAnswer: Sendable {
         case formPost = "form_post"
     }
 
-    let provider: BrowserProvider
+    let provider: ProviderName
     let redirectURI: String
     let mode: Mode
-    private(set) var parameters: [(name: String, value: String)] = []
+    private(set) var parameters: [(name: String, value: String)]
 
-    init(at provider: BrowserProvider, to redirectURI: String, as mode: Mode) {
-        self.provider = provider
-        self.redirectURI = redirectURI
-        self.mode = mode
-    }
-
-    /// Appends a parameter; nil appends none.
-    mutating func append(_ name: String, _ value: String?) {
-        guard let value else { return }
-        parameters.append((name, value))
+    /// - Parameter parameters: those with a value are sent.
+    init(
+        at provider: ProviderName, to redirectURI: String, as mode: Mode,
+        _ parameters: KeyValuePairs<String, String?>
+    ) {
+        (self.provider, self.redirectURI, self.mode) = (provider, redirectURI, mode)
+        self.parameters = parameters.compactMap { name, value in value.map { (name, $0) } }
     }
 
     mutating func apply(_ alteration: BrowserAlteration) {

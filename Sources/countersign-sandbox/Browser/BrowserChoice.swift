@@ -13,19 +13,11 @@ struct BrowserChoice: Sendable {
     let givenName: String?
     let familyName: String?
 
-    /// The fields that a provider's page has.
-    static func fields(of provider: BrowserProvider) -> [String] {
-        switch provider {
-        case .apple: ["person", "action", "hideEmail", "givenName", "familyName"]
-        case .google: ["person", "action"]
-        }
-    }
-
-    init(_ form: EndpointForm, at provider: BrowserProvider) throws(BrowserRefusal) {
+    init(_ form: EndpointForm, at provider: ProviderName) throws(BrowserRefusal) {
         func refusal(_ reason: String) -> BrowserRefusal {
             BrowserRefusal(provider: provider, code: .invalidRequest, reason: reason)
         }
-        let known = Self.fields(of: provider)
+        let known = ["person", "action"] + (provider == .apple ? ["hideEmail", "givenName", "familyName"] : [])
         for name in form.names where !known.contains(name) {
             throw refusal("The form has no field \(name), only \(known.joined(separator: ", ")).")
         }
@@ -48,12 +40,13 @@ struct BrowserChoice: Sendable {
         familyName = nil
     }
 
-    init(_ members: ControlMembers) throws(ControlRefusal) {
-        let action = try members.choice("action", of: Action.self) ?? .proceed
+    /// The members are the form's fields.
+    init(_ members: ControlMembers, at provider: ProviderName) {
+        let action = members.optionalChoice("action", of: Action.self) ?? .proceed
         self.action = action
-        person = action == .cancel ? try members.optionalText("person") : try members.text("person")
-        hidesEmail = try members.optionalFlag("hideEmail")
-        givenName = try members.optionalText("givenName")
-        familyName = try members.optionalText("familyName")
+        person = action == .cancel ? members.optionalText("person") : members.text("person")
+        hidesEmail = provider == .apple ? members.optionalFlag("hideEmail") : nil
+        givenName = provider == .apple ? members.optionalText("givenName") : nil
+        familyName = provider == .apple ? members.optionalText("familyName") : nil
     }
 }

@@ -17,7 +17,7 @@ struct BrowserPage: Sendable {
         (self.party, self.title, self.content) = (party, title, content)
     }
 
-    init(provider: BrowserProvider, title: String, content: HTML, script: String? = nil) {
+    init(provider: ProviderName, title: String, content: HTML, script: String? = nil) {
         self.init(party: provider.rawValue, title: title, content: content)
         self.script = script
     }
@@ -105,16 +105,9 @@ struct BrowserPage: Sendable {
 }
 
 extension BrowserPage {
-    /// One person in the list: the name that the control API has, and what the provider knows.
-    struct Person: Sendable {
-        let name: String
-        let displayName: String?
-        let email: String?
-    }
-
     /// The page on which a person is chosen. Each button submits; without a script there is nothing else to do it.
     static func chooser(
-        _ provider: BrowserProvider, clientID: String, action: String, persons: [Person]
+        _ provider: ProviderName, clientID: String, action: String, persons: [any ProviderPerson]
     ) -> BrowserPage {
         let items = persons.map { person -> HTML in
             let details = [person.displayName.map { _ in person.name }, person.email].compactMap { $0 }
@@ -125,7 +118,7 @@ extension BrowserPage {
                 """
         }
         let none: HTML = """
-            <p>There is no person yet. <code>POST /control/\(provider.rawValue.lowercased())/persons</code> makes one;
+            <p>There is no person yet. <code>POST /control/\(provider.folder)/persons</code> makes one;
             then load this page again.</p>
             """
         return BrowserPage(
@@ -144,7 +137,7 @@ extension BrowserPage {
 
     /// The page on which the chosen person consents.
     static func consent(
-        _ provider: BrowserProvider, clientID: String, action: String, person: Person, fields: HTML
+        _ provider: ProviderName, clientID: String, action: String, person: any ProviderPerson, fields: HTML
     ) -> BrowserPage {
         BrowserPage(
             provider: provider, title: "Continue as \(person.displayName ?? person.name)?",

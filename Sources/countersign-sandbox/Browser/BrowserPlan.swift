@@ -7,6 +7,19 @@ final class BrowserPlan: Sendable {
         /// nil for any client.
         let clientID: String?
         var remaining: Int64
+
+        init(_ members: ControlMembers, at provider: ProviderName) {
+            choice = BrowserChoice(members, at: provider)
+            clientID = members.optionalClientID()
+            remaining = members.optionalInteger("times", in: 1...1_000_000) ?? 1
+        }
+
+        var json: JSONObject {
+            [
+                "action": choice.action?.rawValue, "person": choice.person, "clientId": clientID,
+                "remaining": remaining,
+            ]
+        }
     }
 
     private struct State {

@@ -1,26 +1,25 @@
 /// The parameters of an authorization request, none of them unknown and none there twice.
 struct BrowserQuery: Sendable {
-    enum Fault: Error {
-        /// A broken percent sign, or octets that are not UTF-8.
-        case encoding
-        /// A `+` in the value of this parameter.
-        case plus(String)
-        case repeated(String)
-        case unknown(String)
-    }
-
+    let provider: ProviderName
     private let fields: [(name: String, value: String)]
 
-    /// - Parameter takesPlus: whether a `+` is a space, as in a form.
-    init(_ text: String, known: Set<String>, takesPlus: Bool) throws(Fault) {
-        guard let fields = FormFields(Array(text.utf8))?.fields else { throw .encoding }
+    /// In Google's a `+` is a space, as in a form; Apple's has none.
+    init(_ text: String, at provider: ProviderName, known: Set<String>) throws(BrowserRefusal) {
+        func refusal(_ reason: String) -> BrowserRefusal {
+            BrowserRefusal(provider: provider, code: .invalidRequest, reason: reason)
+        }
+        guard let fields = FormFields(Array(text.utf8))?.fields else {
+            throw refusal("The query is not percent-encoded UTF-8.")
+        }
         var names: Set<String> = []
         for (field, pair) in zip(fields, text.split(separator: "&")) {
-            guard known.contains(field.name) else { throw .unknown(field.name) }
-            guard names.insert(field.name).inserted else { throw .repeated(field.name) }
-            if !takesPlus, pair.contains("+") { throw .plus(field.name) }
+            guard known.contains(field.name) else { throw refusal("Parameter not allowed: \(field.name).") }
+            guard names.insert(field.name).inserted else { throw refusal("\(field.name) is there twice.") }
+            guard provider == .google || !pair.contains("+") else {
+                throw refusal("\(field.name) has a + in it: a space is %20 here, and a plus sign %2B.")
+            }
         }
-        self.fields = fields
+        (self.provider, self.fields) = (provider, fields)
     }
 
     /// nil when the parameter is missing or empty.
@@ -28,8 +27,34 @@ struct BrowserQuery: Sendable {
         fields.first { $0.name == name && !$0.value.isEmpty }?.value
     }
 
+    func required(_ name: String) throws(BrowserRefusal) -> String {
+        guard let value = self[name] else {
+            throw refusal(provider == .apple ? "\(name) is missing." : "Missing required parameter: \(name)")
+        }
+        return value
+    }
+
+    /// One of the client's, byte for byte.
+    func redirectURI(of registered: [String], else refusal: BrowserRefusal) throws(BrowserRefusal) -> String {
+        let requested = try required("redirect_uri")
+        guard registered.contains(where: { $0.utf8.elementsEqual(requested.utf8) }) else { throw refusal }
+        return requested
+    }
+
+    func choice(_ name: String, of values: [String]) throws(BrowserRefusal) -> String? {
+        guard let value = self[name] else { return nil }
+        guard values.contains(value) else { throw refusal("\(name) is \(values.joined(separator: " or ")).") }
+        return value
+    }
+
     /// The words of a value that is a list (RFC 6749 §3.3).
     func words(_ name: String) -> [String] {
         self[name]?.split(separator: " ").map(String.init) ?? []
+    }
+
+    func refusal(_ reason: String) -> BrowserRefusal { refusal(.invalidRequest, reason) }
+
+    func refusal(_ code: BrowserRefusal.Code, _ reason: String) -> BrowserRefusal {
+        BrowserRefusal(provider: provider, code: code, reason: reason)
     }
 }

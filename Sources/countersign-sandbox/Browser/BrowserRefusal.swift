@@ -1,20 +1,6 @@
 import HTTPTypes
 import Hummingbird
 
-/// The providers whose pages a browser sees.
-enum BrowserProvider: String, Sendable {
-    case apple = "Apple"
-    case google = "Google"
-
-    /// The path of the authorization page.
-    var path: String {
-        switch self {
-        case .apple: "/apple/auth/authorize"
-        case .google: "/google/o/oauth2/v2/auth"
-        }
-    }
-}
-
 /// An authorization request that the provider answers with a page of its own, so that nothing reaches the redirect URI.
 struct BrowserRefusal: ProviderRefusal {
     enum Code: String, Sendable {
@@ -29,7 +15,7 @@ struct BrowserRefusal: ProviderRefusal {
         case disallowedUserAgent = "disallowed_useragent"
     }
 
-    let provider: BrowserProvider
+    let provider: ProviderName
     let code: Code
     /// A sentence for the developer, on the page and in the history.
     let reason: String
@@ -55,23 +41,13 @@ struct BrowserRefusal: ProviderRefusal {
 }
 
 extension BrowserRefusal {
-    init(_ provider: BrowserProvider, _ fault: BrowserQuery.Fault) {
-        let reason =
-            switch fault {
-            case .encoding: "The query is not percent-encoded UTF-8."
-            case .plus(let name): "\(name) has a + in it: a space is %20 here, and a plus sign %2B."
-            case .repeated(let name): "\(name) is there twice."
-            case .unknown(let name): "Parameter not allowed: \(name)."
-            }
-        self.init(provider: provider, code: .invalidRequest, reason: reason)
-    }
-
-    init(_ provider: BrowserProvider, _ fault: EndpointForm.Fault) {
+    init(_ provider: ProviderName, _ fault: EndpointForm.Fault) {
         let reason =
             switch fault {
             case .contentType: "The page's form is application/x-www-form-urlencoded."
             case .encoding: "The form is not percent-encoded UTF-8."
             case .repeated(let name): "\(name) is there twice."
+            case .missing(let name): "\(name) is missing."
             }
         self.init(provider: provider, code: .invalidRequest, reason: reason)
     }

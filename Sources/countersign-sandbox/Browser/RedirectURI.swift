@@ -30,11 +30,10 @@ enum RedirectURI {
 
 extension ControlMembers {
     /// The URIs of a web client; nil when the request does not name them.
-    func redirectURIs() throws(ControlRefusal) -> [String]? {
-        guard raw("redirectUris") != nil else { return nil }
-        let uris = try texts("redirectUris")
-        for uri in uris where !RedirectURI.isPublic(uri) && !RedirectURI.isLoopback(uri) {
-            throw .invalid(
+    func redirectURIs() -> [String]? {
+        guard let uris = texts("redirectUris") else { return nil }
+        if !uris.allSatisfy({ RedirectURI.isPublic($0) || RedirectURI.isLoopback($0) }) {
+            refuse(
                 "redirectUris must be https with a domain name, or on a loopback address, without a fragment, user "
                     + "information, wildcard or dot segment.")
         }

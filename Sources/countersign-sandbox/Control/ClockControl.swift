@@ -1,5 +1,4 @@
 import Hummingbird
-import JSON
 
 /// The controls of the clock, under `/control/clock`.
 struct ClockControl: Sendable {
@@ -8,34 +7,23 @@ struct ClockControl: Sendable {
     func add(to group: RouterGroup<SandboxContext>) {
         group.get("clock") { _, _ in reading() }
         group.post("clock/set") { request, _ in
-            let members = try await request.members(["now", "running"])
-            guard let time = Timestamp.seconds(try members.text("now")) else {
-                throw ControlRefusal.invalid("now must be an RFC 3339 time in UTC, such as 2026-01-01T00:00:00Z.")
-            }
-            clock.set(to: time, running: try members.flag("running"))
+            let (time, running) = try await request.body { ($0.time("now"), $0.flag("running")) }
+            clock.set(to: time, running: running)
             return reading()
         }
         group.post("clock/advance") { request, _ in
             let span = SandboxClock.range.upperBound
-            guard let seconds = try await request.members(["seconds"]).integer("seconds", in: -span...span) else {
-                throw ControlRefusal.invalid("seconds is missing.")
-            }
-            guard clock.advance(by: seconds) else {
+            guard clock.advance(by: try await request.body { $0.integer("seconds", in: -span...span) }) else {
                 throw ControlRefusal.invalid("seconds leads out of the years 1970 to 9999.")
             }
             return reading()
         }
         group.post("clock/follow-system") { request, _ in
-            _ = try await request.members([])
+            try await request.emptyBody()
             clock.followSystem()
             return reading()
         }
     }
 
-    private func reading() -> Response {
-        .json { writer in
-            writer.member("now", Timestamp.text(clock.now))
-            writer.member("running", clock.isRunning)
-        }
-    }
+    private func reading() -> Response { .json(["now": Timestamp.text(clock.now), "running": clock.isRunning]) }
 }

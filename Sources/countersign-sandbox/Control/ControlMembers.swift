@@ -1,173 +1,197 @@
 import JSON
 
-/// The members of one JSON object of a control request, read strictly: an unknown name is refused, so that a misspelt
-/// option is not silently ignored.
-struct ControlMembers {
-    /// A change to a value that can also be removed.
-    enum Change<Value> {
-        case unchanged
-        case removed
-        case set(Value)
-    }
-
+/// The members of one JSON object of a control request. An `init` of the body's type reads each by its name, and what it
+/// has read is what the object may have: an unknown name is refused, so that a misspelt option is not silently ignored.
+///
+/// Reading goes on after a fault, with a value that is as good as none, since all names have to be known before the
+/// first fault can be said.
+final class ControlMembers {
     private let members: [(name: String, value: JSONValue)]
     /// The path of the object in the request, for messages: "" or "token.".
     private let prefix: String
+    private var known: [String] = []
+    private var fault: ControlRefusal?
 
-    init(_ value: JSONValue, prefix: String = "", allowed: [String]) throws(ControlRefusal) {
-        guard let members = value.members else {
-            throw .invalid(
-                prefix.isEmpty ? "The body must be a JSON object." : "\(prefix.dropLast()) must be an object.")
-        }
-        for (name, _) in members where !allowed.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
-            let known = allowed.isEmpty ? "none" : allowed.joined(separator: ", ")
-            throw .invalid("Unknown member \(prefix)\(name). Known here: \(known).")
-        }
-        self.members = members
+    private init(_ value: JSONValue, prefix: String) {
+        members = value.members ?? []
         self.prefix = prefix
+        if value.members == nil {
+            refuse(prefix.isEmpty ? "The body must be a JSON object." : "\(prefix.dropLast()) must be an object.")
+        }
     }
+
+    /// Reads a body.
+    static func read<Body>(_ value: JSONValue, _ body: (ControlMembers) -> Body) throws(ControlRefusal) -> Body {
+        let members = ControlMembers(value, prefix: "")
+        let read = body(members)
+        if let refusal = members.refusal { throw refusal }
+        return read
+    }
+
+    private var refusal: ControlRefusal? {
+        guard let unknown = names.first(where: { !isKnown($0) }) else { return fault }
+        let known = known.isEmpty ? "none" : known.joined(separator: ", ")
+        return .invalid("Unknown member \(prefix)\(unknown). Known here: \(known).")
+    }
+
+    private func isKnown(_ name: String) -> Bool { known.contains { Self.equal($0, name) } }
 
     var names: [String] { members.map(\.name) }
 
-    private func value(_ name: String) -> JSONValue? {
-        members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+    /// Refuses the request, unless it is already.
+    func refuse(_ message: String) {
+        fault = fault ?? .invalid(message)
     }
 
-    private func refusal(_ name: String, _ expectation: String) -> ControlRefusal {
-        .invalid("\(prefix)\(name) must be \(expectation).")
+    /// Makes members known that the request can have and that are not read this time.
+    func allow(_ names: [String]) {
+        for name in names where !isKnown(name) { known.append(name) }
     }
 
-    func text(_ name: String) throws(ControlRefusal) -> String {
-        guard let text = try optionalText(name) else { throw .invalid("\(prefix)\(name) is missing.") }
-        return text
+    private static func equal(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+
+    // MARK: Values of any type
+
+    /// The value as it came, for a claim that is passed on unchanged.
+    func raw(_ name: String) -> JSONValue? {
+        allow([name])
+        return members.first { Self.equal($0.name, name) }?.value
     }
 
-    func optionalText(_ name: String) throws(ControlRefusal) -> String? {
-        guard let value = value(name) else { return nil }
-        guard let text = value.string, !text.isEmpty else { throw refusal(name, "a string that is not empty") }
-        return text
+    private func value<Value>(
+        _ name: String, _ expectation: @autoclosure () -> String, _ parse: (JSONValue) -> Value?
+    ) -> Value? {
+        guard let value = raw(name) else { return nil }
+        let parsed = parse(value)
+        if parsed == nil { refuse("\(prefix)\(name) must be \(expectation()).") }
+        return parsed
     }
 
-    func changedText(_ name: String) throws(ControlRefusal) -> Change<String> {
-        guard let value = value(name) else { return .unchanged }
-        if value.isNull { return .removed }
-        guard let text = value.string else { throw refusal(name, "a string or null") }
-        return .set(text)
-    }
-
-    func optionalFlag(_ name: String) throws(ControlRefusal) -> Bool? {
-        guard let value = value(name) else { return nil }
-        guard let flag = value.bool else { throw refusal(name, "true or false") }
-        return flag
-    }
-
-    func flag(_ name: String, else defaultValue: Bool = false) throws(ControlRefusal) -> Bool {
-        try optionalFlag(name) ?? defaultValue
-    }
-
-    func integer(_ name: String, in range: ClosedRange<Int64>) throws(ControlRefusal) -> Int64? {
-        guard let value = value(name) else { return nil }
-        guard let number = value.integer, range.contains(number) else {
-            throw refusal(name, "a whole number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
-    }
-
-    /// Seconds since 1970 of an RFC 3339 time.
-    func time(_ name: String) throws(ControlRefusal) -> Int64? {
-        guard let text = try optionalText(name) else { return nil }
-        guard let time = Timestamp.seconds(text) else {
-            throw refusal(name, "an RFC 3339 time in UTC, such as 2026-01-01T00:00:00Z")
-        }
-        return time
-    }
-
-    func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ name: String, of type: Choice.Type
-    ) throws(ControlRefusal) -> Choice? {
-        guard let value = value(name) else { return nil }
-        guard let choice = value.string.flatMap(Choice.init(rawValue:)) else {
-            throw refusal(name, "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
-        }
-        return choice
-    }
-
-    func choices<Choice: RawRepresentable<String> & CaseIterable & Hashable>(
-        _ name: String, of type: Choice.Type
-    ) throws(ControlRefusal) -> Set<Choice>? {
-        guard let value = value(name) else { return nil }
-        let choices = value.elements?.map { $0.string.flatMap(Choice.init(rawValue:)) }
-        guard let choices, !choices.contains(nil) else {
-            throw refusal(name, "an array out of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
-        }
-        return Set(choices.compactMap { $0 })
-    }
-
-    func texts(_ name: String) throws(ControlRefusal) -> [String] {
-        guard let value = value(name) else { return [] }
-        let texts = value.elements?.map(\.string)
-        guard let texts, !texts.contains(nil) else { throw refusal(name, "an array of strings") }
-        return texts.compactMap { $0 }
-    }
-
-    /// An object of strings, such as headers.
-    func textObject(_ name: String) throws(ControlRefusal) -> [(name: String, value: String)] {
-        var texts: [(name: String, value: String)] = []
-        for (member, value) in try rawObject(name) {
-            guard let text = value.string else { throw refusal("\(name).\(member)", "a string") }
-            texts.append((member, text))
-        }
-        return texts
+    private func required<Value>(_ name: String, _ value: Value?, else empty: Value) -> Value {
+        if raw(name) == nil { refuse("\(prefix)\(name) is missing.") }
+        return value ?? empty
     }
 
     /// An object with members of any type.
-    func rawObject(_ name: String) throws(ControlRefusal) -> [(name: String, value: JSONValue)] {
-        guard let value = value(name) else { return [] }
-        guard let members = value.members else { throw refusal(name, "an object") }
-        return members
+    func rawObject(_ name: String) -> [(name: String, value: JSONValue)] {
+        value(name, "an object", \.members) ?? []
     }
 
-    func object(_ name: String, allowed: [String]) throws(ControlRefusal) -> ControlMembers? {
-        guard let value = value(name) else { return nil }
-        return try ControlMembers(value, prefix: "\(prefix)\(name).", allowed: allowed)
+    func object<Body>(_ name: String, _ body: (ControlMembers) -> Body) -> Body? {
+        guard let value = raw(name) else { return nil }
+        let members = ControlMembers(value, prefix: "\(prefix)\(name).")
+        let read = body(members)
+        fault = fault ?? members.refusal
+        return read
     }
 
-    func clientID() throws(ControlRefusal) -> String {
-        try identifier("clientId")
-    }
+    // MARK: Flags, numbers, choices
 
-    /// A client or team id: visible ASCII, where strings that compare equal have equal bytes.
-    func identifier(_ name: String) throws(ControlRefusal) -> String {
-        let text = try text(name)
-        guard text.utf8.count <= 255, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw refusal(name, "1 to 255 visible ASCII characters")
+    func optionalFlag(_ name: String) -> Bool? { value(name, "true or false", \.bool) }
+
+    func flag(_ name: String, else defaultValue: Bool = false) -> Bool { optionalFlag(name) ?? defaultValue }
+
+    func requiredFlag(_ name: String) -> Bool { required(name, optionalFlag(name), else: false) }
+
+    func optionalInteger(_ name: String, in range: ClosedRange<Int64>) -> Int64? {
+        value(name, "a whole number from \(range.lowerBound) to \(range.upperBound)") { value in
+            value.integer.flatMap { range.contains($0) ? $0 : nil }
         }
-        return text
     }
 
-    /// A person's name, which is safe in a path.
-    func personName() throws(ControlRefusal) -> String {
-        let name = try text("name")
-        let punctuation = Set("._-".utf8)
-        let fits = name.utf8.allSatisfy { octet in
-            let character = Character(UnicodeScalar(octet))
-            return octet < 0x80 && (character.isLetter || character.isNumber) || punctuation.contains(octet)
+    func integer(_ name: String, in range: ClosedRange<Int64>) -> Int64 {
+        required(name, optionalInteger(name, in: range), else: range.lowerBound)
+    }
+
+    func optionalChoice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ name: String, of type: Choice.Type = Choice.self
+    ) -> Choice? {
+        value(name, "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", ")) { value in
+            value.string.flatMap(Choice.init)
         }
-        guard fits, name.utf8.count <= 64 else {
-            throw refusal("name", "1 to 64 letters, digits, dots, underscores or hyphens")
+    }
+
+    func choice<Choice: RawRepresentable<String> & CaseIterable>(_ name: String, else empty: Choice) -> Choice {
+        required(name, optionalChoice(name), else: empty)
+    }
+
+    func choices<Choice: RawRepresentable<String> & CaseIterable & Hashable>(_ name: String) -> Set<Choice>? {
+        value(name, "an array out of " + Choice.allCases.map(\.rawValue).joined(separator: ", ")) { value in
+            let choices = value.elements?.map { $0.string.flatMap(Choice.init) }
+            return choices.flatMap { $0.contains(nil) ? nil : Set($0.compactMap(\.self)) }
         }
-        return name
+    }
+
+    // MARK: Texts
+
+    func optionalText(_ name: String) -> String? {
+        value(name, "a string that is not empty") { value in value.string.flatMap { $0.isEmpty ? nil : $0 } }
+    }
+
+    func text(_ name: String) -> String { required(name, optionalText(name), else: "") }
+
+    /// A text that can also be removed: nil when the request does not name it, `.some(nil)` for null.
+    func changedText(_ name: String) -> String?? {
+        value(name, "a string or null") { $0.isNull ? .some(nil) : $0.string.map { .some($0) } }
     }
 
     /// Applies the request's change, if any, to an optional text.
-    func change(_ text: inout String?, _ name: String) throws(ControlRefusal) {
-        switch try changedText(name) {
-        case .unchanged: break
-        case .removed: text = nil
-        case .set(let new): text = new
+    func change(_ text: inout String?, _ name: String) {
+        if let new = changedText(name) { text = new }
+    }
+
+    func texts(_ name: String) -> [String]? {
+        value(name, "an array of strings") { value in
+            let texts = value.elements?.map(\.string)
+            return texts.flatMap { $0.contains(nil) ? nil : $0.compactMap(\.self) }
         }
     }
 
-    /// The value as it came, for a claim that is passed on unchanged.
-    func raw(_ name: String) -> JSONValue? { value(name) }
+    /// An object of strings, such as headers.
+    func textObject(_ name: String) -> [(name: String, value: String)] {
+        rawObject(name).map { member, value in
+            if value.string == nil { refuse("\(prefix)\(name).\(member) must be a string.") }
+            return (member, value.string ?? "")
+        }
+    }
+
+    /// A text that must be more than one, refused if `parse` gives nil.
+    private func parsed<Value>(_ name: String, _ expectation: String, _ parse: (String) -> Value?) -> Value? {
+        guard let text = optionalText(name) else { return nil }
+        let parsed = parse(text)
+        if parsed == nil { refuse("\(prefix)\(name) must be \(expectation).") }
+        return parsed
+    }
+
+    /// Seconds since 1970 of an RFC 3339 time.
+    func optionalTime(_ name: String) -> Int64? {
+        parsed(name, "an RFC 3339 time in UTC, such as 2026-01-01T00:00:00Z", Timestamp.seconds)
+    }
+
+    func time(_ name: String) -> Int64 { required(name, optionalTime(name), else: 0) }
+
+    func clientID() -> String { identifier("clientId") }
+
+    func optionalClientID() -> String? { optionalIdentifier("clientId") }
+
+    /// A client or team id: visible ASCII, where strings that compare equal have equal bytes.
+    func identifier(_ name: String) -> String { required(name, optionalIdentifier(name), else: "") }
+
+    func optionalIdentifier(_ name: String) -> String? {
+        parsed(name, "1 to 255 visible ASCII characters") { text in
+            text.utf8.count <= 255 && text.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? text : nil
+        }
+    }
+
+    /// A person's name, which is safe in a path.
+    func personName() -> String {
+        let name = parsed("name", "1 to 64 letters, digits, dots, underscores or hyphens") { name in
+            let fits = name.utf8.allSatisfy { octet in
+                let character = Character(UnicodeScalar(octet))
+                return octet < 0x80 && (character.isLetter || character.isNumber || "._-".contains(character))
+            }
+            return fits && name.utf8.count <= 64 ? name : nil
+        }
+        return required("name", name, else: "")
+    }
 }

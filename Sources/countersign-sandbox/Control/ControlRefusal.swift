@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import JSON
 
 /// A refused control request: a status, a code for programs and a sentence for the developer.
 struct ControlRefusal: Error, HTTPResponseError {
@@ -21,9 +20,6 @@ struct ControlRefusal: Error, HTTPResponseError {
     }
 
     func response(from request: Request, context: some RequestContext) -> Response {
-        .json(status) { writer in
-            writer.member("error", code)
-            writer.member("message", message)
-        }
+        .json(["error": code, "message": message], status: status)
     }
 }

@@ -1,5 +1,4 @@
 import Hummingbird
-import JSON
 
 /// The controls of the history, under `/control/history`.
 struct HistoryControl: Sendable {
@@ -10,52 +9,30 @@ struct HistoryControl: Sendable {
             let query = try HistoryQuery(request.uri.query ?? "")
             let entries = try await history.entries(
                 query.filter, count: query.count, within: .seconds(query.waitSeconds))
-            return listing(entries)
+            return Response.json(["items": entries.map(\.json), "dropped": history.dropped])
         }
         group.post("history/clear") { request, _ in
-            _ = try await request.members([])
+            try await request.emptyBody()
             history.clear()
             return Response.done
         }
     }
-
-    private func listing(_ entries: [RequestHistory.Entry]) -> Response {
-        .json { writer in
-            writer.objects("items", of: entries, write)
-            writer.member("dropped", history.dropped)
-        }
-    }
-
-    private func write(_ entry: RequestHistory.Entry, _ writer: inout JSONWriter) {
-        writer.member("id", entry.id)
-        writer.member("time", Timestamp.text(entry.time))
-        writer.member("elapsedMilliseconds", entry.elapsed)
-        writer.member("method", entry.method)
-        writer.member("path", entry.path)
-        writer.fields("query", entry.query)
-        writer.fields("headers", entry.headers)
-        switch entry.body {
-        case .none: break
-        case .form(let fields): writer.fields("form", fields)
-        case .other(let bytes, let fingerprint):
-            writer.object("body") { writer in
-                writer.member("bytes", bytes)
-                writer.member("fingerprint", fingerprint)
-            }
-        }
-        if let status = entry.status { writer.member("status", status) }
-        writer.member("fault", entry.fault)
-        writer.member("reason", entry.reason)
-    }
 }
 
-extension JSONWriter {
-    /// Parameters or header fields, in their order.
-    mutating func fields(_ name: String, _ fields: [(name: String, value: String)]) {
-        objects(name, of: fields) { field, writer in
-            writer.member("name", field.name)
-            writer.member("value", field.value)
+extension RequestHistory.Entry {
+    fileprivate var json: JSONObject {
+        var json: JSONObject = [
+            "id": id, "time": Timestamp.text(time), "elapsedMilliseconds": elapsed, "method": method, "path": path,
+            "query": JSONObject.fields(query), "headers": JSONObject.fields(headers),
+        ]
+        switch body {
+        case .none: break
+        case .form(let fields): json.set("form", JSONObject.fields(fields))
+        case .other(let bytes, let fingerprint):
+            json.set("body", ["bytes": bytes, "fingerprint": fingerprint] as JSONObject)
         }
+        json.set(["status": status, "fault": fault, "reason": reason])
+        return json
     }
 }
 

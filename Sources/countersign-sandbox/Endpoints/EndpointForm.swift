@@ -9,6 +9,8 @@ struct EndpointForm: Sendable {
         /// A broken percent sign, or octets that are not UTF-8.
         case encoding
         case repeated(String)
+        /// Not there, or empty.
+        case missing(String)
     }
 
     private let fields: [(name: String, value: String)]
@@ -35,6 +37,11 @@ struct EndpointForm: Sendable {
     }
 
     subscript(_ name: String) -> String? { fields.first { $0.name == name }?.value }
+
+    func required(_ name: String) throws(Fault) -> String {
+        guard let value = self[name], !value.isEmpty else { throw .missing(name) }
+        return value
+    }
 
     var names: [String] { fields.map(\.name) }
 }

@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import JSON
 
 /// An error response of the provider side.
 protocol ProviderRefusal: HTTPResponseError {
@@ -44,10 +43,8 @@ struct EndpointRefusal: ProviderRefusal {
     }
 
     func response(from request: Request, context: some RequestContext) -> Response {
-        var response = Response.json(status) { writer in
-            writer.member("error", code.rawValue)
-            writer.member("error_description", description)
-        }
+        var response = Response.json(
+            ["error": code.rawValue, "error_description": description], status: status)
         response.headers[.cacheControl] = "no-store"
         return response
     }
@@ -55,8 +52,8 @@ struct EndpointRefusal: ProviderRefusal {
 
 extension Response {
     /// A response with tokens, which must not be cached (RFC 6749 §5.1).
-    static func tokens(_ answer: ClaimSet) -> Response {
-        var response = Response.json(document: answer.json)
+    static func tokens(_ answer: JSONObject) -> Response {
+        var response = Response.json(answer)
         response.headers[.cacheControl] = "no-store"
         return response
     }

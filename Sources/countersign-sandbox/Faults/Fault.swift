@@ -40,6 +40,19 @@ struct Fault: Sendable {
         /// A reset after the request was processed; it has its own name because retries must survive this case.
         case lost
         case altered
+
+        /// The members that this effect has beside those of every fault.
+        fileprivate var ownMembers: [String] {
+            switch self {
+            case .delay, .hang, .reset: ["afterwards"]
+            case .status, .html: ["afterwards", "status", "headers", "body"]
+            case .redirect: ["afterwards", "status", "location"]
+            case .oversized: ["afterwards", "bytes"]
+            case .truncated, .resetMidBody, .lost: []
+            case .slow: ["bytesPerSecond"]
+            case .altered: BrowserAlteration.memberNames
+            }
+        }
     }
 
     let name: Name
@@ -59,97 +72,54 @@ struct Fault: Sendable {
 
         """
 
-    init(_ members: ControlMembers) throws(ControlRefusal) {
-        guard let name = try members.choice("effect", of: Name.self) else { throw .invalid("effect is missing.") }
-        self.name = name
-        path = try members.text("path")
-        guard path.hasPrefix("/"), !path.hasPrefix("/control") else {
-            throw .invalid(
+    init(_ members: ControlMembers) {
+        name = members.choice("effect", else: .delay)
+        path = members.text("path")
+        if !path.hasPrefix("/") || path.hasPrefix("/control") {
+            members.refuse(
                 "path must be one outside of /control, such as /apple/auth/keys, or end in * as /google/* does.")
         }
-        method = try members.optionalText("method")
-        delay = .milliseconds(try members.integer("delayMilliseconds", in: 0...600_000) ?? 0)
-        remaining = try members.integer("times", in: 1...1_000_000).map(Int.init)
-        comesAfterwards = name == .lost ? true : try members.flag("afterwards")
-        effect = try Self.effect(name, members, path: path)
+        method = members.optionalText("method")
+        remaining = members.optionalInteger("times", in: 1...1_000_000).map(Int.init)
+        delay = .milliseconds(members.optionalInteger("delayMilliseconds", in: 0...600_000) ?? 0)
+        let common: Set = ["effect", "path", "method", "times", "delayMilliseconds"]
+        for member in members.names where !common.contains(member) && !name.ownMembers.contains(member) {
+            members.refuse("\(member) has no meaning for the effect \(name.rawValue).")
+        }
+        members.allow(Name.allCases.flatMap(\.ownMembers))
+        comesAfterwards = name == .lost || members.flag("afterwards")
+        effect = Self.effect(name, members, path: path)
     }
 
-    /// The members that every fault may have.
-    private static let common: Set = ["effect", "path", "method", "delayMilliseconds", "times"]
-
-    static let memberNames =
-        [
-            "effect", "path", "method", "times", "delayMilliseconds", "afterwards", "status", "headers", "body",
-            "location", "bytes", "bytesPerSecond",
-        ] + BrowserAlteration.memberNames
-
-    private static func effect(
-        _ name: Name, _ members: ControlMembers, path: String
-    ) throws(ControlRefusal) -> Effect {
-        func allowOnly(_ own: String...) throws(ControlRefusal) { try allowOnly(own) }
-        func allowOnly(_ own: [String]) throws(ControlRefusal) {
-            for member in members.names where !common.contains(member) && !own.contains(member) {
-                throw .invalid("\(member) has no meaning for the effect \(name.rawValue).")
-            }
-        }
+    private static func effect(_ name: Name, _ members: ControlMembers, path: String) -> Effect {
         switch name {
-        case .delay:
-            try allowOnly("afterwards")
-            return .none
-        case .status:
-            try allowOnly("afterwards", "status", "headers", "body")
-            guard let status = try members.integer("status", in: 200...599) else {
-                throw .invalid("status is missing.")
+        case .delay: return .none
+        case .status, .html:
+            let isPage = name == .html
+            let statuses: ClosedRange<Int64> = 200...599
+            let status =
+                isPage
+                ? members.optionalInteger("status", in: statuses) ?? 200 : members.integer("status", in: statuses)
+            let headers = members.textObject("headers")
+            for (name, value) in headers where HTTPField.Name(name) == nil || !HTTPField.isValidValue(value) {
+                members.refuse("headers.\(name) is not a header field.")
             }
-            let body = try members.optionalText("body") ?? ""
-            return .answer(status: Int(status), headers: try headers(members), body: Array(body.utf8))
-        case .html:
-            try allowOnly("afterwards", "status", "headers", "body")
-            let status = try members.integer("status", in: 200...599) ?? 200
-            let body = try members.optionalText("body") ?? htmlPage
-            let headers = [("Content-Type", "text/html;charset=UTF-8")] + (try headers(members))
-            return .answer(status: Int(status), headers: headers, body: Array(body.utf8))
+            let body = members.optionalText("body") ?? (isPage ? htmlPage : "")
+            let type = isPage ? [("Content-Type", "text/html;charset=UTF-8")] : []
+            return .answer(status: Int(status), headers: type + headers, body: Array(body.utf8))
         case .redirect:
-            try allowOnly("afterwards", "status", "location")
-            let status = try members.integer("status", in: 300...399) ?? 302
-            return .redirect(status: Int(status), location: try members.text("location"))
+            let status = members.optionalInteger("status", in: 300...399) ?? 302
+            return .redirect(status: Int(status), location: members.text("location"))
         case .oversized:
-            try allowOnly("afterwards", "bytes")
-            return .oversized(bytes: Int(try members.integer("bytes", in: 1...1_000_000_000) ?? 1_048_576))
-        case .truncated:
-            try allowOnly()
-            return .truncated
+            return .oversized(bytes: Int(members.optionalInteger("bytes", in: 1...1_000_000_000) ?? 1_048_576))
+        case .truncated: return .truncated
         case .slow:
-            try allowOnly("bytesPerSecond")
-            return .slow(bytesPerSecond: Int(try members.integer("bytesPerSecond", in: 1...1000) ?? 1))
-        case .resetMidBody:
-            try allowOnly()
-            return .resetMidBody
-        case .hang:
-            try allowOnly("afterwards")
-            return .hang
-        case .reset:
-            try allowOnly("afterwards")
-            return .reset
-        case .lost:
-            try allowOnly()
-            return .reset
-        case .altered:
-            try allowOnly(BrowserAlteration.memberNames)
-            return .altered(try BrowserAlteration(members, path: path))
+            return .slow(bytesPerSecond: Int(members.optionalInteger("bytesPerSecond", in: 1...1000) ?? 1))
+        case .resetMidBody: return .resetMidBody
+        case .hang: return .hang
+        case .reset, .lost: return .reset
+        case .altered: return .altered(BrowserAlteration(members, path: path))
         }
-    }
-
-    private static func headers(
-        _ members: ControlMembers
-    ) throws(ControlRefusal) -> [(name: String, value: String)] {
-        let headers = try members.textObject("headers")
-        for (name, value) in headers {
-            guard HTTPField.Name(name) != nil, HTTPField.isValidValue(value) else {
-                throw .invalid("headers.\(name) is not a header field.")
-            }
-        }
-        return headers
     }
 
     func matches(method: String, path: String) -> Bool {

@@ -1,5 +1,5 @@
 /// A browser's authorization request at Google, checked.
-struct GoogleBrowserRequest: Sendable {
+struct GoogleBrowserRequest: BrowserRequest {
     enum Prompt: String, Sendable {
         case none
         case consent
@@ -8,7 +8,8 @@ struct GoogleBrowserRequest: Sendable {
 
     let clientID: String
     let redirectURI: String
-    let scopes: Set<GoogleAuthorization.Scope>
+    let mode = BrowserAnswer.Mode.query
+    let scopes: Set<Google.Scope>
     let state: String?
     let nonce: String?
     let challenge: CodeChallenge?
@@ -24,27 +25,20 @@ struct GoogleBrowserRequest: Sendable {
         "include_granted_scopes",
     ]
 
-    init(_ text: String, accounts: GoogleAccounts) throws(BrowserRefusal) {
-        let query: BrowserQuery
-        do throws(BrowserQuery.Fault) {
-            query = try BrowserQuery(text, known: Self.parameters, takesPlus: true)
-        } catch {
-            throw BrowserRefusal(.google, error)
+    init(_ text: String, _ registry: GoogleRegistry) throws(BrowserRefusal) {
+        let query = try BrowserQuery(text, at: .google, known: Self.parameters)
+        clientID = try query.required("client_id")
+        guard let client = registry.client(clientID) else {
+            throw query.refusal(.invalidClient, "The OAuth client was not found.")
         }
-        clientID = try Self.required("client_id", query)
-        guard let client = accounts.client(clientID) else {
-            throw Self.refusal(.invalidClient, "The OAuth client was not found.")
+        guard !client.isDeleted else { throw query.refusal(.deletedClient, "The OAuth client was deleted.") }
+        redirectURI = try query.redirectURI(
+            of: client.redirectURIs,
+            else: query.refusal(.redirectURIMismatch, "redirect_uri is none of this client, byte for byte."))
+        guard try query.required("response_type") == "code" else {
+            throw query.refusal(.unsupportedResponseType, "response_type is code; Google's other ones are not served.")
         }
-        guard !client.isDeleted else { throw Self.refusal(.deletedClient, "The OAuth client was deleted.") }
-        let requested = try Self.required("redirect_uri", query)
-        guard client.redirectURIs.contains(where: { $0.utf8.elementsEqual(requested.utf8) }) else {
-            throw Self.refusal(.redirectURIMismatch, "redirect_uri is none of this client, byte for byte.")
-        }
-        redirectURI = requested
-        guard try Self.required("response_type", query) == "code" else {
-            throw Self.refusal(.unsupportedResponseType, "response_type is code; Google's other ones are not served.")
-        }
-        _ = try Self.choice("response_mode", of: ["query"], query)
+        _ = try query.choice("response_mode", of: ["query"])
         scopes = try Self.scopes(query)
         state = query["state"]
         nonce = query["nonce"]
@@ -52,36 +46,34 @@ struct GoogleBrowserRequest: Sendable {
         prompts = try Self.prompts(query)
         loginHint = query["login_hint"]
         hostedDomain = query["hd"]
-        isOffline = try Self.choice("access_type", of: ["online", "offline"], query) == "offline"
-        _ = try Self.choice("include_granted_scopes", of: ["true", "false"], query)
+        isOffline = try query.choice("access_type", of: ["online", "offline"]) == "offline"
+        _ = try query.choice("include_granted_scopes", of: ["true", "false"])
     }
 
-    private static func scopes(_ query: BrowserQuery) throws(BrowserRefusal) -> Set<GoogleAuthorization.Scope> {
-        _ = try required("scope", query)
-        var scopes: Set<GoogleAuthorization.Scope> = []
+    private static func scopes(_ query: BrowserQuery) throws(BrowserRefusal) -> Set<Google.Scope> {
+        _ = try query.required("scope")
+        var scopes: Set<Google.Scope> = []
         let words = query.words("scope")
         for word in words where word != "openid" {
-            let prefix = GoogleIdentity.scopePrefix
-            let name = word.hasPrefix(prefix) ? String(word.dropFirst(prefix.count)) : word
-            guard let scope = GoogleAuthorization.Scope(rawValue: name) else {
-                throw refusal(.invalidScope, "scope is openid, with email and profile; not \(word).")
+            guard let scope = Google.scope(word) else {
+                throw query.refusal(.invalidScope, "scope is openid, with email and profile; not \(word).")
             }
             scopes.insert(scope)
         }
         guard words.contains("openid") else {
-            throw refusal(.invalidScope, "scope has no openid, so that there would be no ID token.")
+            throw query.refusal(.invalidScope, "scope has no openid, so that there would be no ID token.")
         }
         return scopes
     }
 
     private static func challenge(_ query: BrowserQuery) throws(BrowserRefusal) -> CodeChallenge? {
-        let name = try choice("code_challenge_method", of: CodeChallenge.Method.allCases.map(\.rawValue), query)
+        let name = try query.choice("code_challenge_method", of: CodeChallenge.Method.allCases.map(\.rawValue))
         guard let text = query["code_challenge"] else {
-            guard name == nil else { throw refusal(.invalidRequest, "code_challenge is missing.") }
+            guard name == nil else { throw query.refusal("code_challenge is missing.") }
             return nil
         }
         guard let challenge = CodeChallenge(text, name.flatMap(CodeChallenge.Method.init) ?? .plain) else {
-            throw refusal(.invalidRequest, "code_challenge is not one of its method (RFC 7636 §4.2).")
+            throw query.refusal("code_challenge is not one of its method (RFC 7636 §4.2).")
         }
         return challenge
     }
@@ -90,34 +82,13 @@ struct GoogleBrowserRequest: Sendable {
         var prompts: Set<Prompt> = []
         for word in query.words("prompt") {
             guard let prompt = Prompt(rawValue: word) else {
-                throw refusal(.invalidRequest, "prompt is of none, consent and select_account.")
+                throw query.refusal("prompt is of none, consent and select_account.")
             }
             prompts.insert(prompt)
         }
         guard !prompts.contains(.none) || prompts.count == 1 else {
-            throw refusal(.invalidRequest, "prompt=none goes with no other.")
+            throw query.refusal("prompt=none goes with no other.")
         }
         return prompts
-    }
-
-    private static func choice(
-        _ name: String, of values: [String], _ query: BrowserQuery
-    ) throws(BrowserRefusal) -> String? {
-        guard let value = query[name] else { return nil }
-        guard values.contains(value) else {
-            throw refusal(.invalidRequest, "\(name) is \(values.joined(separator: " or ")).")
-        }
-        return value
-    }
-
-    private static func required(_ name: String, _ query: BrowserQuery) throws(BrowserRefusal) -> String {
-        guard let value = query[name] else {
-            throw refusal(.invalidRequest, "Missing required parameter: \(name)")
-        }
-        return value
-    }
-
-    private static func refusal(_ code: BrowserRefusal.Code, _ reason: String) -> BrowserRefusal {
-        BrowserRefusal(provider: .google, code: code, reason: reason)
     }
 }

@@ -1,8 +1,5 @@
-import JOSE
-
 /// A person with a Google Account.
-struct GooglePerson: Sendable {
-    /// The name that tests and developers use for the person; no token has it.
+struct GooglePerson: ProviderPerson {
     let name: String
     var email: String?
     var emailVerified = true
@@ -14,23 +11,18 @@ struct GooglePerson: Sendable {
     /// The subject that a test has chosen; nil derives one.
     var chosenSubject: String?
 
-    static let memberNames = [
-        "name", "email", "emailVerified", "hostedDomain", "givenName", "familyName", "picture", "subject",
-    ]
-
     init(name: String) {
         self.name = name
     }
 
-    /// Applies the members that are present; the others stay unchanged.
-    mutating func update(_ members: ControlMembers) throws(ControlRefusal) {
-        try members.change(&email, "email")
-        emailVerified = try members.flag("emailVerified", else: emailVerified)
-        try members.change(&hostedDomain, "hostedDomain")
-        try members.change(&givenName, "givenName")
-        try members.change(&familyName, "familyName")
-        try members.change(&picture, "picture")
-        try members.change(&chosenSubject, "subject")
+    mutating func update(_ members: ControlMembers) {
+        members.change(&email, "email")
+        emailVerified = members.flag("emailVerified", else: emailVerified)
+        members.change(&hostedDomain, "hostedDomain")
+        members.change(&givenName, "givenName")
+        members.change(&familyName, "familyName")
+        members.change(&picture, "picture")
+        members.change(&chosenSubject, "subject")
     }
 
     /// Twenty-one digits, as Google's are.
@@ -38,8 +30,8 @@ struct GooglePerson: Sendable {
         chosenSubject ?? "1" + seed.digits(20, for: "google.sub", name)
     }
 
-    var displayName: String? {
-        let parts = [givenName, familyName].compactMap { $0 }
-        return parts.isEmpty ? nil : parts.joined(separator: " ")
+    /// The claims of the scope `profile`.
+    var profile: JSONObject {
+        ["name": displayName, "picture": picture, "given_name": givenName, "family_name": familyName]
     }
 }

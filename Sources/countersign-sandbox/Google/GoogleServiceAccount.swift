@@ -1,7 +1,6 @@
 import JOSE
 import JSON
 import OpenSSL
-import Primitives
 
 /// A service account of the project, which authenticates to Google's API by tokens that it signs itself.
 struct GoogleServiceAccount: Sendable {
@@ -52,20 +51,5 @@ struct GoogleServiceAccount: Sendable {
         return account
     }
 
-    /// The public half of an account's key, as a PEM block or as a JWK (RFC 7518 §6.3.1).
-    static func publicKey(_ members: ControlMembers) throws(ControlRefusal) -> PublicKey {
-        let value = members.raw("publicKey")
-        var key: PublicKey?
-        if let pem = value?.stringBytes {
-            key = try? PublicKey(pem: pem)
-        } else if let value, value["kty"]?.string == "RSA", let modulus = value["n"]?.string.flatMap(Base64URL.decode),
-            let exponent = value["e"]?.string.flatMap(Base64URL.decode)
-        {
-            key = try? PublicKey(rsaModulus: modulus, exponent: exponent)
-        }
-        guard let key, key.algorithm == .rs256 else {
-            throw .invalid("publicKey must be an RSA key: a PEM block (PUBLIC KEY) or a JWK with kty, n and e.")
-        }
-        return key
-    }
+    var json: JSONObject { ["email": email, "keyIds": keys.keys.sorted(), "role": hasRole] }
 }

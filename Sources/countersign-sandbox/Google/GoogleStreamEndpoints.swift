@@ -1,17 +1,27 @@
 import HTTPTypes
 import Hummingbird
-import JSON
 
 /// The RISC API of risc.googleapis.com, which configures the delivery of a project's security events.
 struct GoogleStreamEndpoints: Sendable {
     let stream: GoogleEventStream
-    let accounts: GoogleAccounts
-    let notifier: GoogleNotifier
-    let clock: SandboxClock
+    let google: Provider<Google>
 
     static let deliveryMethod = "https://schemas.openid.net/secevent/risc/delivery-method/push"
 
-    func add(to group: RouterGroup<SandboxContext>) {
+    private enum Status: String, CaseIterable {
+        case enabled
+        case disabled
+    }
+
+    func add(to root: RouterGroup<SandboxContext>) {
+        root.get(".well-known/risc-configuration") { request, _ in
+            Response.json([
+                // With the slash at the end, as in the tokens.
+                "issuer": google.issuer + "/", "jwks_uri": request.origin + "/google/oauth2/v3/certs",
+                "delivery_methods_supported": [Self.deliveryMethod],
+            ])
+        }
+        let group = root.group("v1beta")
         group.post("stream:update") { request, _ in
             try authenticate(request)
             return try await update(request)
@@ -19,20 +29,23 @@ struct GoogleStreamEndpoints: Sendable {
         group.get("stream") { request, _ in
             try authenticate(request)
             let configuration = try stream.configuration()
-            return Response.json { write(configuration, &$0) }
+            let delivery: JSONObject = ["delivery_method": Self.deliveryMethod, "url": configuration.url]
+            return Response.json(["delivery": delivery, "events_requested": configuration.eventTypes])
         }
         group.post("stream/status:update") { request, _ in
             try authenticate(request)
-            let members = try await members(of: request, ["status"])
-            try stream.enable(refusing { () throws(ControlRefusal) in try Self.isEnabled(members) })
+            let status = try await body(of: request) { members in
+                let status = Status(rawValue: members.text("status"))
+                if status == nil { members.refuse("status is neither enabled nor disabled.") }
+                return status
+            }
+            try stream.enable(status == .enabled)
             return Response.done
         }
         group.get("stream/status") { request, _ in
             try authenticate(request)
-            let isEnabled = try stream.configuration().isEnabled
-            return Response.json { writer in
-                writer.member("status", isEnabled ? "enabled" : "disabled")
-            }
+            let status = try stream.configuration().isEnabled ? Status.enabled : .disabled
+            return Response.json(["status": status.rawValue])
         }
         group.post("stream:verify") { request, _ in
             try authenticate(request)
@@ -42,22 +55,22 @@ struct GoogleStreamEndpoints: Sendable {
 
     private func authenticate(_ request: Request) throws(StreamRefusal) {
         let account = try GoogleServiceAccount.account(
-            of: request.headers[.authorization], among: stream.accounts, at: clock.now)
+            of: request.headers[.authorization], among: stream.accounts, at: google.clock.now)
         guard account.hasRole else { throw .forbidden("The caller does not have permission.") }
     }
 
     private func update(_ request: Request) async throws -> Response {
-        let members = try await members(of: request, ["delivery", "events_requested"])
-        let (url, eventTypes) = try refusing { () throws(ControlRefusal) in
-            guard let delivery = try members.object("delivery", allowed: ["delivery_method", "url"]) else {
-                throw .invalid("delivery is missing.")
+        let (url, eventTypes) = try await body(of: request) { members in
+            let url = members.object("delivery") { delivery in
+                if delivery.text("delivery_method") != Self.deliveryMethod {
+                    delivery.refuse("delivery.delivery_method is not the push method.")
+                }
+                return delivery.text("url")
             }
-            guard try delivery.text("delivery_method") == Self.deliveryMethod else {
-                throw .invalid("delivery.delivery_method is not the push method.")
-            }
-            let eventTypes = try members.texts("events_requested")
-            guard !eventTypes.isEmpty else { throw .invalid("events_requested is missing.") }
-            return (try delivery.text("url"), eventTypes)
+            if url == nil { members.refuse("delivery is missing.") }
+            let eventTypes = members.texts("events_requested") ?? []
+            if eventTypes.isEmpty { members.refuse("events_requested is missing.") }
+            return (url ?? "", eventTypes)
         }
         guard !clientIDs.isEmpty else { throw StreamRefusal.forbidden("The project has no OAuth client.") }
         try stream.configure(url: url, eventTypes: eventTypes)
@@ -66,13 +79,12 @@ struct GoogleStreamEndpoints: Sendable {
 
     /// Answers first and sends afterwards, as Google does.
     private func verify(_ request: Request) async throws -> Response {
-        let members = try await members(of: request, ["state"])
-        let text = try refusing { () throws(ControlRefusal) in try members.optionalText("state") }
+        let text = try await body(of: request) { $0.optionalText("state") }
         let (number, target) = try stream.beginVerification(text)
         if let target {
             let clientIDs = clientIDs
             Task {
-                let delivery = try? await notifier.verify(state: text, clientIDs: clientIDs, at: target)
+                let delivery = try? await google.verify(state: text, clientIDs: clientIDs, at: target)
                 stream.endVerification(number, delivery)
             }
         }
@@ -80,43 +92,19 @@ struct GoogleStreamEndpoints: Sendable {
     }
 
     /// The project's clients, which are the audience of a verification.
-    private var clientIDs: [String] { accounts.clients.filter { !$0.isDeleted }.map(\.id) }
+    private var clientIDs: [String] { google.accounts.registry.clients.filter { !$0.isDeleted }.map(\.id) }
 
-    private static func isEnabled(_ members: ControlMembers) throws(ControlRefusal) -> Bool {
-        switch try members.text("status") {
-        case "enabled": true
-        case "disabled": false
-        default: throw .invalid("status is neither enabled nor disabled.")
-        }
-    }
-
-    private func write(_ configuration: GoogleEventStream.Configuration, _ writer: inout JSONWriter) {
-        writer.object("delivery") { writer in
-            writer.member("delivery_method", Self.deliveryMethod)
-            writer.member("url", configuration.url)
-        }
-        writer.member("events_requested", configuration.eventTypes)
-    }
-
-    // MARK: Bodies
-
-    private func members(of request: Request, _ allowed: [String]) async throws -> ControlMembers {
+    /// The body as `read` reads it; a refusal is thrown in the form of Google's.
+    private func body<Body: Sendable>(
+        of request: Request, _ read: (ControlMembers) -> Body
+    ) async throws -> Body {
         guard request.headers[.contentType]?.lowercased().hasPrefix("application/json") == true else {
             throw StreamRefusal.invalid("The body is not application/json.")
         }
         do {
-            return try await request.members(allowed)
+            return try await request.body(read)
         } catch let refusal as ControlRefusal {
             throw StreamRefusal.invalid(refusal.message)
-        }
-    }
-
-    /// Runs `body`; a refusal is thrown in the form of Google's.
-    private func refusing<Value>(_ body: () throws(ControlRefusal) -> Value) throws(StreamRefusal) -> Value {
-        do {
-            return try body()
-        } catch {
-            throw .invalid(error.message)
         }
     }
 }

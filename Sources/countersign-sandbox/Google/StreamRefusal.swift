@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import JSON
 
 /// An error response of Google's RISC API, in the form of Google's APIs.
 struct StreamRefusal: ProviderRefusal {
@@ -27,13 +26,8 @@ struct StreamRefusal: ProviderRefusal {
         status: .notFound, statusName: "NOT_FOUND", message: "The project has no stream.", reason: "no stream")
 
     func response(from request: Request, context: some RequestContext) -> Response {
-        var response = Response.json(status) { writer in
-            writer.object("error") { writer in
-                writer.member("code", status.code)
-                writer.member("message", message)
-                writer.member("status", statusName)
-            }
-        }
+        let error: JSONObject = ["code": status.code, "message": message, "status": statusName]
+        var response = Response.json(["error": error], status: status)
         if status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
         return response
     }

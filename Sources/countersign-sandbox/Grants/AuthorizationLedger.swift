@@ -18,16 +18,6 @@ struct AuthorizationLedger<Identity: Sendable>: Sendable {
         fileprivate var accessTokens: [String: Int64] = [:]
     }
 
-    /// Why a code is not accepted. The history's reasons contain the names of the cases.
-    enum CodeFault: Error {
-        case unknown
-        case foreign
-        case spent
-        /// The authorization ended before the code was used.
-        case ended
-        case expired
-    }
-
     /// A token that this provider has issued, live or dead.
     struct Token: Sendable {
         enum Kind: String, Sendable {
@@ -66,7 +56,7 @@ struct AuthorizationLedger<Identity: Sendable>: Sendable {
     /// The authorization that a code stands for; the code is not spent.
     func code(
         _ text: String, of clientID: String, lifetime: Int64, at now: Int64
-    ) throws(CodeFault) -> (pair: Pair, identity: Identity) {
+    ) throws(GrantFault) -> (pair: Pair, identity: Identity) {
         guard let code = codes[text] else { throw .unknown }
         guard code.pair.clientID == clientID else { throw .foreign }
         guard !code.isSpent else { throw .spent }
@@ -92,6 +82,15 @@ struct AuthorizationLedger<Identity: Sendable>: Sendable {
     }
 
     // MARK: Use and end
+
+    /// The person and client of a refresh token that lives.
+    func refreshToken(_ text: String, of clientID: String, at now: Int64) throws(GrantFault) -> Pair {
+        guard let token = token(text, at: now) else { throw .unknown }
+        guard token.kind == .refresh else { throw .otherKind }
+        guard token.pair.clientID == clientID else { throw .foreign }
+        guard token.isLive else { throw .ended }
+        return token.pair
+    }
 
     func token(_ text: String, at now: Int64) -> Token? {
         guard let (kind, pair) = tokens[text], let record = records[pair] else { return nil }
@@ -137,4 +136,16 @@ struct AuthorizationLedger<Identity: Sendable>: Sendable {
         for index in grants.indices where matches(grants[index]) { grants[index].end(by: ending, at: now) }
         records[pair]?.grants = grants
     }
+}
+
+/// Why a code or a refresh token is not accepted. The history's reasons contain the names of the cases.
+enum GrantFault: Error {
+    case unknown
+    /// An access token in place of a refresh token.
+    case otherKind
+    case foreign
+    case spent
+    /// The authorization ended before the code was used, or the refresh token is over.
+    case ended
+    case expired
 }

@@ -14,20 +14,16 @@ struct ExchangePlan: Sendable {
 
     init() {}
 
-    init(_ members: ControlMembers) throws(ControlRefusal) {
-        if let token = try members.object("token", allowed: TokenOverrides.memberNames) {
-            overrides = try TokenOverrides(token)
-        }
-        omitsIDToken = try members.flag("omitIdToken")
-        omitsRefreshToken = try members.flag("omitRefreshToken")
-        answer = try members.rawObject("answer")
-        withoutAnswer = try members.texts("withoutAnswer")
+    init(_ members: ControlMembers) {
+        overrides = members.object("token", TokenOverrides.init) ?? .none
+        omitsIDToken = members.flag("omitIdToken")
+        omitsRefreshToken = members.flag("omitRefreshToken")
+        answer = members.rawObject("answer")
+        withoutAnswer = members.texts("withoutAnswer") ?? []
     }
 
-    static let memberNames = ["token", "omitIdToken", "omitRefreshToken", "answer", "withoutAnswer"]
-
-    func apply(to answer: inout ClaimSet) {
-        for (name, value) in self.answer { answer.set(name, .json(value)) }
+    func apply(to answer: inout JSONObject) {
+        for (name, value) in self.answer { answer.set(name, value) }
         for name in withoutAnswer { answer.remove(name) }
     }
 }

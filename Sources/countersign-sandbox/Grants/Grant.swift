@@ -44,4 +44,13 @@ struct Grant: Sendable {
         endedAt = now
         endedBy = ending
     }
+
+    /// As the listing of authorizations has it.
+    var json: JSONObject {
+        [
+            "refreshToken": Redaction.fingerprint(refreshToken), "live": isLive, "issuedAt": Timestamp.text(issuedAt),
+            "endedAt": endedAt.map(Timestamp.text), "endedBy": JSONNullable(value: endedBy?.rawValue),
+            "checks": checks, "hastyChecks": hastyChecks, "revocations": revocations,
+        ]
+    }
 }

@@ -22,19 +22,6 @@ final class ProviderKeys: Sendable {
         }
     }
 
-    struct Listing: Sendable {
-        let id: String
-        let isPublished: Bool
-        let isSigning: Bool
-    }
-
-    enum Failure: Error {
-        case unknown
-        case taken
-        case last
-        case full
-    }
-
     /// The most keys: more than any verifier should accept from one set, and few enough to be generated in seconds.
     static let capacity = 64
 
@@ -67,11 +54,14 @@ final class ProviderKeys: Sendable {
         state.withLock { $0 = initial }
     }
 
-    var listing: [Listing] {
+    /// All keys, as the control API lists them.
+    var listing: [JSONObject] {
         state.withLock { state in
             state.keys.map { key in
-                Listing(
-                    id: key.id, isPublished: state.published.contains(key.id), isSigning: key.id == state.signing)
+                [
+                    "keyId": key.id, "published": state.published.contains(key.id),
+                    "signing": key.id == state.signing,
+                ]
             }
         }
     }
@@ -93,58 +83,54 @@ final class ProviderKeys: Sendable {
         }
     }
 
-    func signing() throws(Failure) -> SigningKey {
-        let key = state.withLock { state in state.keys.first { $0.id == state.signing } }
-        guard let key else { throw .unknown }
-        return key
-    }
-
-    func key(id: String) throws(Failure) -> SigningKey {
-        let key = state.withLock { state in state.keys.first { $0.id == id } }
-        guard let key else { throw .unknown }
-        return key
+    /// The key of this id, revoked or not, or the one that signs.
+    func key(_ id: String?) -> SigningKey? {
+        state.withLock { state in state.keys.first { $0.id == id ?? state.signing } }
     }
 
     /// Adds a key that is published and signs from now on; beyond the provider's limit the oldest published one is
     /// withdrawn.
-    func rotate() throws(Failure) -> SigningKey {
-        let result: Result<SigningKey, Failure> = state.withLock { state in
-            guard state.keys.count < Self.capacity else { return .failure(.full) }
-            let key = profile.makeKey(state.ordinal, from: store)
-            state.ordinal += 1
-            state.keys.append(key)
-            state.published.append(key.id)
-            state.signing = key.id
+    func rotate() throws(ControlRefusal) {
+        try state.withLock { state throws(ControlRefusal) in
+            let key = try makeKey(nil, &state)
+            state.published.append(key)
+            state.signing = key
             if state.published.count > profile.rotationLimit { state.published.removeFirst() }
-            return .success(key)
         }
-        return try result.get()
     }
 
     /// Adds a key beside the one that signs.
-    func add(id: String?, published: Bool) throws(Failure) -> SigningKey {
-        let result: Result<SigningKey, Failure> = state.withLock { state in
-            guard state.keys.count < Self.capacity else { return .failure(.full) }
-            let id = id ?? profile.makeID(state.ordinal)
-            guard !state.keys.contains(where: { $0.id == id }) else { return .failure(.taken) }
-            let key = profile.makeKey(state.ordinal, id: id, from: store)
-            state.ordinal += 1
-            state.keys.append(key)
-            if published { state.published.append(id) }
-            return .success(key)
+    func add(id: String?, published: Bool) throws(ControlRefusal) {
+        try state.withLock { state throws(ControlRefusal) in
+            let key = try makeKey(id, &state)
+            if published { state.published.append(key) }
         }
-        return try result.get()
+    }
+
+    private func makeKey(_ chosen: String?, _ state: inout State) throws(ControlRefusal) -> String {
+        guard state.keys.count < Self.capacity else {
+            throw .conflict("There are \(Self.capacity) keys already; reset drops them.")
+        }
+        let id = chosen ?? profile.makeID(state.ordinal)
+        guard !state.keys.contains(where: { $0.id == id }) else {
+            throw .conflict("There is a key of that id already.")
+        }
+        state.keys.append(profile.makeKey(state.ordinal, id: id, from: store))
+        state.ordinal += 1
+        return id
     }
 
     /// Takes the key out of the published set. If it was the signing key, the youngest published one signs from now on.
-    func revoke(id: String) throws(Failure) {
-        let failure: Failure? = state.withLock { state in
-            guard let index = state.published.firstIndex(of: id) else { return .unknown }
-            guard state.published.count > 1 else { return .last }
+    func revoke(id: String) throws(ControlRefusal) {
+        try state.withLock { state throws(ControlRefusal) in
+            guard let index = state.published.firstIndex(of: id) else {
+                throw .notFound("There is no published key of that id.")
+            }
+            guard state.published.count > 1 else {
+                throw .conflict("The last published key stays; a fault can answer an empty set.")
+            }
             state.published.remove(at: index)
             if state.signing == id, let successor = state.published.last { state.signing = successor }
-            return nil
         }
-        if let failure { throw failure }
     }
 }

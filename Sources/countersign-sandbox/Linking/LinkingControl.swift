@@ -1,5 +1,4 @@
 import Hummingbird
-import JSON
 
 /// The controls of account linking, under `/control/google/linking`.
 struct LinkingControl: Sendable {
@@ -8,63 +7,54 @@ struct LinkingControl: Sendable {
 
     func add(to group: RouterGroup<SandboxContext>) {
         group.post("linking") { request, _ in
-            let members = try await request.members(LinkingSettings.memberNames)
-            let settings = try LinkingSettings(members, origin: request.origin)
+            let settings = try await request.body { LinkingSettings($0, origin: request.origin) }
             linking.configure(settings)
-            return Response.json { settings.write(&$0) }
+            return Response.json(settings.json)
         }
-        group.get("linking") { _, _ in
-            let settings = try linking.settings()
-            return Response.json { settings.write(&$0) }
-        }
-        group.get("linking/report") { _, _ in report() }
+        group.get("linking") { _, _ in Response.json(try linking.settings().json) }
+        group.get("linking/report") { _, _ in Response.json(linking.current.json) }
         group.post("linking/checks") { request, _ in
-            _ = try await request.members([])
+            try await request.emptyBody()
             try await runner.checkEndpoints()
-            return report()
+            return Response.json(linking.current.json)
         }
         group.post("linking/browser") { request, _ in
-            _ = try await request.members([])
-            return Self.opened(try runner.beginBrowser())
+            try await request.emptyBody()
+            return Response.json(["url": try runner.beginBrowser()])
         }
         group.post("linking/flip") { request, _ in
-            _ = try await request.members([])
-            return Self.opened(try runner.beginFlip())
+            try await request.emptyBody()
+            return Response.json(["url": try runner.beginFlip()])
         }
         group.post("linking/flip/answer") { request, _ in
-            try await runner.takeFlip(request.members(["url"]).text("url"))
-            return report()
+            try await runner.takeFlip(try await request.body { $0.text("url") })
+            return Response.json(linking.current.json)
         }
         group.post("linking/streamlined") { request, _ in
-            let members = try await request.members(["person", "create"])
-            try await runner.runStreamlined(members.text("person"), isNew: members.flag("create"))
-            return report()
+            let (person, isNew) = try await request.body { ($0.text("person"), $0.flag("create")) }
+            try await runner.runStreamlined(person, isNew: isNew)
+            return Response.json(linking.current.json)
         }
         group.post("linking/unlink") { request, _ in
-            _ = try await request.members([])
+            try await request.emptyBody()
             try await runner.unlink()
-            return report()
+            return Response.json(linking.current.json)
         }
     }
+}
 
-    private static func opened(_ url: String) -> Response {
-        .json { writer in
-            writer.member("url", url)
+extension GoogleLinking.State {
+    /// The report, with the link if there is one.
+    fileprivate var json: JSONObject {
+        var json = report.json
+        let link = link.map { link -> JSONObject in
+            [
+                "way": link.way.rawValue, "subject": link.subject,
+                "accessTokens": link.accessTokens.map(Redaction.fingerprint),
+                "refreshToken": link.refreshToken.map(Redaction.fingerprint),
+            ]
         }
-    }
-
-    private func report() -> Response {
-        let current = linking.current
-        return .json { writer in
-            current.report.write(&writer)
-            if let link = current.link {
-                writer.object("link") { writer in
-                    writer.member("way", link.way.rawValue)
-                    writer.member("subject", link.subject)
-                    writer.member("accessTokens", link.accessTokens.map(Redaction.fingerprint))
-                    writer.member("refreshToken", link.refreshToken.map(Redaction.fingerprint))
-                }
-            }
-        }
+        json.set("link", link)
+        return json
     }
 }

@@ -1,11 +1,9 @@
 import HTTPTypes
 import Hummingbird
-import JSON
 
 /// Google's side of account linking as a page, and the redirect URI to which the service sends browsers.
 struct LinkingPage: Sendable {
     let linking: GoogleLinking
-    let accounts: GoogleAccounts
     let runner: LinkingRunner
 
     /// The buttons of the page.
@@ -64,10 +62,7 @@ struct LinkingPage: Sendable {
 
     /// As Google's redirect endpoint answers what it can't use.
     private static func refusal(_ message: String) -> Response {
-        .json(.badRequest) { writer in
-            writer.member("sendPostBody", false)
-            writer.member("errorMessage", message)
-        }
+        .json(["sendPostBody": false, "errorMessage": message], status: .badRequest)
     }
 
     // MARK: The page
@@ -118,7 +113,7 @@ struct LinkingPage: Sendable {
     }
 
     private func streamlined() -> HTML {
-        let persons = accounts.persons.map { person -> HTML in
+        let persons = runner.google.accounts.persons.map { person -> HTML in
             """
             <li><button class="person" name="person" value="\(person.name)"><span>\(person.displayName ?? person.name)</span>\
             <span>\(person.email ?? person.name)</span></button></li>

@@ -1,5 +1,3 @@
-import JSON
-
 /// What the checks have found: the last result of each.
 struct LinkingReport: Sendable {
     enum Result: String, CaseIterable, Sendable {
@@ -41,16 +39,17 @@ struct LinkingReport: Sendable {
         LinkingWay.allCases.flatMap(entries).count { $0.result == result }
     }
 
-    /// The members of an object.
-    func write(_ writer: inout JSONWriter) {
-        for result in Result.allCases { writer.member(result.rawValue, count(result)) }
-        writer.objects("checks", of: LinkingWay.allCases.flatMap(entries)) { entry, writer in
-            writer.member("way", entry.way.rawValue)
-            writer.member("name", entry.check.rawValue)
-            writer.member("title", entry.check.title)
-            writer.member("result", entry.result.rawValue)
-            writer.member("detail", entry.detail)
+    var json: JSONObject {
+        var json: JSONObject = [:]
+        for result in Result.allCases { json.set(result.rawValue, count(result)) }
+        let checks = LinkingWay.allCases.flatMap(entries).map { entry -> JSONObject in
+            [
+                "way": entry.way.rawValue, "name": entry.check.name, "title": entry.check.title,
+                "result": entry.result.rawValue, "detail": entry.detail,
+            ]
         }
+        json.set("checks", checks)
+        return json
     }
 }
 

@@ -11,7 +11,7 @@ extension LinkingRunner {
     ///   - isNew: whether an account may be made for a person whom the service doesn't know.
     func runStreamlined(_ name: String, isNew: Bool) async throws {
         let client = try client()
-        let person = try accounts.person(name)
+        let person = try google.accounts.person(name)
         guard client.settings.audience != nil else {
             throw ControlRefusal.conflict("There is no audience, to which assertions are addressed.")
         }
@@ -61,14 +61,9 @@ extension LinkingRunner {
     /// Assertions that Google would not have made.
     private static func refused(_ settings: LinkingSettings) throws -> [(LinkingCheck, TokenOverrides)] {
         func claim(_ name: String, _ value: String) throws -> TokenOverrides {
-            var writer = JSONWriter()
-            writer.array { writer in
-                writer.string(value)
-            }
+            let claim: JSONObject = [name: value]
             var changes = TokenOverrides()
-            changes.claims = [(name, try JSONValue(parsing: writer.bytes))].compactMap { name, array in
-                array.elements?.first.map { (name, $0) }
-            }
+            changes.claims = try JSONValue(parsing: claim.bytes).members ?? []
             return changes
         }
         var (expired, forged, unsigned) = (TokenOverrides(), TokenOverrides(), TokenOverrides())
@@ -86,23 +81,15 @@ extension LinkingRunner {
     private func assertion(
         _ person: GooglePerson, for settings: LinkingSettings, _ changes: TokenOverrides
     ) async throws -> String {
-        let period = changes.period(at: clock.now, lifetime: Self.lifetime)
-        var claims = ClaimSet()
-        claims.set("iss", issuer)
-        claims.set("aud", settings.audience)
-        claims.set("sub", person.subject(seed: accounts.seed))
-        claims.set("hd", person.hostedDomain)
-        if let email = person.email {
-            claims.set("email", email)
-            claims.set("email_verified", .bool(person.emailVerified))
-        }
-        claims.set("name", person.displayName)
-        claims.set("picture", person.picture)
-        claims.set("given_name", person.givenName)
-        claims.set("family_name", person.familyName)
-        claims.set("iat", .integer(period.issued))
-        claims.set("exp", .integer(period.expires))
-        return try await mint.mint(claims, overrides: changes)
+        let period = changes.period(at: google.clock.now, lifetime: Self.lifetime)
+        var claims: JSONObject = [
+            "iss": google.issuer, "aud": settings.audience, "sub": person.subject(seed: google.seed),
+            "hd": person.hostedDomain, "email": person.email,
+            "email_verified": person.email == nil ? nil : person.emailVerified,
+        ]
+        claims.set(person.profile)
+        claims.set(["iat": period.issued, "exp": period.expires])
+        return try await google.mint.mint(claims, overrides: changes)
     }
 }
 

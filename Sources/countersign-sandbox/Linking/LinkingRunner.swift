@@ -6,10 +6,7 @@ import Primitives
 /// Google's part in account linking: it begins a link, takes the answer, redeems the code, and checks the service by it.
 struct LinkingRunner: Sendable {
     let linking: GoogleLinking
-    let accounts: GoogleAccounts
-    let mint: TokenMint
-    let issuer: String
-    let clock: SandboxClock
+    let google: Provider<Google>
     let fetcher: any Fetcher
 
     func client() throws(ControlRefusal) -> LinkingClient {

@@ -1,5 +1,4 @@
 import Foundation
-import JSON
 
 /// What is typed into Google's console about the service that accounts are linked to: the body of
 /// `POST /control/google/linking`.
@@ -27,40 +26,33 @@ struct LinkingSettings: Sendable {
     /// `user_locale`.
     let locale: String?
 
-    static let memberNames = [
-        "server", "clientId", "clientSecret", "project", "scopes", "audience", "flipLink", "flipRedirectUri",
-        "basicAuth", "pkce", "locale",
-    ]
-
     private static let googleFlipURI = "https://oauth-redirect.googleusercontent.com/a/com.google.OPA"
 
     /// - Parameter origin: this sandbox's own address.
-    init(_ members: ControlMembers, origin: String) throws(ControlRefusal) {
-        server = try Self.address("server", members.text("server"))
-        clientID = try members.clientID()
-        clientSecret = try members.text("clientSecret")
-        project = try members.identifier("project")
-        guard project.wholeMatch(of: /[A-Za-z0-9._-]+/) != nil else {
-            throw .invalid("project must be letters, digits, dots, underscores and hyphens.")
+    init(_ members: ControlMembers, origin: String) {
+        server = Self.address("server", members.text("server"), members)
+        clientID = members.clientID()
+        clientSecret = members.text("clientSecret")
+        project = members.identifier("project")
+        if project.wholeMatch(of: /[A-Za-z0-9._-]+/) == nil {
+            members.refuse("project must be letters, digits, dots, underscores and hyphens.")
         }
         redirectURI = origin + GoogleLinking.redirectPath + project
-        scopes = try members.texts("scopes")
-        audience = members.raw("audience") == nil ? nil : try members.identifier("audience")
+        scopes = members.texts("scopes") ?? []
+        audience = members.optionalIdentifier("audience")
         flipLink =
-            try members.optionalText("flipLink").map { text throws(ControlRefusal) in
-                try Self.address("flipLink", text)
-            } ?? server + "/app-flip"
-        flipRedirectURI = try members.optionalText("flipRedirectUri") ?? Self.googleFlipURI
-        usesBasic = try members.flag("basicAuth")
-        usesPKCE = try members.flag("pkce")
-        locale = try members.optionalText("locale")
+            members.optionalText("flipLink").map { Self.address("flipLink", $0, members) } ?? server + "/app-flip"
+        flipRedirectURI = members.optionalText("flipRedirectUri") ?? Self.googleFlipURI
+        usesBasic = members.flag("basicAuth")
+        usesPKCE = members.flag("pkce")
+        locale = members.optionalText("locale")
     }
 
-    private static func address(_ name: String, _ text: String) throws(ControlRefusal) -> String {
+    private static func address(_ name: String, _ text: String, _ members: ControlMembers) -> String {
         let parts = URLComponents(string: text)
         let isEncrypted = parts?.scheme == "https" && parts?.host?.isEmpty == false && parts?.user == nil
-        guard let parts, isEncrypted || LoopbackTarget(text) != nil, parts.query == nil, parts.fragment == nil else {
-            throw .invalid("\(name) must be an https: URL, or an http: URL of this machine, without a query.")
+        if !isEncrypted && LoopbackTarget(text) == nil || parts?.query != nil || parts?.fragment != nil {
+            members.refuse("\(name) must be an https: URL, or an http: URL of this machine, without a query.")
         }
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
@@ -69,17 +61,11 @@ struct LinkingSettings: Sendable {
     var scope: String? { scopes.isEmpty ? nil : scopes.joined(separator: " ") }
 
     /// Without the secret.
-    func write(_ writer: inout JSONWriter) {
-        writer.member("server", server)
-        writer.member("clientId", clientID)
-        writer.member("project", project)
-        writer.member("redirectUri", redirectURI)
-        writer.member("scopes", scopes)
-        writer.member("audience", audience)
-        writer.member("flipLink", flipLink)
-        writer.member("flipRedirectUri", flipRedirectURI)
-        writer.member("basicAuth", usesBasic)
-        writer.member("pkce", usesPKCE)
-        writer.member("locale", locale)
+    var json: JSONObject {
+        [
+            "server": server, "clientId": clientID, "project": project, "redirectUri": redirectURI, "scopes": scopes,
+            "audience": audience, "flipLink": flipLink, "flipRedirectUri": flipRedirectURI, "basicAuth": usesBasic,
+            "pkce": usesPKCE, "locale": locale,
+        ]
     }
 }

@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import JSON
 
 /// Where webhooks arrive, a page of what has come, and its controls under `/control/receiver`.
 struct ReceiverRoutes: Sendable {
@@ -23,23 +22,18 @@ struct ReceiverRoutes: Sendable {
     }
 
     func addControls(to group: RouterGroup<SandboxContext>) {
-        group.get("\(Self.path)") { _, _ in
-            Response.items(receiver.deliveries) { write($0, &$1) }
-        }
+        group.get("\(Self.path)") { _, _ in Response.items(receiver.deliveries.map(\.json)) }
         group.post("\(Self.path)") { request, _ in
-            let texts = try await request.members(["secrets"]).texts("secrets")
-            receiver.trust(try texts.map { text throws(ControlRefusal) in try ReceiverSecret(text) })
+            receiver.trust(
+                try await request.body { members in
+                    (members.texts("secrets") ?? []).compactMap { text in
+                        let secret = ReceiverSecret(text)
+                        if secret == nil { members.refuse("secrets must be of the form whsec_ or whpk_ and base64.") }
+                        return secret
+                    }
+                })
             return Response.done
         }
-    }
-
-    private func write(_ delivery: WebhookReceiver.Delivery, _ writer: inout JSONWriter) {
-        writer.member("id", delivery.id)
-        writer.member("time", Timestamp.text(delivery.time))
-        writer.fields("headers", delivery.headers)
-        writer.member("body", String(decoding: delivery.body, as: UTF8.self))
-        writer.member("isVerified", delivery.fault == nil)
-        writer.member("fault", delivery.fault)
     }
 
     private func page() -> BrowserPage {
@@ -65,5 +59,14 @@ struct ReceiverRoutes: Sendable {
                 </ul>
                 <p class="small">The same as JSON: <code>/control/receiver</code></p>
                 """)
+    }
+}
+
+extension WebhookReceiver.Delivery {
+    fileprivate var json: JSONObject {
+        [
+            "id": id, "time": Timestamp.text(time), "headers": JSONObject.fields(headers),
+            "body": String(decoding: body, as: UTF8.self), "isVerified": fault == nil, "fault": fault,
+        ]
     }
 }

@@ -7,7 +7,7 @@ enum ReceiverSecret: Sendable {
     case shared([UInt8])
     case publicKey(Ed25519PublicKey)
 
-    init(_ text: String) throws(ControlRefusal) {
+    init?(_ text: String) {
         if text.hasPrefix("whsec_"), let key = Data(base64Encoded: String(text.dropFirst(6))), !key.isEmpty {
             self = .shared([UInt8](key))
         } else if text.hasPrefix("whpk_"), let octets = Data(base64Encoded: String(text.dropFirst(5))),
@@ -15,7 +15,7 @@ enum ReceiverSecret: Sendable {
         {
             self = .publicKey(key)
         } else {
-            throw .invalid("secrets must be of the form whsec_ or whpk_ and base64.")
+            return nil
         }
     }
 

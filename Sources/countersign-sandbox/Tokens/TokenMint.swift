@@ -9,33 +9,28 @@ struct TokenMint: Sendable {
     /// The source of the key that belongs to no provider.
     let store: KeyStore
 
-    func mint(_ issued: ClaimSet, overrides: TokenOverrides) async throws -> String {
+    func mint(_ issued: JSONObject, overrides: TokenOverrides) async throws -> String {
         var claims = issued
         if overrides.booleansAsStrings { claims.convertBooleansToStrings() }
-        for (name, value) in overrides.claims { claims.set(name, .json(value)) }
+        for (name, value) in overrides.claims { claims.set(name, value) }
         for name in overrides.withoutClaims { claims.remove(name) }
 
         let key = try signingKey(overrides)
-        var header = ClaimSet()
-        header.set("kid", key.id)
-        header.set("alg", overrides.algorithm ?? "RS256")
-        header.set("typ", type)
-        for (name, value) in overrides.header { header.set(name, .json(value)) }
+        var header: JSONObject = ["kid": key.id, "alg": overrides.algorithm ?? "RS256", "typ": type]
+        for (name, value) in overrides.header { header.set(name, value) }
         for name in overrides.withoutHeader { header.remove(name) }
 
-        let input = Base64URL.encode(header.json) + "." + Base64URL.encode(claims.json)
+        let input = Base64URL.encode(header.bytes) + "." + Base64URL.encode(claims.bytes)
         let signature = try await sign(Array(input.utf8), key: key, overrides: overrides)
         return input + "." + Base64URL.encode(signature)
     }
 
     /// The key that would sign such a token.
     func signingKey(_ overrides: TokenOverrides) throws(ControlRefusal) -> SigningKey {
-        do {
-            guard let id = overrides.keyID else { return try keys.signing() }
-            return try keys.key(id: id)
-        } catch {
+        guard let key = keys.key(overrides.keyID) else {
             throw .notFound("There is no key \(overrides.keyID ?? ""); GET /control/…/keys lists them.")
         }
+        return key
     }
 
     private var foreignKey: SigningKey { SigningKey(id: "foreign", name: "foreign", from: store) }

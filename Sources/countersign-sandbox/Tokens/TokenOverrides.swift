@@ -31,28 +31,26 @@ struct TokenOverrides: Sendable {
 
     init() {}
 
-    init(_ members: ControlMembers) throws(ControlRefusal) {
-        claims = try members.rawObject("claims")
-        withoutClaims = try members.texts("withoutClaims")
-        header = try members.rawObject("header")
-        withoutHeader = try members.texts("withoutHeader")
-        isExpired = try members.flag("expired")
-        lifetime = try members.integer("lifetime", in: 0...31_536_000_000)
-        keyID = try members.optionalText("keyId")
-        signature = try members.choice("signature", of: Signature.self) ?? .valid
-        algorithm = try members.optionalText("algorithm")
-        booleansAsStrings = try members.flag("booleansAsStrings")
+    init(_ members: ControlMembers) {
+        claims = members.rawObject("claims")
+        withoutClaims = members.texts("withoutClaims") ?? []
+        header = members.rawObject("header")
+        withoutHeader = members.texts("withoutHeader") ?? []
+        isExpired = members.flag("expired")
+        lifetime = members.optionalInteger("lifetime", in: 0...31_536_000_000)
+        keyID = members.optionalText("keyId")
+        signature = members.optionalChoice("signature") ?? .valid
+        algorithm = members.optionalText("algorithm")
+        booleansAsStrings = members.flag("booleansAsStrings")
     }
 
-    static let memberNames = [
-        "claims", "withoutClaims", "header", "withoutHeader", "expired", "lifetime", "keyId", "signature", "algorithm",
-        "booleansAsStrings",
-    ]
-
     /// `iat` and `exp` of a token with this lifetime.
-    func period(at now: Int64, lifetime providerLifetime: Int64) -> (issued: Int64, expires: Int64) {
+    func period(at now: Int64, lifetime providerLifetime: Int64) -> TokenPeriod {
         let lifetime = lifetime ?? providerLifetime
         let issued = isExpired ? now - lifetime - 3600 : now
         return (issued, issued + lifetime)
     }
 }
+
+/// `iat` and `exp`.
+typealias TokenPeriod = (issued: Int64, expires: Int64)

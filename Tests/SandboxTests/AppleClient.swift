@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// A client of Apple's endpoints with a team and a key of its own. Its requests are correct; tests change single parts.
-struct AppleClient {
+struct AppleClient: ProviderClient {
+    static let provider = Sandbox.Provider.apple
+
     let sandbox: Sandbox
     let key: P256PrivateKey
     let keyID: String
@@ -74,8 +76,7 @@ struct AppleClient {
         _ person: String? = nil, nonce: String? = nil, redirectURI: String? = nil,
         exchange: Sandbox.ExchangeChanges = Sandbox.ExchangeChanges()
     ) async throws -> String {
-        let name = person ?? UUID().uuidString
-        if person == nil { try await sandbox.addApplePerson(name) }
+        let name = if let person { person } else { try await self.person() }
         return try await sandbox.authorizeApple(
             name, clientID: id, nonce: nonce, redirectURI: redirectURI, exchange: exchange
         ).authorizationCode
@@ -98,11 +99,6 @@ struct AppleClient {
             "/apple/auth/token", [("grant_type", "authorization_code"), ("code", code)] + others, secret: secret)
     }
 
-    /// The refresh token of a person's next sign-in.
-    func refreshToken(_ person: String? = nil) async throws -> String {
-        try await exchange(code(person)).text("refresh_token")
-    }
-
     func refresh(_ token: String) async throws -> EndpointAnswer {
         try await post("/apple/auth/token", [("grant_type", "refresh_token"), ("refresh_token", token)])
     }
@@ -121,7 +117,13 @@ struct AppleClient {
             "/apple/auth/usermigrationinfo", fields, headers: bearer.map { [("Authorization", "Bearer \($0)")] } ?? [])
     }
 
-    func authorization(of person: String) async throws -> Sandbox.Authorization? {
-        try await sandbox.authorization(.apple, person, clientID: id)
+    func other() async throws -> AppleClient { try await sibling(id + ".web") }
+
+    func code(of person: String, _ exchange: Sandbox.ExchangeChanges) async throws -> String {
+        try await code(person, exchange: exchange)
     }
+
+    func redeem(_ code: String) async throws -> EndpointAnswer { try await exchange(code) }
+
+    func end(_ token: String) async throws -> EndpointAnswer { try await revoke(token) }
 }

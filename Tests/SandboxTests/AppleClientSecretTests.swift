@@ -6,76 +6,76 @@ import TestSupport
 import Testing
 
 /// Apple's rules for a client_secret; each test breaks one and presents the result with a good code.
-@Suite struct AppleClientSecretTests {
-    /// Expects this refusal of the secret, and that the code is still good afterwards: a refused client spends nothing.
-    private func refused(
-        _ reason: String, _ makeSecret: (AppleClient) async throws -> String
-    ) async throws {
-        try await SharedSandbox.use { sandbox in
-            let client = try await AppleClient.register(in: sandbox)
-            let code = try await client.code()
-            let answer = try await client.exchange(code, secret: makeSecret(client))
-            #expect(answer.refusal == "400 invalid_client client_secret: \(reason)")
-            #expect(try await client.exchange(code).status == 200)
-        }
+@Suite(.sharedSandbox) struct AppleClientSecretTests {
+    private var sandbox: Sandbox { .current }
+
+    private let client: AppleClient
+
+    init() async throws {
+        client = try await AppleClient.register(in: .current)
     }
 
-    private func refusedClaim(_ reason: String, _ change: @escaping (inout AppleClient.Claims) -> Void) async throws {
-        try await refused(reason) { client in try await client.secret(change) }
+    /// Expects this refusal of the secret, and that the code is still good afterwards: a refused client spends nothing.
+    private func refused(_ reason: String, _ secret: String) async throws {
+        let code = try await client.code()
+        let answer = try await client.exchange(code, secret: secret)
+        #expect(answer.refusal == "400 invalid_client client_secret: \(reason)")
+        #expect(try await client.exchange(code).status == 200)
+    }
+
+    private func refusedClaim(_ reason: String, _ change: (inout AppleClient.Claims) -> Void) async throws {
+        try await refused(reason, client.secret(change))
     }
 
     @Test func `a secret that is no token at all is refused`() async throws {
-        try await refused("not an ES256 token with a key id") { _ in "s3cret" }
+        try await refused("not an ES256 token with a key id", "s3cret")
     }
 
     @Test func `a secret with another algorithm is refused`() async throws {
-        try await refused("not an ES256 token with a key id") { client in
-            let claims = try await client.claims().json
-            return try RSATokenSigner(key: RSAPrivateKey(bits: 2048), keyID: client.keyID).sign(claims)
-        }
+        try await refused(
+            "not an ES256 token with a key id",
+            RSATokenSigner(key: RSAPrivateKey(bits: 2048), keyID: client.keyID).sign(client.claims().json))
     }
 
     @Test func `a secret without a key id is refused`() async throws {
-        try await refused("not an ES256 token with a key id") { client in
-            let parts = try await client.secret().split(separator: ".")
-            return Base64URL.encode(Array(#"{"alg":"ES256"}"#.utf8)) + ".\(parts[1]).\(parts[2])"
-        }
+        let parts = try await client.secret().split(separator: ".")
+        try await refused(
+            "not an ES256 token with a key id",
+            Base64URL.encode(Array(#"{"alg":"ES256"}"#.utf8)) + ".\(parts[1]).\(parts[2])")
     }
 
     @Test func `a secret of a key id that the team does not have is refused`() async throws {
-        try await refused("kid is no live key of the client's team") { client in
-            try await TokenSigner(key: client.key, keyID: "UNKNOWN123").sign(client.claims().json)
-        }
+        try await refused(
+            "kid is no live key of the client's team",
+            TokenSigner(key: client.key, keyID: "UNKNOWN123").sign(client.claims().json))
     }
 
     @Test func `a secret of another team's key is refused`() async throws {
-        try await refused("kid is no live key of the client's team") { client in
-            let other = try await AppleClient.register(in: client.sandbox)
-            var claims = try await client.claims()
-            claims.issuer = other.team
-            return try TokenSigner(key: other.key, keyID: other.keyID).sign(claims.json)
-        }
+        let other = try await AppleClient.register(in: sandbox)
+        var claims = try await client.claims()
+        claims.issuer = other.team
+        try await refused(
+            "kid is no live key of the client's team", TokenSigner(key: other.key, keyID: other.keyID).sign(claims.json)
+        )
     }
 
     @Test func `a secret of another key under the right key id is refused`() async throws {
-        try await refused("the signature does not hold") { client in
-            try await TokenSigner(key: P256PrivateKey(), keyID: client.keyID).sign(client.claims().json)
-        }
+        try await refused(
+            "the signature does not hold",
+            TokenSigner(key: P256PrivateKey(), keyID: client.keyID).sign(client.claims().json))
     }
 
     @Test func `a signature in ASN point 1 is refused`() async throws {
-        try await refused("the signature does not hold") { client in
-            let parts = try await client.secret().split(separator: ".").map(String.init)
-            let raw = try #require(Base64URL.decode(parts[2]))
-            // SEQUENCE { INTEGER r, INTEGER s }, the default output of most libraries.
-            let halves = [raw[..<32], raw[32...]].map { half -> [UInt8] in
-                let digits = Array(half.drop { $0 == 0 })
-                let padded = (digits.first ?? 0) >= 0x80 ? [0] + digits : digits
-                return [0x02, UInt8(padded.count)] + padded
-            }
-            let der = [0x30, UInt8(halves[0].count + halves[1].count)] + halves[0] + halves[1]
-            return "\(parts[0]).\(parts[1])." + Base64URL.encode(der)
+        let parts = try await client.secret().split(separator: ".").map(String.init)
+        let raw = try #require(Base64URL.decode(parts[2]))
+        // SEQUENCE { INTEGER r, INTEGER s }, the default output of most libraries.
+        let halves = [raw[..<32], raw[32...]].map { half -> [UInt8] in
+            let digits = Array(half.drop { $0 == 0 })
+            let padded = (digits.first ?? 0) >= 0x80 ? [0] + digits : digits
+            return [0x02, UInt8(padded.count)] + padded
         }
+        let der = [0x30, UInt8(halves[0].count + halves[1].count)] + halves[0] + halves[1]
+        try await refused("the signature does not hold", "\(parts[0]).\(parts[1])." + Base64URL.encode(der))
     }
 
     @Test func `a secret whose iss is not the team is refused`() async throws {
@@ -108,64 +108,55 @@ import Testing
         try await refusedClaim("exp is too far ahead") { $0.expiresAt = $0.issuedAt.map { $0 + 15_777_060 } }
     }
 
-    @Test func `the edges are exact on a clock that stands still`() async throws {
-        try await Sandbox.run { sandbox in
-            try await sandbox.setClock("2026-01-01T12:00:00Z")
-            let client = try await AppleClient.register(in: sandbox)
-            for (issued, lifetime, status) in [
-                (0, 15_777_000, 200), (0, 15_777_001, 400), (1, 300, 400), (-15_777_000, 1, 200), (-60, 0, 400),
-            ] as [(Int64, Int64, Int)] {
-                let secret = try await client.secret {
-                    $0.expiresAt = $0.issuedAt.map { $0 + lifetime }
-                    $0.issuedAt = $0.issuedAt.map { $0 + issued }
-                }
-                #expect(try await client.exchange(client.code(), secret: secret).status == status)
+    @Test(.fixture(Sandbox.self)) func `the edges are exact on a clock that stands still`() async throws {
+        try await sandbox.setClock("2026-01-01T12:00:00Z")
+        for (issued, lifetime, status) in [
+            (0, 15_777_000, 200), (0, 15_777_001, 400), (1, 300, 400), (-15_777_000, 1, 200), (-60, 0, 400),
+        ] as [(Int64, Int64, Int)] {
+            let secret = try await client.secret {
+                $0.expiresAt = $0.issuedAt.map { $0 + lifetime }
+                $0.issuedAt = $0.issuedAt.map { $0 + issued }
             }
+            #expect(try await client.exchange(client.code(), secret: secret).status == status)
         }
     }
 
     @Test func `a team without keys has no good secret`() async throws {
-        try await refused("kid is no live key of the client's team") { client in
-            try await client.sandbox.assignAppleClient(client.id, team: "KEYLESS001")
-            let secret = try await client.secret { $0.issuer = "KEYLESS001" }
-            let answer = try await client.exchange(client.code(), secret: secret)
-            #expect(answer.refusal == "400 invalid_client client_secret: kid is no live key of the client's team")
-            try await client.sandbox.assignAppleClient(client.id, team: client.team)
-            return try await TokenSigner(key: client.key, keyID: "KEYLESS001").sign(client.claims().json)
-        }
+        try await sandbox.assignAppleClient(client.id, team: "KEYLESS001")
+        let secret = try await client.secret { $0.issuer = "KEYLESS001" }
+        let answer = try await client.exchange(client.code(), secret: secret)
+        #expect(answer.refusal == "400 invalid_client client_secret: kid is no live key of the client's team")
+        try await sandbox.assignAppleClient(client.id, team: client.team)
+        try await refused(
+            "kid is no live key of the client's team",
+            TokenSigner(key: client.key, keyID: "KEYLESS001").sign(client.claims().json))
     }
 
     @Test func `a team may have two keys, and a revoked one is worth nothing until it is registered again`()
         async throws
     {
-        try await SharedSandbox.use { sandbox in
-            let client = try await AppleClient.register(in: sandbox)
-            let second = try P256PrivateKey()
-            try await sandbox.registerAppleKey(team: client.team, keyID: "SECOND", second)
-            try await sandbox.revokeAppleKey(team: client.team, keyID: client.keyID)
-            let code = try await client.code()
-            #expect(
-                try await client.exchange(code).refusal
-                    == "400 invalid_client client_secret: kid is no live key of the client's team")
-            let secret = try await TokenSigner(key: second, keyID: "SECOND", type: "JWT").sign(client.claims().json)
-            #expect(try await client.exchange(code, secret: secret).status == 200)
-            try await sandbox.registerAppleKey(team: client.team, keyID: client.keyID, client.key)
-            #expect(try await client.exchange(client.code()).status == 200)
-        }
+        let second = try P256PrivateKey()
+        try await sandbox.registerAppleKey(team: client.team, keyID: "SECOND", second)
+        try await sandbox.revokeAppleKey(team: client.team, keyID: client.keyID)
+        let code = try await client.code()
+        #expect(
+            try await client.exchange(code).refusal
+                == "400 invalid_client client_secret: kid is no live key of the client's team")
+        let secret = try await TokenSigner(key: second, keyID: "SECOND", type: "JWT").sign(client.claims().json)
+        #expect(try await client.exchange(code, secret: secret).status == 200)
+        try await sandbox.registerAppleKey(team: client.team, keyID: client.keyID, client.key)
+        #expect(try await client.exchange(client.code()).status == 200)
     }
 
     @Test func `a key can be registered as a PEM block`() async throws {
-        try await SharedSandbox.use { sandbox in
-            let client = try await AppleClient.register(in: sandbox)
-            let key = try P256PrivateKey()
-            let base64 = Data(try key.publicKey.der).base64EncodedString(options: [
-                .lineLength64Characters, .endLineWithLineFeed,
-            ])
-            try await sandbox.registerAppleKey(
-                team: client.team, keyID: "PEM",
-                publicKeyPEM: "-----BEGIN PUBLIC KEY-----\n\(base64)\n-----END PUBLIC KEY-----\n")
-            let secret = try await TokenSigner(key: key, keyID: "PEM").sign(client.claims().json)
-            #expect(try await client.exchange(client.code(), secret: secret).status == 200)
-        }
+        let key = try P256PrivateKey()
+        let base64 = Data(try key.publicKey.der).base64EncodedString(options: [
+            .lineLength64Characters, .endLineWithLineFeed,
+        ])
+        try await sandbox.registerAppleKey(
+            team: client.team, keyID: "PEM",
+            publicKeyPEM: "-----BEGIN PUBLIC KEY-----\n\(base64)\n-----END PUBLIC KEY-----\n")
+        let secret = try await TokenSigner(key: key, keyID: "PEM").sign(client.claims().json)
+        #expect(try await client.exchange(client.code(), secret: secret).status == 200)
     }
 }

@@ -8,220 +8,135 @@ import TestSupport
 import Testing
 
 /// Codes at Apple's token endpoint.
-@Suite struct AppleExchangeTests {
-    private func shared(_ body: (AppleClient) async throws -> Void) async throws {
-        try await SharedSandbox.use { sandbox in
-            try await body(try await AppleClient.register(in: sandbox))
-        }
+@Suite(.sharedSandbox) struct AppleExchangeTests {
+    private var sandbox: Sandbox { .current }
+    private let client: AppleClient
+    private let name = UUID().uuidString
+
+    init() async throws {
+        client = try await AppleClient.register(in: .current)
+        try await client.sandbox.addApplePerson(name)
     }
 
     @Test func `a code is exchanged for every member of Apple's answer`() async throws {
-        try await shared { client in
-            let answer = try await client.exchange(client.code())
-            #expect(answer.status == 200)
-            #expect(
-                answer.json?.members?.map(\.name)
-                    == ["access_token", "token_type", "expires_in", "refresh_token", "id_token"])
-            #expect(answer.json?["token_type"]?.string == "Bearer")
-            #expect(answer.json?["expires_in"]?.integer == 3600)
-            let tail = /[0-9a-f]{32}\.0\.[a-z0-9]{4}\.[A-Za-z0-9]{22}/
-            let accessToken = try answer.text("access_token")
-            let refreshToken = try answer.text("refresh_token")
-            #expect(accessToken.first == "a" && accessToken.dropFirst().wholeMatch(of: tail) != nil)
-            #expect(refreshToken.first == "r" && refreshToken.dropFirst().wholeMatch(of: tail) != nil)
-            #expect(answer.headers.first("Content-Type") == "application/json;charset=UTF-8")
-            #expect(answer.headers.first("Cache-Control") == "no-store")
-        }
+        let answer = try await client.exchange(client.code())
+        #expect(answer.status == 200)
+        #expect(
+            answer.json?.members?.map(\.name)
+                == ["access_token", "token_type", "expires_in", "refresh_token", "id_token"])
+        #expect(answer.json?["token_type"]?.string == "Bearer")
+        #expect(answer.json?["expires_in"]?.integer == 3600)
+        let tail = /[0-9a-f]{32}\.0\.[a-z0-9]{4}\.[A-Za-z0-9]{22}/
+        let accessToken = try answer.text("access_token")
+        let refreshToken = try answer.text("refresh_token")
+        #expect(accessToken.first == "a" && accessToken.dropFirst().wholeMatch(of: tail) != nil)
+        #expect(refreshToken.first == "r" && refreshToken.dropFirst().wholeMatch(of: tail) != nil)
+        #expect(answer.headers.first("Content-Type") == "application/json;charset=UTF-8")
+        #expect(answer.headers.first("Cache-Control") == "no-store")
     }
 
-    @Test func `the ID token repeats the identity token and names the access token in place of the code`() async throws
-    {
-        try await Sandbox.run { sandbox in
-            try await sandbox.setClock("2026-01-01T12:00:00Z")
-            let client = try await AppleClient.register(in: sandbox)
-            try await sandbox.addApplePerson("kim", #"{"email":"kim@example.com"}"#)
-            let credential = try await sandbox.authorizeApple("kim", clientID: client.id, nonce: "n-1")
-            try await sandbox.advanceClock(by: 60)
-            let answer = try await client.exchange(credential.authorizationCode)
-            let token = try answer.text("id_token")
-            let keys = try await sandbox.keySet(.apple)
-            let verified = try UnverifiedToken(Array(token.utf8)).verified(by: keys)
-            let noon: Int64 = 1_767_268_800
-            let checked = try ClaimRules(issuers: ["https://appleid.apple.com"], audiences: [client.id])
-                .check(verified, at: noon + 60)
-            #expect(checked.subject == credential.user)
-            #expect(checked.issuedAt == noon + 60)
-            #expect(checked.expiresAt == noon + 60 + 86_400)
-            let claims = verified.claims
-            #expect(claims["aud"]?.string == client.id)
-            #expect(claims["nonce"]?.string == "n-1")
-            #expect(claims["auth_time"]?.integer == noon)
-            #expect(claims["email"]?.string == "kim@example.com")
-            let half = try SHA256.hash(Array(answer.text("access_token").utf8)).prefix(16)
-            #expect(claims["at_hash"]?.string == Base64URL.encode(Array(half)))
-            #expect(claims["c_hash"] == nil)
-        }
+    @Test(.fixture(Sandbox.self))
+    func `the ID token repeats the identity token and names the access token in place of the code`() async throws {
+        try await sandbox.setClock("2026-01-01T12:00:00Z")
+        try await sandbox.addApplePerson(name, #"{"email":"kim@example.com"}"#)
+        let credential = try await sandbox.authorizeApple(name, clientID: client.id, nonce: "n-1")
+        try await sandbox.advanceClock(by: 60)
+        let answer = try await client.exchange(credential.authorizationCode)
+        let token = try answer.text("id_token")
+        let keys = try await sandbox.keySet(.apple)
+        let verified = try UnverifiedToken(Array(token.utf8)).verified(by: keys)
+        let noon: Int64 = 1_767_268_800
+        let checked = try ClaimRules(issuers: ["https://appleid.apple.com"], audiences: [client.id])
+            .check(verified, at: noon + 60)
+        #expect(checked.subject == credential.user)
+        #expect(checked.issuedAt == noon + 60)
+        #expect(checked.expiresAt == noon + 60 + 86_400)
+        let claims = verified.claims
+        #expect(claims["aud"]?.string == client.id)
+        #expect(claims["nonce"]?.string == "n-1")
+        #expect(claims["auth_time"]?.integer == noon)
+        #expect(claims["email"]?.string == "kim@example.com")
+        let half = try SHA256.hash(Array(answer.text("access_token").utf8)).prefix(16)
+        #expect(claims["at_hash"]?.string == Base64URL.encode(Array(half)))
+        #expect(claims["c_hash"] == nil)
     }
 
     @Test func `the ID token has the address of the authorization and no other`() async throws {
-        try await shared { client in
-            let name = UUID().uuidString
-            try await client.sandbox.addApplePerson(name, #"{"email":"first@example.com"}"#)
-            let first = try await client.code(name)
-            try await client.sandbox.addApplePerson(name, #"{"email":"second@example.com"}"#)
-            let second = try await client.code(name)
-            let claims = try TokenParts(try await client.exchange(first).text("id_token")).claims
-            #expect(claims["email"]?.string == "first@example.com")
-            let later = try TokenParts(try await client.exchange(second).text("id_token")).claims
-            #expect(later["email"] == nil)
-        }
+        let name = UUID().uuidString
+        try await sandbox.addApplePerson(name, #"{"email":"first@example.com"}"#)
+        let first = try await client.code(name)
+        try await sandbox.addApplePerson(name, #"{"email":"second@example.com"}"#)
+        let second = try await client.code(name)
+        let claims = try TokenParts(try await client.exchange(first).text("id_token")).claims
+        #expect(claims["email"]?.string == "first@example.com")
+        let later = try TokenParts(try await client.exchange(second).text("id_token")).claims
+        #expect(later["email"] == nil)
     }
 
     @Test func `every exchange brings another refresh token`() async throws {
-        try await shared { client in
-            let name = UUID().uuidString
-            try await client.sandbox.addApplePerson(name)
-            let tokens = [try await client.refreshToken(name), try await client.refreshToken(name)]
-            #expect(tokens[0] != tokens[1])
-            let authorization = try await client.authorization(of: name)
-            #expect(authorization?.grants.map(\.refreshToken) == tokens.map(Sandbox.fingerprint))
-            #expect(authorization?.grants.allSatisfy(\.isLive) == true)
-            #expect(authorization?.teamID == client.team)
-        }
+        let tokens = [try await client.refreshToken(name), try await client.refreshToken(name)]
+        #expect(tokens[0] != tokens[1])
+        let authorization = try await client.authorization(of: name)
+        #expect(authorization?.grants.map(\.refreshToken) == tokens.map(Sandbox.fingerprint))
+        #expect(authorization?.grants.allSatisfy(\.isLive) == true)
+        #expect(authorization?.teamID == client.team)
     }
 
     // MARK: What a code is worth
-
-    @Test func `a code that was never given out is refused`() async throws {
-        try await shared { client in
-            let answer = try await client.exchange("c0ffee")
-            #expect(answer.refusal == "400 invalid_grant code: unknown")
-        }
-    }
-
-    @Test func `a code is good once`() async throws {
-        try await shared { client in
-            let code = try await client.code()
-            #expect(try await client.exchange(code).status == 200)
-            #expect(try await client.exchange(code).refusal == "400 invalid_grant code: spent")
-        }
-    }
-
-    @Test func `of fifty simultaneous exchanges of a code one succeeds`() async throws {
-        try await shared { client in
-            let code = try await client.code()
-            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 1...50 { group.addTask { try await client.exchange(code).status } }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
-            #expect(statuses.filter { $0 == 200 }.count == 1)
-            #expect(statuses.filter { $0 == 400 }.count == 49)
-        }
-    }
-
-    @Test func `a code lives for five minutes`() async throws {
-        try await Sandbox.run { sandbox in
-            try await sandbox.setClock("2026-01-01T12:00:00Z")
-            let client = try await AppleClient.register(in: sandbox)
-            let codes = [try await client.code(), try await client.code()]
-            try await sandbox.advanceClock(by: 299)
-            #expect(try await client.exchange(codes[0]).status == 200)
-            try await sandbox.advanceClock(by: 1)
-            #expect(try await client.exchange(codes[1]).refusal == "400 invalid_grant code: expired")
-        }
-    }
-
-    @Test func `a code belongs to its client, also within a team`() async throws {
-        try await shared { client in
-            let sibling = try await client.sibling(client.id + ".web")
-            let code = try await client.code()
-            #expect(try await sibling.exchange(code).refusal == "400 invalid_grant code: foreign")
-            #expect(try await client.exchange(code).status == 200)
-        }
-    }
-
-    @Test func `a code dies when the person withdraws before it is used`() async throws {
-        try await shared { client in
-            let name = UUID().uuidString
-            try await client.sandbox.addApplePerson(name)
-            let code = try await client.code(name)
-            try await client.sandbox.withdrawApple(name, clientID: client.id)
-            #expect(try await client.exchange(code).refusal == "400 invalid_grant code: ended")
-        }
-    }
 
     // MARK: redirect_uri
 
     @Test(arguments: ["https://a.example/callback", ""])
     func `the code of a native app goes without redirect_uri`(_ sent: String) async throws {
-        try await shared { client in
-            let code = try await client.code()
-            #expect(
-                try await client.exchange(code, [("redirect_uri", sent)]).refusal
-                    == "400 invalid_client redirect_uri: the authorization had none")
-            #expect(try await client.exchange(code).status == 200)
-        }
+        let code = try await client.code()
+        #expect(
+            try await client.exchange(code, [("redirect_uri", sent)]).refusal
+                == "400 invalid_client redirect_uri: the authorization had none")
+        #expect(try await client.exchange(code).status == 200)
     }
 
     @Test func `the code of a browser goes with the very redirect_uri of its request`() async throws {
-        try await shared { client in
-            let address = "https://a.example/callback?x=1"
-            let code = try await client.code(redirectURI: address)
-            #expect(try await client.exchange(code).refusal == "400 invalid_request redirect_uri is missing")
-            for other in ["https://a.example/callback", "https://A.example/callback?x=1", ""] {
-                #expect(
-                    try await client.exchange(code, [("redirect_uri", other)]).refusal
-                        == "400 invalid_client redirect_uri is another one")
-            }
-            #expect(try await client.exchange(code, [("redirect_uri", address)]).status == 200)
+        let address = "https://a.example/callback?x=1"
+        let code = try await client.code(redirectURI: address)
+        #expect(try await client.exchange(code).refusal == "400 invalid_request redirect_uri is missing")
+        for other in ["https://a.example/callback", "https://A.example/callback?x=1", ""] {
+            #expect(
+                try await client.exchange(code, [("redirect_uri", other)]).refusal
+                    == "400 invalid_client redirect_uri is another one")
         }
+        #expect(try await client.exchange(code, [("redirect_uri", address)]).status == 200)
     }
 
     // MARK: Answers that Apple would not give
 
     @Test func `the ID token of the exchange can differ, and the posted one does not`() async throws {
-        try await shared { client in
-            let name = UUID().uuidString
-            try await client.sandbox.addApplePerson(name)
-            let credential = try await client.sandbox.authorizeApple(
-                name, clientID: client.id,
-                exchange: .init(token: .init(claims: #"{"sub":"somebody-else","at_hash":"x"}"#, signature: .forged)))
-            #expect(try TokenParts(credential.identityToken).claims["sub"]?.string == credential.user)
-            let token = try await client.exchange(credential.authorizationCode).text("id_token")
-            #expect(try TokenParts(token).claims["sub"]?.string == "somebody-else")
-            #expect(try TokenParts(token).claims["at_hash"]?.string == "x")
-            #expect(rejection(of: token, by: try await client.sandbox.keySet(.apple)) == .signatureMismatch)
-        }
+        let credential = try await sandbox.authorizeApple(
+            name, clientID: client.id,
+            exchange: .init(token: .init(claims: #"{"sub":"somebody-else","at_hash":"x"}"#, signature: .forged)))
+        #expect(try TokenParts(credential.identityToken).claims["sub"]?.string == credential.user)
+        let token = try await client.exchange(credential.authorizationCode).text("id_token")
+        #expect(try TokenParts(token).claims["sub"]?.string == "somebody-else")
+        #expect(try TokenParts(token).claims["at_hash"]?.string == "x")
+        #expect(rejection(of: token, by: try await sandbox.keySet(.apple)) == .signatureMismatch)
     }
 
     @Test func `the answer can lack its ID token, its refresh token or any member, and have others`() async throws {
-        try await shared { client in
-            func names(_ changes: Sandbox.ExchangeChanges) async throws -> [String]? {
-                try await client.exchange(client.code(exchange: changes)).json?.members?.map(\.name)
-            }
-            #expect(
-                try await names(.init(omitsIDToken: true))
-                    == ["access_token", "token_type", "expires_in", "refresh_token"])
-            #expect(
-                try await names(.init(omitsRefreshToken: true))
-                    == ["access_token", "token_type", "expires_in", "id_token"])
-            #expect(
-                try await names(.init(withoutAnswer: ["access_token", "token_type"]))
-                    == ["expires_in", "refresh_token", "id_token"])
-            let answer = try await client.exchange(
-                client.code(exchange: .init(answer: #"{"refresh_token":"a\tb","expires_in":null,"x":[1]}"#)))
-            #expect(answer.json?["refresh_token"]?.string == "a\tb")
-            #expect(answer.json?["expires_in"]?.isNull == true)
-            #expect(answer.json?["x"]?.elements?.count == 1)
+        func names(_ changes: Sandbox.ExchangeChanges) async throws -> [String]? {
+            try await client.exchange(client.code(exchange: changes)).json?.members?.map(\.name)
         }
-    }
-
-    @Test func `an exchange without a refresh token leaves none to revoke`() async throws {
-        try await shared { client in
-            let name = UUID().uuidString
-            try await client.sandbox.addApplePerson(name)
-            _ = try await client.exchange(client.code(name, exchange: .init(omitsRefreshToken: true)))
-            #expect(try await client.authorization(of: name)?.grants.isEmpty == true)
-        }
+        #expect(
+            try await names(.init(omitsIDToken: true))
+                == ["access_token", "token_type", "expires_in", "refresh_token"])
+        #expect(
+            try await names(.init(omitsRefreshToken: true))
+                == ["access_token", "token_type", "expires_in", "id_token"])
+        #expect(
+            try await names(.init(withoutAnswer: ["access_token", "token_type"]))
+                == ["expires_in", "refresh_token", "id_token"])
+        let answer = try await client.exchange(
+            client.code(exchange: .init(answer: #"{"refresh_token":"a\tb","expires_in":null,"x":[1]}"#)))
+        #expect(answer.json?["refresh_token"]?.string == "a\tb")
+        #expect(answer.json?["expires_in"]?.isNull == true)
+        #expect(answer.json?["x"]?.elements?.count == 1)
     }
 }

@@ -4,13 +4,14 @@ import TestSupport
 import Testing
 
 /// The rules for the form of every POST to Apple's endpoints, which are checked before its content.
-@Suite struct AppleFormTests {
+@Suite(.sharedSandbox) struct AppleFormTests {
+    private var sandbox: Sandbox { .current }
+
     static let paths = ["/apple/auth/token", "/apple/auth/revoke", "/apple/auth/usermigrationinfo"]
 
     private func raw(
         _ path: String, type: String?, body: String, headers: [(name: String, value: String)] = []
     ) async throws -> String {
-        let sandbox = try await SharedSandbox.sandbox.value
         let request = FetchRequest(
             .post, url: sandbox.url + path, headers: (type.map { [("Content-Type", $0)] } ?? []) + headers,
             body: Array(body.utf8))
@@ -69,12 +70,10 @@ import Testing
     func `a parameter that the grant type does not have is refused`(
         _ grantType: String, _ names: [String]
     ) async throws {
-        try await SharedSandbox.use { sandbox in
-            let client = try await AppleClient.register(in: sandbox)
-            for name in names {
-                let answer = try await client.post("/apple/auth/token", [("grant_type", grantType), (name, "x")])
-                #expect(answer.refusal == "400 invalid_request \(name) is not supported")
-            }
+        let client = try await AppleClient.register(in: sandbox)
+        for name in names {
+            let answer = try await client.post("/apple/auth/token", [("grant_type", grantType), (name, "x")])
+            #expect(answer.refusal == "400 invalid_request \(name) is not supported")
         }
     }
 
@@ -89,40 +88,32 @@ import Testing
     func `a parameter that is missing or empty is named`(
         _ path: String, _ name: String, _ fields: [(String, String)]
     ) async throws {
-        try await SharedSandbox.use { sandbox in
-            let client = try await AppleClient.register(in: sandbox)
-            #expect(try await client.post(path, fields).refusal == "400 invalid_request \(name) is missing")
-            #expect(
-                try await client.post(path, fields + [(name, "")]).refusal == "400 invalid_request \(name) is missing")
-        }
+        let client = try await AppleClient.register(in: sandbox)
+        #expect(try await client.post(path, fields).refusal == "400 invalid_request \(name) is missing")
+        #expect(
+            try await client.post(path, fields + [(name, "")]).refusal == "400 invalid_request \(name) is missing")
     }
 
     @Test func `both client_id and client_secret are asked for`() async throws {
-        try await SharedSandbox.use { sandbox in
-            let fields = [("grant_type", "refresh_token"), ("refresh_token", "x")]
-            let none = try await sandbox.post("/apple/auth/token", fields)
-            #expect(none.refusal == "400 invalid_request client_id is missing")
-            let half = try await sandbox.post("/apple/auth/token", fields + [("client_id", "a")])
-            #expect(half.refusal == "400 invalid_request client_secret is missing")
-        }
+        let fields = [("grant_type", "refresh_token"), ("refresh_token", "x")]
+        let none = try await sandbox.post("/apple/auth/token", fields)
+        #expect(none.refusal == "400 invalid_request client_id is missing")
+        let half = try await sandbox.post("/apple/auth/token", fields + [("client_id", "a")])
+        #expect(half.refusal == "400 invalid_request client_secret is missing")
     }
 
     @Test func `a grant type that Apple does not have is refused`() async throws {
-        try await SharedSandbox.use { sandbox in
-            let client = try await AppleClient.register(in: sandbox)
-            #expect(
-                try await client.post("/apple/auth/token", [("grant_type", "password")]).refusal
-                    == "400 unsupported_grant_type grant_type is none of Apple's")
-        }
+        let client = try await AppleClient.register(in: sandbox)
+        #expect(
+            try await client.post("/apple/auth/token", [("grant_type", "password")]).refusal
+                == "400 unsupported_grant_type grant_type is none of Apple's")
     }
 
     @Test func `a refusal is one word of JSON that is not cached`() async throws {
-        try await SharedSandbox.use { sandbox in
-            let answer = try await sandbox.post("/apple/auth/token", [])
-            #expect(answer.status == 400)
-            #expect(String(decoding: answer.body, as: UTF8.self) == #"{"error":"invalid_request"}"#)
-            #expect(answer.headers.first("Content-Type") == "application/json;charset=UTF-8")
-            #expect(answer.headers.first("Cache-Control") == "no-store")
-        }
+        let answer = try await sandbox.post("/apple/auth/token", [])
+        #expect(answer.status == 400)
+        #expect(String(decoding: answer.body, as: UTF8.self) == #"{"error":"invalid_request"}"#)
+        #expect(answer.headers.first("Content-Type") == "application/json;charset=UTF-8")
+        #expect(answer.headers.first("Cache-Control") == "no-store")
     }
 }

@@ -6,23 +6,23 @@ struct AuthorizationRequest {
     let page: String
     private(set) var parameters: [(name: String, value: String)]
 
-    /// Apple's request for code, ID token, name and address.
-    init(apple clientID: String, redirectURI: String, in sandbox: Sandbox) {
-        page = sandbox.appleAuthorizeURL
-        parameters = [
-            ("client_id", clientID), ("redirect_uri", redirectURI), ("response_type", "code id_token"),
-            ("response_mode", "form_post"), ("scope", "name email"), ("state", "s-1"), ("nonce", "n-1"),
-        ]
-    }
-
-    /// Google's request for a code. The challenge is RFC 7636's example (appendix B).
-    init(google clientID: String, redirectURI: String, in sandbox: Sandbox) {
-        page = sandbox.googleAuthorizeURL
-        parameters = [
-            ("client_id", clientID), ("redirect_uri", redirectURI), ("response_type", "code"),
-            ("scope", "openid email profile"), ("state", "s-1"), ("nonce", "n-1"),
-            ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"), ("code_challenge_method", "S256"),
-        ]
+    /// Apple's request is for code, ID token, name and address, Google's for a code; its challenge is RFC 7636's example
+    /// (appendix B).
+    init(_ provider: Sandbox.Provider, _ clientID: String, redirectURI: String, in sandbox: Sandbox) {
+        let own: [(name: String, value: String)]
+        switch provider {
+        case .apple:
+            page = sandbox.appleAuthorizeURL
+            own = [("response_type", "code id_token"), ("response_mode", "form_post"), ("scope", "name email")]
+        case .google:
+            page = sandbox.googleAuthorizeURL
+            own = [
+                ("response_type", "code"), ("scope", "openid email profile"),
+                ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"), ("code_challenge_method", "S256"),
+            ]
+        }
+        parameters =
+            [("client_id", clientID), ("redirect_uri", redirectURI)] + own + [("state", "s-1"), ("nonce", "n-1")]
     }
 
     static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -45,5 +45,15 @@ struct AuthorizationRequest {
         let unreserved = CharacterSet(
             charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
         return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
+    }
+}
+
+extension Sandbox {
+    /// Registers the client as one that a browser may come with, and gives its request.
+    func webRequest(
+        _ provider: Provider, _ clientID: String, redirectURI: String, secret: String? = nil
+    ) async throws -> AuthorizationRequest {
+        try await registerWebClient(provider, clientID, redirectURIs: [redirectURI], secret: secret)
+        return AuthorizationRequest(provider, clientID, redirectURI: redirectURI, in: self)
     }
 }

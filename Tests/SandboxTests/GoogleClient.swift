@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 /// A server client of Google's endpoints. Its requests are correct; tests change single parts.
-struct GoogleClient {
+struct GoogleClient: ProviderClient {
+    static let provider = Sandbox.Provider.google
+
     let sandbox: Sandbox
     let id: String
     let secret: String
@@ -23,8 +25,7 @@ struct GoogleClient {
         _ person: String? = nil, nonce: String? = nil, forceConsent: Bool = false,
         exchange: Sandbox.ExchangeChanges = Sandbox.ExchangeChanges()
     ) async throws -> String {
-        let name = person ?? UUID().uuidString
-        if person == nil { try await sandbox.addGooglePerson(name) }
+        let name = if let person { person } else { try await self.person() }
         return try await sandbox.authorizeGoogle(
             name, clientID: id, nonce: nonce, forceConsent: forceConsent, exchange: exchange
         ).serverAuthCode
@@ -40,11 +41,6 @@ struct GoogleClient {
         try await post([("grant_type", "authorization_code"), ("code", code)] + others)
     }
 
-    /// The refresh token of a person's first sign-in.
-    func refreshToken(_ person: String? = nil) async throws -> String {
-        try await exchange(code(person)).text("refresh_token")
-    }
-
     func refresh(_ token: String) async throws -> EndpointAnswer {
         try await post([("grant_type", "refresh_token"), ("refresh_token", token)])
     }
@@ -53,7 +49,13 @@ struct GoogleClient {
         try await sandbox.post("/google/revoke", [("token", token)])
     }
 
-    func authorization(of person: String) async throws -> Sandbox.Authorization? {
-        try await sandbox.authorization(.google, person, clientID: id)
+    func other() async throws -> GoogleClient { try await Self.register(in: sandbox) }
+
+    func code(of person: String, _ exchange: Sandbox.ExchangeChanges) async throws -> String {
+        try await code(person, exchange: exchange)
     }
+
+    func redeem(_ code: String) async throws -> EndpointAnswer { try await exchange(code) }
+
+    func end(_ token: String) async throws -> EndpointAnswer { try await revoke(token) }
 }

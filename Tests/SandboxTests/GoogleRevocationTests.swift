@@ -5,112 +5,81 @@ import TestSupport
 import Testing
 
 /// Google's revoke endpoint, which asks for a token and for nothing else.
-@Suite struct GoogleRevocationTests {
+@Suite(.sharedSandbox) struct GoogleRevocationTests {
     private let dead = "400 invalid_token Token expired or revoked"
 
-    private func shared(_ body: (GoogleClient, String) async throws -> Void) async throws {
-        try await SharedSandbox.use { sandbox in
-            let name = UUID().uuidString
-            try await sandbox.addGooglePerson(name)
-            try await body(try await GoogleClient.register(in: sandbox), name)
-        }
+    private var sandbox: Sandbox { .current }
+    private let client: GoogleClient
+    private let name = UUID().uuidString
+
+    init() async throws {
+        client = try await GoogleClient.register(in: .current)
+        try await client.sandbox.addGooglePerson(name)
     }
 
     @Test(arguments: ["refresh_token", "access_token"])
     func `revoking a token of either kind ends the whole grant`(_ kind: String) async throws {
-        try await shared { client, name in
-            let answer = try await client.exchange(client.code(name))
-            let younger = try await client.exchange(client.code(name, forceConsent: true)).text("refresh_token")
-            let unused = try await client.code(name)
-            let revoked = try await client.revoke(answer.text(kind))
-            #expect(revoked.status == 200)
-            #expect(String(decoding: revoked.body, as: UTF8.self) == "{}")
-            for token in [try answer.text("refresh_token"), younger] {
-                #expect(
-                    try await client.refresh(token).refusal == "400 invalid_grant Token has been expired or revoked.")
-            }
-            #expect(try await client.revoke(answer.text("access_token")).refusal == dead)
-            #expect(try await client.exchange(unused).refusal == "400 invalid_grant code: ended")
-            let authorization = try #require(try await client.authorization(of: name))
-            #expect(!authorization.isConsented)
-            #expect(authorization.grants.map(\.endedBy) == [.revoke, .revoke])
+        let answer = try await client.exchange(client.code(name))
+        let younger = try await client.exchange(client.code(name, forceConsent: true)).text("refresh_token")
+        let unused = try await client.code(name)
+        let revoked = try await client.revoke(answer.text(kind))
+        #expect(revoked.status == 200)
+        #expect(String(decoding: revoked.body, as: UTF8.self) == "{}")
+        for token in [try answer.text("refresh_token"), younger] {
+            #expect(
+                try await client.refresh(token).refusal == "400 invalid_grant Token has been expired or revoked.")
         }
+        #expect(try await client.revoke(answer.text("access_token")).refusal == dead)
+        #expect(try await client.exchange(unused).refusal == "400 invalid_grant code: ended")
+        let authorization = try #require(try await client.authorization(of: name))
+        #expect(!authorization.isConsented)
+        #expect(authorization.grants.map(\.endedBy) == [.revoke, .revoke])
     }
 
     @Test func `the access token of the phone can be revoked too`() async throws {
-        try await shared { client, name in
-            let credential = try await client.sandbox.authorizeGoogle(name, clientID: client.id)
-            let token = try await client.exchange(credential.serverAuthCode).text("refresh_token")
-            #expect(try await client.revoke(credential.accessToken).status == 200)
-            #expect(try await client.refresh(token).error == "invalid_grant")
-        }
+        let credential = try await sandbox.authorizeGoogle(name, clientID: client.id)
+        let token = try await client.exchange(credential.serverAuthCode).text("refresh_token")
+        #expect(try await client.revoke(credential.accessToken).status == 200)
+        #expect(try await client.refresh(token).error == "invalid_grant")
     }
 
     @Test func `a token that is dead, unknown or not of these kinds is an invalid token`() async throws {
-        try await shared { client, name in
-            let answer = try await client.exchange(client.code(name))
-            let idToken = try answer.text("id_token")
-            let code = try await client.code(name)
-            for token in ["junk", idToken, code] {
-                let refused = try await client.revoke(token)
-                #expect(refused.refusal == dead)
-                #expect(try refused.text("error_description") == "Token expired or revoked")
-            }
-            let token = try answer.text("refresh_token")
-            #expect(try await client.revoke(token).status == 200)
-            #expect(try await client.revoke(token).refusal == dead)
-            #expect(try await client.authorization(of: name)?.grants.map(\.revocations) == [2])
+        let answer = try await client.exchange(client.code(name))
+        let idToken = try answer.text("id_token")
+        let code = try await client.code(name)
+        for token in ["junk", idToken, code] {
+            let refused = try await client.revoke(token)
+            #expect(refused.refusal == dead)
+            #expect(try refused.text("error_description") == "Token expired or revoked")
         }
-    }
-
-    @Test func `an access token is over after an hour`() async throws {
-        try await Sandbox.run { sandbox in
-            try await sandbox.setClock("2026-01-01T12:00:00Z")
-            let client = try await GoogleClient.register(in: sandbox)
-            let answer = try await client.exchange(client.code())
-            try await sandbox.advanceClock(by: 3599)
-            #expect(try await client.revoke(answer.text("access_token")).refusal == dead)
-            #expect(try await client.refresh(answer.text("refresh_token")).status == 200)
-        }
+        let token = try answer.text("refresh_token")
+        #expect(try await client.revoke(token).status == 200)
+        #expect(try await client.revoke(token).refusal == dead)
+        #expect(try await client.authorization(of: name)?.grants.map(\.revocations) == [2])
     }
 
     @Test func `the token may be in the query, but not in both places and not twice`() async throws {
-        try await shared { client, name in
-            let token = try await client.refreshToken(name)
-            let query = "/google/revoke?token=" + token
-            let repeated = "400 invalid_request OAuth 2 parameters can only have a single value: token"
-            #expect(try await client.sandbox.post(query, [("token", token)]).refusal == repeated)
-            #expect(try await client.sandbox.post(query + "&token=x", []).refusal == repeated)
-            #expect(
-                try await client.sandbox.post("/google/revoke", [("token", "a"), ("token", "a")]).refusal == repeated)
-            let bare = FetchRequest(.post, url: client.sandbox.url + query)
-            #expect(try await client.sandbox.post(bare).status == 200)
-        }
+        let token = try await client.refreshToken(name)
+        let query = "/google/revoke?token=" + token
+        let repeated = "400 invalid_request OAuth 2 parameters can only have a single value: token"
+        #expect(try await sandbox.post(query, [("token", token)]).refusal == repeated)
+        #expect(try await sandbox.post(query + "&token=x", []).refusal == repeated)
+        #expect(
+            try await sandbox.post("/google/revoke", [("token", "a"), ("token", "a")]).refusal == repeated)
+        let bare = FetchRequest(.post, url: sandbox.url + query)
+        #expect(try await sandbox.post(bare).status == 200)
     }
 
     @Test func `a request without a token or with another body is refused`() async throws {
-        try await shared { client, _ in
-            let missing = "400 invalid_request Missing required parameter: token"
-            let empty = try await client.sandbox.post("/google/revoke", [])
-            #expect(empty.refusal == missing)
-            #expect(try await client.revoke("").refusal == missing)
-            let json = FetchRequest(
-                .post, url: client.sandbox.url + "/google/revoke", headers: [("Content-Type", "application/json")],
-                body: Array(#"{"token":"x"}"#.utf8))
-            #expect(
-                try await client.sandbox.post(json).refusal
-                    == "400 invalid_request Not application/x-www-form-urlencoded")
-        }
-    }
-
-    @Test func `a revocation leaves other clients and other persons alone`() async throws {
-        try await shared { client, name in
-            let other = try await GoogleClient.register(in: client.sandbox)
-            let token = try await other.refreshToken(name)
-            let otherPersonsToken = try await client.refreshToken()
-            _ = try await client.revoke(client.refreshToken(name))
-            #expect(try await other.refresh(token).status == 200)
-            #expect(try await client.refresh(otherPersonsToken).status == 200)
-        }
+        let missing = "400 invalid_request Missing required parameter: token"
+        let empty = try await sandbox.post("/google/revoke", [])
+        #expect(empty.refusal == missing)
+        #expect(try await client.revoke("").refusal == missing)
+        let json = FetchRequest(
+            .post, url: sandbox.url + "/google/revoke", headers: [("Content-Type", "application/json")],
+            body: Array(#"{"token":"x"}"#.utf8))
+        #expect(
+            try await sandbox.post(json).refusal
+                == "400 invalid_request Not application/x-www-form-urlencoded")
     }
 }

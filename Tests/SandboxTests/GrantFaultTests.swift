@@ -6,18 +6,16 @@ import TestSupport
 import Testing
 
 /// Faults where the lost answer matters: a code that is spent, a token that is dead.
-@Suite struct GrantFaultTests {
+@Suite(.fixture(Sandbox.self)) struct GrantFaultTests {
     /// The failure of an exchange on a connection of its own, which libcurl cannot repeat by itself.
     ///
     /// - Parameter expected: decides the timeout. A request that is to time out must have reached the sandbox before.
-    private func failure(
-        _ client: AppleClient, _ code: String, expected: FetchError.Code?
-    ) async throws -> FetchError.Code? {
+    private func failure(_ code: String, expected: FetchError.Code?) async throws -> FetchError.Code? {
         let fields = [
             ("client_id", client.id), ("client_secret", try await client.secret()),
             ("grant_type", "authorization_code"), ("code", code),
         ]
-        var request = FetchRequest.form(url: client.sandbox.appleTokenURL, fields: fields).uncontended
+        var request = FetchRequest.form(url: sandbox.appleTokenURL, fields: fields).uncontended
         if expected == .timedOut { request.timeout = .seconds(5) }
         do throws(FetchError) {
             _ = try await CurlFetcher().fetch(request)
@@ -27,15 +25,16 @@ import Testing
         }
     }
 
-    private func refreshTokens(_ client: AppleClient) async throws -> Int {
+    private func refreshTokens() async throws -> Int {
         try #require(try await client.authorization(of: "kim")).grants.count
     }
 
-    private func sandbox(_ body: (AppleClient) async throws -> Void) async throws {
-        try await Sandbox.run { sandbox in
-            try await sandbox.addApplePerson("kim")
-            try await body(try await AppleClient.register(in: sandbox))
-        }
+    private var sandbox: Sandbox { .current }
+    private let client: AppleClient
+
+    init() async throws {
+        client = try await AppleClient.register(in: .current)
+        try await client.sandbox.addApplePerson("kim")
     }
 
     @Test(arguments: [
@@ -45,25 +44,21 @@ import Testing
     func `the code is spent and the answer is lost`(
         _ fault: Sandbox.Fault, _ afterwards: Bool, _ seen: FetchError.Code
     ) async throws {
-        try await sandbox { client in
-            let code = try await client.code("kim")
-            try await client.sandbox.fail("/apple/auth/token", fault, times: 1, afterwards: afterwards)
-            #expect(try await failure(client, code, expected: seen) == seen)
-            #expect(try await client.exchange(code).refusal == "400 invalid_grant code: spent")
-            #expect(try await refreshTokens(client) == 1)
-        }
+        let code = try await client.code("kim")
+        try await sandbox.fail("/apple/auth/token", fault, times: 1, afterwards: afterwards)
+        #expect(try await failure(code, expected: seen) == seen)
+        #expect(try await client.exchange(code).refusal == "400 invalid_grant code: spent")
+        #expect(try await refreshTokens() == 1)
     }
 
     @Test(arguments: [(Sandbox.Fault.reset, FetchError.Code.closed), (.hang, .timedOut)])
     func `the code is not spent although no answer came`(
         _ fault: Sandbox.Fault, _ seen: FetchError.Code
     ) async throws {
-        try await sandbox { client in
-            let code = try await client.code("kim")
-            try await client.sandbox.fail("/apple/auth/token", fault, times: 1)
-            #expect(try await failure(client, code, expected: seen) == seen)
-            #expect(try await client.exchange(code).status == 200)
-        }
+        let code = try await client.code("kim")
+        try await sandbox.fail("/apple/auth/token", fault, times: 1)
+        #expect(try await failure(code, expected: seen) == seen)
+        #expect(try await client.exchange(code).status == 200)
     }
 
     @Test(
@@ -74,52 +69,44 @@ import Testing
     func `another answer takes the place of the real one, which was given or not`(
         _ fault: Sandbox.Fault, _ afterwards: Bool
     ) async throws {
-        try await sandbox { client in
-            let code = try await client.code("kim")
-            try await client.sandbox.fail("/apple/auth/token", fault, times: 1, afterwards: afterwards)
-            #expect(try await client.exchange(code).json?["access_token"] == nil)
-            #expect(try await refreshTokens(client) == (afterwards ? 1 : 0))
-            #expect(try await client.exchange(code).status == (afterwards ? 400 : 200))
-        }
+        let code = try await client.code("kim")
+        try await sandbox.fail("/apple/auth/token", fault, times: 1, afterwards: afterwards)
+        #expect(try await client.exchange(code).json?["access_token"] == nil)
+        #expect(try await refreshTokens() == (afterwards ? 1 : 0))
+        #expect(try await client.exchange(code).status == (afterwards ? 400 : 200))
     }
 
     @Test func `a revocation whose answer is lost has ended the token all the same`() async throws {
-        try await sandbox { client in
-            let token = try await client.refreshToken("kim")
-            try await client.sandbox.fail("/apple/auth/revoke", .status(503), times: 1, afterwards: true)
-            #expect(try await client.revoke(token).status == 503)
-            #expect(try await client.authorization(of: "kim")?.grants.map(\.endedBy) == [.revoke])
-        }
+        let token = try await client.refreshToken("kim")
+        try await sandbox.fail("/apple/auth/revoke", .status(503), times: 1, afterwards: true)
+        #expect(try await client.revoke(token).status == 503)
+        #expect(try await client.authorization(of: "kim")?.grants.map(\.endedBy) == [.revoke])
     }
 
     @Test func `afterwards has no meaning for an effect that passes on the real answer`() async throws {
-        try await SharedSandbox.use { sandbox in
-            for effect in ["truncated", "torn", "slow", "lost"] {
-                let body = #"{"path":"/apple/*","effect":"\#(effect)","afterwards":true}"#
-                let refusal = try await sandbox.refusal("faults", body)
-                #expect(refusal.status == 400)
-                #expect(refusal.message == "afterwards has no meaning for the effect \(effect).")
-            }
+        for effect in ["truncated", "torn", "slow", "lost"] {
+            let body = #"{"path":"/apple/*","effect":"\#(effect)","afterwards":true}"#
+            let refusal = try await sandbox.refusal("faults", body)
+            #expect(refusal.status == 400)
+            #expect(refusal.message == "afterwards has no meaning for the effect \(effect).")
         }
     }
 
     @Test func `the history has the reason of a refusal, and no secret of the request`() async throws {
-        try await sandbox { client in
-            let code = try await client.code("kim")
-            let secret = try await client.secret()
-            let answer = try await client.exchange(code, secret: secret)
-            _ = try await client.revoke(answer.text("refresh_token"))
-            _ = try await client.exchange(code)
-            let requests = try await client.sandbox.history(path: "/apple/auth/*")
-            #expect(requests.map(\.reason) == [nil, nil, "code: spent"])
-            #expect(requests[0].field("client_secret") == Sandbox.fingerprint(secret))
-            #expect(requests[1].field("token") == Sandbox.fingerprint(try answer.text("refresh_token")))
-            let raw = String(decoding: try await client.sandbox.get("/control/history").body, as: UTF8.self)
-            for canary in [code, secret, try answer.text("refresh_token"), try answer.text("access_token")] {
-                #expect(!raw.contains(canary))
-            }
-            let listing = try await client.sandbox.get("/control/apple/authorizations").body
-            #expect(!String(decoding: listing, as: UTF8.self).contains(try answer.text("refresh_token")))
+        let code = try await client.code("kim")
+        let secret = try await client.secret()
+        let answer = try await client.exchange(code, secret: secret)
+        _ = try await client.revoke(answer.text("refresh_token"))
+        _ = try await client.exchange(code)
+        let requests = try await sandbox.history(path: "/apple/auth/*")
+        #expect(requests.map(\.reason) == [nil, nil, "code: spent"])
+        #expect(requests[0].field("client_secret") == Sandbox.fingerprint(secret))
+        #expect(requests[1].field("token") == Sandbox.fingerprint(try answer.text("refresh_token")))
+        let raw = String(decoding: try await sandbox.get("/control/history").body, as: UTF8.self)
+        for canary in [code, secret, try answer.text("refresh_token"), try answer.text("access_token")] {
+            #expect(!raw.contains(canary))
         }
+        let listing = try await sandbox.get("/control/apple/authorizations").body
+        #expect(!String(decoding: listing, as: UTF8.self).contains(try answer.text("refresh_token")))
     }
 }

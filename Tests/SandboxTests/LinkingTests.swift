@@ -4,22 +4,22 @@ import TestSupport
 import Testing
 
 /// Google's part in account linking: what passes and what fails.
-@Suite struct LinkingTests {
+@Suite(.fixture(Sandbox.self)) struct LinkingTests {
     private static let project = "lamp-linking"
 
-    /// A sandbox, and a service that it links with.
-    private func linking(_ body: (Sandbox, LinkedService) async throws -> Void) async throws {
-        try await Sandbox.run { sandbox in
-            let service = try LinkedService(
-                redirectURI: sandbox.linkingRedirectURI(project: Self.project), keys: try await sandbox.keySet(.google))
-            try await sandbox.addGooglePerson("kim", #"{"email":"kim@gmail.com"}"#)
-            try await body(sandbox, service)
-        }
+    private var sandbox: Sandbox { .current }
+    /// The service that the sandbox links with.
+    private let service: LinkedService
+
+    init() async throws {
+        let sandbox = Sandbox.current
+        service = try LinkedService(
+            redirectURI: sandbox.linkingRedirectURI(project: Self.project), keys: try await sandbox.keySet(.google))
+        try await sandbox.addGooglePerson("kim", #"{"email":"kim@gmail.com"}"#)
     }
 
     private func configure(
-        _ sandbox: Sandbox, _ service: LinkedService, _ fault: LinkedService.Fault? = nil, basicAuth: Bool = false,
-        pkce: Bool = false
+        _ fault: LinkedService.Fault? = nil, basicAuth: Bool = false, pkce: Bool = false
     ) async throws {
         service.begin(fault)
         try await sandbox.configureLinking(
@@ -29,37 +29,35 @@ import Testing
     }
 
     /// A person's browser at the redirect URI.
-    private func bring(_ sandbox: Sandbox, _ url: String) async throws -> FetchResponse {
+    private func bring(_ url: String) async throws -> FetchResponse {
         try await sandbox.get(String(url.dropFirst(sandbox.url.count)))
     }
 
-    private func link(_ sandbox: Sandbox, _ service: LinkedService) async throws {
-        let answer = try await bring(sandbox, service.allow(try await sandbox.beginBrowserLink()))
+    private func link() async throws {
+        let answer = try await bring(service.allow(try await sandbox.beginBrowserLink()))
         #expect(answer.status == 303)
         #expect(answer.headers.first("Location") == sandbox.url + "/google/link")
     }
 
     @Test(arguments: [(false, false), (true, true)])
     func `a service that does all as it should passes every check`(basicAuth: Bool, pkce: Bool) async throws {
-        try await linking { sandbox, service in
-            try await configure(sandbox, service, basicAuth: basicAuth, pkce: pkce)
-            #expect(try await sandbox.checkLinkingEndpoints().all("passed").count == 12)
-            let refusal = service.refuse(try await sandbox.beginBrowserLink())
-            #expect(try await bring(sandbox, refusal).status == 303)
-            try await link(sandbox, service)
-            #expect(try await sandbox.linkingReport().subject == "u-1")
-            #expect(try await sandbox.unlink().isLinked == false)
-            _ = try await sandbox.answerFlip(service.refuse(try await sandbox.beginFlip()))
-            let flipped = service.allow(try await sandbox.beginFlip())
-            #expect(try await sandbox.answerFlip(flipped).isLinked)
-            _ = try await sandbox.unlink()
-            #expect(try await sandbox.linkStreamlined("kim").isLinked == false)
-            #expect(try await sandbox.linkStreamlined("kim", create: true).isLinked)
-            #expect(try await sandbox.linkStreamlined("kim").isLinked)
-            let report = try await sandbox.unlink()
-            #expect(report.all("failed") == [])
-            #expect(report.all("open") == [])
-        }
+        try await configure(basicAuth: basicAuth, pkce: pkce)
+        #expect(try await sandbox.checkLinkingEndpoints().all("passed").count == 12)
+        let refusal = service.refuse(try await sandbox.beginBrowserLink())
+        #expect(try await bring(refusal).status == 303)
+        try await link()
+        #expect(try await sandbox.linkingReport().subject == "u-1")
+        #expect(try await sandbox.unlink().isLinked == false)
+        _ = try await sandbox.answerFlip(service.refuse(try await sandbox.beginFlip()))
+        let flipped = service.allow(try await sandbox.beginFlip())
+        #expect(try await sandbox.answerFlip(flipped).isLinked)
+        _ = try await sandbox.unlink()
+        #expect(try await sandbox.linkStreamlined("kim").isLinked == false)
+        #expect(try await sandbox.linkStreamlined("kim", create: true).isLinked)
+        #expect(try await sandbox.linkStreamlined("kim").isLinked)
+        let report = try await sandbox.unlink()
+        #expect(report.all("failed") == [])
+        #expect(report.all("open") == [])
     }
 
     @Test func `a fault that shows without a person fails its check alone`() async throws {
@@ -72,12 +70,10 @@ import Testing
             (.flipPageRedirects, "flip-page"), (.associationIsText, "apple-association"),
             (.associationHasCookie, "android-association"),
         ]
-        try await linking { sandbox, service in
-            for (fault, name) in faults {
-                try await configure(sandbox, service, fault)
-                let report = try await sandbox.checkLinkingEndpoints()
-                #expect(report.all("failed").map(\.name) == [name], "\(fault)")
-            }
+        for (fault, name) in faults {
+            try await configure(fault)
+            let report = try await sandbox.checkLinkingEndpoints()
+            #expect(report.all("failed").map(\.name) == [name], "\(fault)")
         }
     }
 
@@ -88,20 +84,18 @@ import Testing
             (.noRefreshToken, "refresh-token"), (.noEmail, "userinfo"), (.sameAccessToken, "new-access-token"),
             (.endsEarlierTokens, "earlier-access-token"), (.rotates, "kept-refresh-token"),
         ]
-        try await linking { sandbox, service in
-            for (fault, name) in faults {
-                try await configure(sandbox, service, fault)
-                try await link(sandbox, service)
-                let report = try await sandbox.linkingReport()
-                #expect(report.all("failed").map(\.name) == [name], "\(fault)")
-                #expect(report.isLinked == (fault != .otherTokenType))
-            }
-            for (fault, name) in [(LinkedService.Fault.revokesNothing, "revocation"), (.redeemsTwice, "code-once")] {
-                try await configure(sandbox, service, fault)
-                try await link(sandbox, service)
-                #expect(try await sandbox.linkingReport().all("failed") == [])
-                #expect(try await sandbox.unlink().all("failed").map(\.name) == [name], "\(fault)")
-            }
+        for (fault, name) in faults {
+            try await configure(fault)
+            try await link()
+            let report = try await sandbox.linkingReport()
+            #expect(report.all("failed").map(\.name) == [name], "\(fault)")
+            #expect(report.isLinked == (fault != .otherTokenType))
+        }
+        for (fault, name) in [(LinkedService.Fault.revokesNothing, "revocation"), (.redeemsTwice, "code-once")] {
+            try await configure(fault)
+            try await link()
+            #expect(try await sandbox.linkingReport().all("failed") == [])
+            #expect(try await sandbox.unlink().all("failed").map(\.name) == [name], "\(fault)")
         }
     }
 
@@ -111,104 +105,94 @@ import Testing
             (.takesExpired, "assertion-expired"), (.takesForged, "assertion-forged"),
             (.takesUnsigned, "assertion-unsigned"), (.takesAnyIntent, "unknown-intent"),
         ]
-        try await linking { sandbox, service in
-            for (fault, name) in faults {
-                try await configure(sandbox, service, fault)
-                #expect(try await sandbox.linkStreamlined("kim").all("failed").map(\.name) == [name], "\(fault)")
-            }
-            try await configure(sandbox, service, .createsTwice)
-            #expect(try await sandbox.linkStreamlined("kim", create: true).all("failed") == [])
-            #expect(try await sandbox.linkStreamlined("kim").all("failed").map(\.name) == ["create"])
-            // What can't be read is neither found nor not.
-            try await configure(sandbox, service, .foundIsBoolean)
-            #expect(try await sandbox.linkStreamlined("kim").result("streamlined", "check") == "failed")
+        for (fault, name) in faults {
+            try await configure(fault)
+            #expect(try await sandbox.linkStreamlined("kim").all("failed").map(\.name) == [name], "\(fault)")
         }
+        try await configure(.createsTwice)
+        #expect(try await sandbox.linkStreamlined("kim", create: true).all("failed") == [])
+        #expect(try await sandbox.linkStreamlined("kim").all("failed").map(\.name) == ["create"])
+        // What can't be read is neither found nor not.
+        try await configure(.foundIsBoolean)
+        #expect(try await sandbox.linkStreamlined("kim").result("streamlined", "check") == "failed")
     }
 
     // MARK: What comes back
 
     @Test func `an answer whose state was not sent, or was sent before, is not redeemed`() async throws {
-        try await linking { sandbox, service in
-            try await configure(sandbox, service)
-            let answer = service.allow(try await sandbox.beginBrowserLink())
-            let start = answer.prefix { $0 != "?" }
-            for foreign in [
-                "\(start)?code=c&state=other", "\(start)?code=c", "\(answer)&state=other", String(start),
-                answer.replacing("%2B", with: "+"), "\(start)?code=%ZZ&state=a",
-            ] {
-                let refused = try await bring(sandbox, foreign)
-                #expect(refused.status == 400, "\(foreign)")
-                let body = try JSONValue(parsing: refused.body)
-                #expect(body["sendPostBody"]?.bool == false)
-                #expect(body["errorMessage"]?.string?.contains("state") == true || foreign.contains("%ZZ"))
-                #expect(try await sandbox.linkingReport().result("browser", "state") == "failed")
-            }
-            #expect(!service.paths.contains("POST /oauth/token"))
-            #expect(try await bring(sandbox, answer).status == 303)
-            #expect(try await sandbox.linkingReport().all("failed") == [])
-            #expect(try await bring(sandbox, answer).status == 400)
-            let other = answer.replacing("/r/" + Self.project, with: "/r/other")
-            #expect(try await bring(sandbox, other).status == 400)
+        try await configure()
+        let answer = service.allow(try await sandbox.beginBrowserLink())
+        let start = answer.prefix { $0 != "?" }
+        for foreign in [
+            "\(start)?code=c&state=other", "\(start)?code=c", "\(answer)&state=other", String(start),
+            answer.replacing("%2B", with: "+"), "\(start)?code=%ZZ&state=a",
+        ] {
+            let refused = try await bring(foreign)
+            #expect(refused.status == 400, "\(foreign)")
+            let body = try JSONValue(parsing: refused.body)
+            #expect(body["sendPostBody"]?.bool == false)
+            #expect(body["errorMessage"]?.string?.contains("state") == true || foreign.contains("%ZZ"))
+            #expect(try await sandbox.linkingReport().result("browser", "state") == "failed")
         }
+        #expect(!service.paths.contains("POST /oauth/token"))
+        #expect(try await bring(answer).status == 303)
+        #expect(try await sandbox.linkingReport().all("failed") == [])
+        #expect(try await bring(answer).status == 400)
+        let other = answer.replacing("/r/" + Self.project, with: "/r/other")
+        #expect(try await bring(other).status == 400)
     }
 
     @Test func `an answer has one code or one error, and errors are those that Google knows`() async throws {
-        try await linking { sandbox, service in
-            try await configure(sandbox, service)
-            for (extra, status) in [("&code=another", 400), ("&error=access_denied", 303)] {
-                let answer = service.allow(try await sandbox.beginBrowserLink())
-                #expect(try await bring(sandbox, answer + extra).status == status)
-                #expect(try await sandbox.linkingReport().result("browser", "code") == "failed")
-            }
-            #expect(!service.paths.contains("POST /oauth/token"))
-            let unknown = service.refuse(try await sandbox.beginBrowserLink(), with: "cancelled")
-            #expect(try await bring(sandbox, unknown).status == 303)
-            #expect(try await sandbox.linkingReport().result("browser", "refusal") == "failed")
+        try await configure()
+        for (extra, status) in [("&code=another", 400), ("&error=access_denied", 303)] {
+            let answer = service.allow(try await sandbox.beginBrowserLink())
+            #expect(try await bring(answer + extra).status == status)
+            #expect(try await sandbox.linkingReport().result("browser", "code") == "failed")
+        }
+        #expect(!service.paths.contains("POST /oauth/token"))
+        let unknown = service.refuse(try await sandbox.beginBrowserLink(), with: "cancelled")
+        #expect(try await bring(unknown).status == 303)
+        #expect(try await sandbox.linkingReport().result("browser", "refusal") == "failed")
 
-            for error in ["access_denied", "cancelled", "invalid_request", "unrecoverable", "user_not_authorized"] {
-                let report = try await sandbox.answerFlip(
-                    service.refuse(try await sandbox.beginFlip(), with: error))
-                #expect(
-                    report.result("flip", "refusal") == (error == "user_not_authorized" ? "failed" : "passed"),
-                    "\(error)")
-            }
+        for error in ["access_denied", "cancelled", "invalid_request", "unrecoverable", "user_not_authorized"] {
+            let report = try await sandbox.answerFlip(
+                service.refuse(try await sandbox.beginFlip(), with: error))
+            #expect(
+                report.result("flip", "refusal") == (error == "user_not_authorized" ? "failed" : "passed"),
+                "\(error)")
         }
     }
 
     @Test func `a flip's link is written plainly, in Google's order, and its answer compared byte for byte`()
         async throws
     {
-        try await linking { sandbox, service in
-            try await configure(sandbox, service)
-            let uri = "https://oauth-redirect.googleusercontent.com/a/com.google.OPA"
-            let link = try await sandbox.beginFlip()
-            #expect(link.hasPrefix("\(service.url)/app-flip?client_id=linking-client&scope=profile+email&state="))
-            #expect(link.hasSuffix("+/=&redirect_uri=" + uri))
-            let answer = service.allow(link)
-            for near in [
-                answer.replacing("com.google.OPA", with: "com.google.Opa"), answer.replacing("OPA?", with: "OPA/?"),
-                uri, uri + "?code=c",
-            ] {
-                let report = try await sandbox.answerFlip(near)
-                #expect(report.result("flip", "state") == "failed", "\(near)")
-                #expect(
-                    report.result("flip", "redirect-uri")
-                        == (near.hasPrefix(uri) && !near.contains("OPA/") ? "passed" : "failed"))
-            }
-            #expect(!service.paths.contains("POST /oauth/token"))
-            // A plus sign that an app leaves as it is comes through in a URL.
-            #expect(try await sandbox.answerFlip(answer.replacing("%2B", with: "+")).isLinked)
+        try await configure()
+        let uri = "https://oauth-redirect.googleusercontent.com/a/com.google.OPA"
+        let link = try await sandbox.beginFlip()
+        #expect(link.hasPrefix("\(service.url)/app-flip?client_id=linking-client&scope=profile+email&state="))
+        #expect(link.hasSuffix("+/=&redirect_uri=" + uri))
+        let answer = service.allow(link)
+        for near in [
+            answer.replacing("com.google.OPA", with: "com.google.Opa"), answer.replacing("OPA?", with: "OPA/?"),
+            uri, uri + "?code=c",
+        ] {
+            let report = try await sandbox.answerFlip(near)
+            #expect(report.result("flip", "state") == "failed", "\(near)")
+            #expect(
+                report.result("flip", "redirect-uri")
+                    == (near.hasPrefix(uri) && !near.contains("OPA/") ? "passed" : "failed"))
         }
+        #expect(!service.paths.contains("POST /oauth/token"))
+        // A plus sign that an app leaves as it is comes through in a URL.
+        #expect(try await sandbox.answerFlip(answer.replacing("%2B", with: "+")).isLinked)
     }
 
     @Test func `a service that is away fails what was asked of it`() async throws {
-        try await linking { sandbox, service in
-            try await configure(sandbox, service)
-            try await sandbox.configureLinking(
-                server: "http://127.0.0.1:\(try FreePort.choose(1)[0])", clientID: "c", clientSecret: "s", project: "p")
-            let report = try await sandbox.checkLinkingEndpoints()
-            #expect(report.all("failed").count == 12)
-            #expect(report.all("failed").allSatisfy { $0.detail?.contains("no answer: connect") == true })
-        }
+        try await configure()
+        try await sandbox.configureLinking(
+            server: "http://127.0.0.1:\(try FreePort.choose(1)[0])", clientID: "c", clientSecret: "s", project: "p")
+        let report = try await sandbox.checkLinkingEndpoints()
+        #expect(report.all("failed").count == 12)
+        #expect(report.all("failed").allSatisfy { $0.detail?.contains("no answer: connect") == true })
     }
 }

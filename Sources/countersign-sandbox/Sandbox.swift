@@ -21,7 +21,6 @@ struct Sandbox: Sendable {
     let history: RequestHistory
     let apple: Provider<Apple>
     let google: Provider<Google>
-    let googleStream = GoogleEventStream()
     let googleLinking = GoogleLinking()
     let receiver: WebhookReceiver
 
@@ -45,7 +44,6 @@ struct Sandbox: Sendable {
         history.clear()
         apple.reset()
         google.reset()
-        googleStream.reset()
         googleLinking.reset()
         receiver.reset()
     }
@@ -62,7 +60,7 @@ struct Sandbox: Sendable {
         let group = router.group("google")
         google.addDocuments(to: group)
         google.addEndpoints(to: group)
-        GoogleStreamEndpoints(stream: googleStream, google: google).add(to: group)
+        GoogleStreamEndpoints(google: google).add(to: group)
         LinkingPage(linking: googleLinking, runner: linkingRunner).add(to: group)
         receiverRoutes.add(to: router)
         addControls(to: router.group("control"))
@@ -91,7 +89,7 @@ struct Sandbox: Sendable {
         let group = control.group("google")
         google.addGoogleControls(to: group)
         google.addEvents(to: group)
-        GoogleStreamControl(stream: googleStream).add(to: group)
+        google.addStreamControls(to: group)
         LinkingControl(linking: googleLinking, runner: linkingRunner).add(to: group)
     }
 

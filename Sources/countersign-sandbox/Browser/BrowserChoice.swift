@@ -9,9 +9,9 @@ struct BrowserChoice: Sendable {
     let person: String?
     /// nil when a person is chosen and has yet to consent.
     let action: Action?
-    let hidesEmail: Bool?
-    let givenName: String?
-    let familyName: String?
+    var hidesEmail: Bool?
+    var givenName: String?
+    var familyName: String?
 
     init(_ form: EndpointForm, at provider: ProviderName) throws(BrowserRefusal) {
         func refusal(_ reason: String) -> BrowserRefusal {
@@ -35,9 +35,6 @@ struct BrowserChoice: Sendable {
     init(person: String) {
         self.person = person
         action = .proceed
-        hidesEmail = nil
-        givenName = nil
-        familyName = nil
     }
 
     /// The members are the form's fields.
@@ -45,8 +42,9 @@ struct BrowserChoice: Sendable {
         let action = members.optionalChoice("action", of: Action.self) ?? .proceed
         self.action = action
         person = action == .cancel ? members.optionalText("person") : members.text("person")
-        hidesEmail = provider == .apple ? members.optionalFlag("hideEmail") : nil
-        givenName = provider == .apple ? members.optionalText("givenName") : nil
-        familyName = provider == .apple ? members.optionalText("familyName") : nil
+        guard provider == .apple else { return }
+        hidesEmail = members.optionalFlag("hideEmail")
+        givenName = members.optionalText("givenName")
+        familyName = members.optionalText("familyName")
     }
 }

@@ -54,7 +54,7 @@ struct BrowserQuery: Sendable {
 
     func refusal(_ reason: String) -> BrowserRefusal { refusal(.invalidRequest, reason) }
 
-    func refusal(_ code: BrowserRefusal.Code, _ reason: String) -> BrowserRefusal {
+    func refusal(_ code: OAuthError, _ reason: String) -> BrowserRefusal {
         BrowserRefusal(provider: provider, code: code, reason: reason)
     }
 }

@@ -3,20 +3,8 @@ import Hummingbird
 
 /// An authorization request that the provider answers with a page of its own, so that nothing reaches the redirect URI.
 struct BrowserRefusal: ProviderRefusal {
-    enum Code: String, Sendable {
-        case invalidRequest = "invalid_request"
-        case invalidClient = "invalid_client"
-        case invalidScope = "invalid_scope"
-        case unsupportedResponseType = "unsupported_response_type"
-        // Google's alone.
-        case deletedClient = "deleted_client"
-        case redirectURIMismatch = "redirect_uri_mismatch"
-        case orgInternal = "org_internal"
-        case disallowedUserAgent = "disallowed_useragent"
-    }
-
     let provider: ProviderName
-    let code: Code
+    let code: OAuthError
     /// A sentence for the developer, on the page and in the history.
     let reason: String
 

@@ -28,10 +28,7 @@ struct EndpointForm: Sendable {
         let media = type?.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
         guard media == "application/x-www-form-urlencoded" || allowsNone && body.isEmpty else { throw .contentType }
         guard let form = FormFields(body) else { throw .encoding }
-        var names: Set<String> = []
-        for field in form.fields {
-            guard names.insert(field.name).inserted else { throw .repeated(field.name) }
-        }
+        if let name = form.repeated { throw .repeated(name) }
         fields = form.fields
         isFullyEncoded = form.isFullyEncoded
     }

@@ -7,33 +7,38 @@ protocol ProviderRefusal: HTTPResponseError {
     var reason: String { get }
 }
 
+/// The codes of errors, at the endpoints and on the pages.
+enum OAuthError: String, Sendable {
+    case invalidRequest = "invalid_request"
+    case invalidClient = "invalid_client"
+    case invalidGrant = "invalid_grant"
+    case invalidScope = "invalid_scope"
+    case unsupportedGrantType = "unsupported_grant_type"
+    case unsupportedResponseType = "unsupported_response_type"
+    // Google's alone.
+    case deletedClient = "deleted_client"
+    case disallowedUserAgent = "disallowed_useragent"
+    case invalidToken = "invalid_token"
+    case orgInternal = "org_internal"
+    case redirectURIMismatch = "redirect_uri_mismatch"
+    case unauthorizedClient = "unauthorized_client"
+}
+
 /// An error response of a token endpoint (RFC 6749 §5.2).
 struct EndpointRefusal: ProviderRefusal {
-    enum Code: String, Sendable {
-        case invalidRequest = "invalid_request"
-        case invalidClient = "invalid_client"
-        case deletedClient = "deleted_client"
-        case invalidGrant = "invalid_grant"
-        case invalidScope = "invalid_scope"
-        case invalidToken = "invalid_token"
-        case redirectURIMismatch = "redirect_uri_mismatch"
-        case unauthorizedClient = "unauthorized_client"
-        case unsupportedGrantType = "unsupported_grant_type"
-    }
-
     let status: HTTPResponse.Status
-    let code: Code
+    let code: OAuthError
     /// `error_description`, where the provider gives one.
     let description: String?
     let reason: String
 
     /// Apple's response: always 400, and nothing but the code.
-    static func apple(_ code: Code, _ reason: String) -> EndpointRefusal {
+    static func apple(_ code: OAuthError, _ reason: String) -> EndpointRefusal {
         EndpointRefusal(status: .badRequest, code: code, description: nil, reason: reason)
     }
 
     /// Google's response: 401 when the client is not authenticated or authorized, else 400, and a sentence.
-    static func google(_ code: Code, _ description: String, _ reason: String? = nil) -> EndpointRefusal {
+    static func google(_ code: OAuthError, _ description: String, _ reason: String? = nil) -> EndpointRefusal {
         let status: HTTPResponse.Status =
             switch code {
             case .invalidClient, .deletedClient, .unauthorizedClient: .unauthorized

@@ -23,19 +23,11 @@ struct GoogleEvent: Sendable {
         }
     }
 
-    enum Subject: Sendable {
-        /// The event has no subject.
-        case none
-        case person(String)
-        case subject(String)
-        /// The refresh token that was issued last to a person for the event's client.
-        case tokenOf(person: String, Identifier)
-        /// This refresh token, or the one with this fingerprint in the listing of authorizations.
-        case token(String, Identifier)
-    }
-
     let event: ProviderEvent
-    let subject: Subject
+    /// The refresh token that the event is about, or the fingerprint that it has in the listing of authorizations.
+    let refreshToken: String?
+    /// Means a refresh token: this one, or the one that was issued last to the person for the event's client.
+    let identifier: Identifier?
     let subjectType: SubjectType
     let type: String
     let reason: String?
@@ -44,27 +36,18 @@ struct GoogleEvent: Sendable {
 
     init(_ members: ControlMembers) {
         event = ProviderEvent(members)
-        subject = Self.subject(event, members)
+        refreshToken = members.optionalText("refreshToken")
+        identifier = members.optionalChoice("identifier")
+        let named = [event.person, event.subject, refreshToken].count { $0 != nil }
+        let isToken = identifier != nil
+        if named > 1 || isToken && (named == 0 || event.subject != nil) || !isToken && refreshToken != nil {
+            members.refuse("One of person, subject and refreshToken, and identifier where a token is meant.")
+        }
         subjectType = members.optionalChoice("subjectType") ?? .issuerAndSubject
         type = GoogleEventType.name(event.type)
         reason = members.optionalText("reason")
         state = members.optionalText("state")
         hasTrailingSlash = members.flag("trailingSlash", else: true)
-    }
-
-    private static func subject(_ event: ProviderEvent, _ members: ControlMembers) -> Subject {
-        let token = members.optionalText("refreshToken")
-        let identifier = members.optionalChoice("identifier", of: Identifier.self)
-        switch (event.person, event.subject, token, identifier) {
-        case (nil, nil, nil, nil): return .none
-        case (let person?, nil, nil, nil): return .person(person)
-        case (nil, let subject?, nil, nil): return .subject(subject)
-        case (let person?, nil, nil, let identifier?): return .tokenOf(person: person, identifier)
-        case (nil, nil, let token?, let identifier?): return .token(token, identifier)
-        default:
-            members.refuse("One of person, subject and refreshToken, and identifier where a token is meant.")
-            return .none
-        }
     }
 }
 
@@ -136,30 +119,22 @@ extension Provider<Google> {
             deliveries: try await plan.deliver(Array(token.utf8), type: "application/secevent+jwt"))
     }
 
-    private func subject(of event: GoogleEvent, issuer: String) throws(ControlRefusal) -> JSONObject? {
-        func named(_ subject: String, email: String? = nil) -> JSONObject {
-            ["subject_type": event.subjectType.rawValue, "iss": issuer, "sub": subject, "email": email]
-        }
-        func named(_ token: String, by identifier: GoogleEvent.Identifier) -> JSONObject {
-            [
+    private func subject(of sent: GoogleEvent, issuer: String) throws(ControlRefusal) -> JSONObject? {
+        let event = sent.event
+        if let identifier = sent.identifier {
+            let token =
+                if let text = sent.refreshToken { try refreshToken(text) } else {
+                    try lastRefreshToken(of: event.person ?? "", clientID: event.clientID)
+                }
+            return [
                 "subject_type": "oauth_token", "token_type": "refresh_token",
                 "token_identifier_alg": identifier.rawValue, "token": identifier.text(token),
             ]
         }
-        switch event.subject {
-        case .none:
-            return nil
-        case .person(let name):
-            let person = try accounts.person(name)
-            return named(
-                person.subject(seed: seed), email: event.subjectType == .idTokenClaims ? person.email : nil)
-        case .subject(let subject):
-            return named(subject)
-        case .tokenOf(let person, let identifier):
-            return named(try lastRefreshToken(of: person, clientID: event.event.clientID), by: identifier)
-        case .token(let token, let identifier):
-            return named(try refreshToken(token), by: identifier)
-        }
+        let person = try event.person.map { name throws(ControlRefusal) in try accounts.person(name) }
+        guard let subject = person?.subject(seed: seed) ?? event.subject else { return nil }
+        let email = sent.subjectType == .idTokenClaims ? person?.email : nil
+        return ["subject_type": sent.subjectType.rawValue, "iss": issuer, "sub": subject, "email": email]
     }
 
     /// The refresh token that was issued last, live or dead: the event may announce its end.

@@ -1,8 +1,7 @@
 import Foundation
-import Synchronization
 
 /// The project's state in Google's RISC API: the service accounts that may manage its event stream, and the stream.
-final class GoogleEventStream: Sendable {
+struct GoogleEventStream: Sendable {
     struct Configuration: Sendable {
         let url: String
         let eventTypes: [String]
@@ -17,92 +16,58 @@ final class GoogleEventStream: Sendable {
         var delivery: EventDelivery?
     }
 
-    private struct State {
-        var accounts: [String: GoogleServiceAccount] = [:]
-        var domains: [String] = []
-        var configuration: Configuration?
-        var verifications: [Verification] = []
-    }
-
-    private let state = Mutex(State())
-
-    func reset() {
-        state.withLock { $0 = State() }
-    }
-
-    // MARK: The project
-
-    var accounts: [GoogleServiceAccount] {
-        state.withLock { state in state.accounts.values.sorted { $0.email < $1.email } }
-    }
-
-    /// Creates the account or changes it.
-    func update(_ email: String, _ change: (inout GoogleServiceAccount) -> Void) -> GoogleServiceAccount {
-        state.withLock { state in
-            var account = state.accounts[email] ?? GoogleServiceAccount(email: email)
-            change(&account)
-            state.accounts[email] = account
-            return account
-        }
-    }
-
+    private var accountsByEmail: [String: GoogleServiceAccount] = [:]
     /// The domains of the OAuth consent screen; their subdomains are authorized too.
-    var authorizedDomains: [String] {
-        get { state.withLock { $0.domains } }
-        set { state.withLock { $0.domains = newValue } }
-    }
+    var authorizedDomains: [String] = []
+    private var registered: Configuration?
+    private(set) var verifications: [Verification] = []
 
-    // MARK: The stream
+    var accounts: [GoogleServiceAccount] { accountsByEmail.values.sorted { $0.email < $1.email } }
+
+    func account(_ email: String) -> GoogleServiceAccount? { accountsByEmail[email] }
+
+    mutating func keep(_ account: GoogleServiceAccount) { accountsByEmail[account.email] = account }
 
     func configuration() throws(StreamRefusal) -> Configuration {
-        guard let configuration = state.withLock({ $0.configuration }) else { throw .noStream }
-        return configuration
+        guard let registered else { throw .noStream }
+        return registered
     }
 
-    var verifications: [Verification] { state.withLock { $0.verifications } }
-
     /// Registers the stream. Types that Google does not know are silently dropped.
-    func configure(url: String, eventTypes: [String]) throws(StreamRefusal) {
-        let known = eventTypes.filter(GoogleEventType.known.contains)
-        try state.withLock { state throws(StreamRefusal) in
-            guard Self.mayReceive(url, domains: state.domains) else {
-                throw .forbidden("The delivery URL is not https on an authorized domain of the project.")
-            }
-            state.configuration = Configuration(
-                url: url, eventTypes: known, isEnabled: state.configuration?.isEnabled ?? true)
+    mutating func configure(url: String, eventTypes: [String]) throws(StreamRefusal) {
+        guard mayReceive(url) else {
+            throw .forbidden("The delivery URL is not https on an authorized domain of the project.")
         }
+        registered = Configuration(
+            url: url, eventTypes: eventTypes.filter(GoogleEventType.known.contains),
+            isEnabled: registered?.isEnabled ?? true)
     }
 
     /// Whether events may be sent to this URL: https on an authorized domain, or plain http on this machine, where
     /// tests and developers listen.
-    private static func mayReceive(_ url: String, domains: [String]) -> Bool {
+    private func mayReceive(_ url: String) -> Bool {
         if LoopbackTarget(url) != nil { return true }
         guard let parts = URLComponents(string: url), parts.scheme == "https", let host = parts.host?.lowercased()
         else { return false }
-        return domains.contains { host == $0 || host.hasSuffix("." + $0) }
+        return authorizedDomains.contains { host == $0 || host.hasSuffix("." + $0) }
     }
 
-    func enable(_ isEnabled: Bool) throws(StreamRefusal) {
-        try state.withLock { state throws(StreamRefusal) in
-            guard state.configuration != nil else { throw .noStream }
-            state.configuration?.isEnabled = isEnabled
-        }
+    mutating func enable(_ isEnabled: Bool) throws(StreamRefusal) {
+        var configuration = try configuration()
+        configuration.isEnabled = isEnabled
+        registered = configuration
     }
 
     /// Records that a verification was requested. Returns the number by which its result is added, and the address it
     /// is sent to, if any.
-    func beginVerification(_ text: String?) throws(StreamRefusal) -> (number: Int, target: LoopbackTarget?) {
-        try state.withLock { state throws(StreamRefusal) in
-            guard let configuration = state.configuration else { throw .noStream }
-            state.verifications.append(Verification(state: text))
-            let isSent = configuration.isEnabled && configuration.eventTypes.contains(GoogleEventType.verification)
-            return (state.verifications.count - 1, isSent ? LoopbackTarget(configuration.url) : nil)
-        }
+    mutating func beginVerification(_ text: String?) throws(StreamRefusal) -> (number: Int, target: LoopbackTarget?) {
+        let configuration = try configuration()
+        verifications.append(Verification(state: text))
+        let isSent = configuration.isEnabled && configuration.eventTypes.contains(GoogleEventType.verification)
+        return (verifications.count - 1, isSent ? LoopbackTarget(configuration.url) : nil)
     }
 
-    func endVerification(_ number: Int, _ delivery: EventDelivery?) {
-        state.withLock { state in
-            if state.verifications.indices.contains(number) { state.verifications[number].delivery = delivery }
-        }
+    mutating func endVerification(_ number: Int, _ delivery: EventDelivery?) {
+        if verifications.indices.contains(number) { verifications[number].delivery = delivery }
     }
 }

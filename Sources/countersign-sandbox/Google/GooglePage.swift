@@ -21,7 +21,7 @@ extension Google {
             || userAgent.contains("AppleWebKit/") && userAgent.contains(" Mobile/") && !userAgent.contains(" Safari/")
     }
 
-    private static func refusal(_ code: BrowserRefusal.Code, _ reason: String) -> BrowserRefusal {
+    private static func refusal(_ code: OAuthError, _ reason: String) -> BrowserRefusal {
         BrowserRefusal(provider: .google, code: code, reason: reason)
     }
 

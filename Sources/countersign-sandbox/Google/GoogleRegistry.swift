@@ -1,4 +1,4 @@
-/// What developers have registered at Google: clients that have a secret.
+/// What developers have registered at Google: clients that have a secret, and the event stream.
 struct GoogleRegistry: Sendable {
     struct Client: Sendable {
         let id: String
@@ -15,6 +15,7 @@ struct GoogleRegistry: Sendable {
         }
     }
 
+    var stream = GoogleEventStream()
     private var clientsByID: [String: Client] = [:]
 
     var clients: [Client] { clientsByID.values.sorted { $0.id < $1.id } }

@@ -2,10 +2,8 @@ import Hummingbird
 import OpenSSL
 
 /// The controls of Google's project: its service accounts, its domains, and the state of its event stream.
-struct GoogleStreamControl: Sendable {
-    let stream: GoogleEventStream
-
-    func add(to group: RouterGroup<SandboxContext>) {
+extension Provider<Google> {
+    func addStreamControls(to group: RouterGroup<SandboxContext>) {
         group.post("service-accounts") { request, _ in
             let (email, keyID, hasRole, key) = try await request.body { members in
                 (
@@ -13,22 +11,26 @@ struct GoogleStreamControl: Sendable {
                     members.publicKey(.rs256)
                 )
             }
-            guard key != nil || stream.accounts.contains(where: { $0.email == email && $0.keys[keyID] != nil }) else {
-                throw ControlRefusal.notFound("\(email) has no key \(keyID).")
-            }
-            let account = stream.update(email) { account in
+            let account = try accounts.change { state throws(ControlRefusal) in
+                var account = state.registry.stream.account(email) ?? GoogleServiceAccount(email: email)
+                guard key != nil || account.keys[keyID] != nil else {
+                    throw .notFound("\(email) has no key \(keyID).")
+                }
                 account.keys[keyID] = key
                 if key != nil { account.hasRole = hasRole }
+                state.registry.stream.keep(account)
+                return account
             }
             return Response.json(account.json)
         }
-        group.get("service-accounts") { _, _ in Response.items(stream.accounts.map(\.json)) }
+        group.get("service-accounts") { _, _ in Response.items(accounts.registry.stream.accounts.map(\.json)) }
         group.post("authorized-domains") { request, _ in
-            let domains = try await request.body { $0.texts("domains") } ?? []
-            stream.authorizedDomains = domains.map { $0.lowercased() }
-            return Response.json(["domains": stream.authorizedDomains])
+            let domains = (try await request.body { $0.texts("domains") } ?? []).map { $0.lowercased() }
+            accounts.change { $0.registry.stream.authorizedDomains = domains }
+            return Response.json(["domains": domains])
         }
         group.get("stream") { _, _ in
+            let stream = accounts.registry.stream
             let configuration = try? stream.configuration()
             let verifications = stream.verifications.map { verification -> JSONObject in
                 ["state": verification.state, "delivery": verification.delivery?.json]

@@ -3,7 +3,6 @@ import Hummingbird
 
 /// The RISC API of risc.googleapis.com, which configures the delivery of a project's security events.
 struct GoogleStreamEndpoints: Sendable {
-    let stream: GoogleEventStream
     let google: Provider<Google>
 
     static let deliveryMethod = "https://schemas.openid.net/secevent/risc/delivery-method/push"
@@ -39,7 +38,9 @@ struct GoogleStreamEndpoints: Sendable {
                 if status == nil { members.refuse("status is neither enabled nor disabled.") }
                 return status
             }
-            try stream.enable(status == .enabled)
+            try google.accounts.change { state throws(StreamRefusal) in
+                try state.registry.stream.enable(status == .enabled)
+            }
             return Response.done
         }
         group.get("stream/status") { request, _ in
@@ -52,6 +53,8 @@ struct GoogleStreamEndpoints: Sendable {
             return try await verify(request)
         }
     }
+
+    private var stream: GoogleEventStream { google.accounts.registry.stream }
 
     private func authenticate(_ request: Request) throws(StreamRefusal) {
         let account = try GoogleServiceAccount.account(
@@ -73,19 +76,23 @@ struct GoogleStreamEndpoints: Sendable {
             return (url ?? "", eventTypes)
         }
         guard !clientIDs.isEmpty else { throw StreamRefusal.forbidden("The project has no OAuth client.") }
-        try stream.configure(url: url, eventTypes: eventTypes)
+        try google.accounts.change { state throws(StreamRefusal) in
+            try state.registry.stream.configure(url: url, eventTypes: eventTypes)
+        }
         return Response.done
     }
 
     /// Answers first and sends afterwards, as Google does.
     private func verify(_ request: Request) async throws -> Response {
         let text = try await body(of: request) { $0.optionalText("state") }
-        let (number, target) = try stream.beginVerification(text)
+        let (number, target) = try google.accounts.change { state throws(StreamRefusal) in
+            try state.registry.stream.beginVerification(text)
+        }
         if let target {
             let clientIDs = clientIDs
             Task {
                 let delivery = try? await google.verify(state: text, clientIDs: clientIDs, at: target)
-                stream.endVerification(number, delivery)
+                google.accounts.change { $0.registry.stream.endVerification(number, delivery) }
             }
         }
         return Response.done

@@ -22,6 +22,12 @@ struct FormFields: Sendable {
         }
     }
 
+    /// The first name that is there a second time.
+    var repeated: String? {
+        fields.indices.first { index in fields[..<index].contains { $0.name == fields[index].name } }
+            .map { fields[$0].name }
+    }
+
     private static func isFormCharacter(_ octet: UInt8) -> Bool {
         let character = Character(UnicodeScalar(octet))
         return octet < 0x80 && (character.isLetter || character.isNumber || "-._~*+%".contains(character))

@@ -13,11 +13,6 @@ struct LinkingControl: Sendable {
         }
         group.get("linking") { _, _ in Response.json(try linking.settings().json) }
         group.get("linking/report") { _, _ in Response.json(linking.current.json) }
-        group.post("linking/checks") { request, _ in
-            try await request.emptyBody()
-            try await runner.checkEndpoints()
-            return Response.json(linking.current.json)
-        }
         group.post("linking/browser") { request, _ in
             try await request.emptyBody()
             return Response.json(["url": try runner.beginBrowser()])
@@ -26,18 +21,30 @@ struct LinkingControl: Sendable {
             try await request.emptyBody()
             return Response.json(["url": try runner.beginFlip()])
         }
-        group.post("linking/flip/answer") { request, _ in
-            try await runner.takeFlip(try await request.body { $0.text("url") })
-            return Response.json(linking.current.json)
+        run("checks", in: group) { request in
+            try await request.emptyBody()
+            try await runner.checkEndpoints()
         }
-        group.post("linking/streamlined") { request, _ in
+        run("flip/answer", in: group) { request in
+            try await runner.takeFlip(try await request.body { $0.text("url") })
+        }
+        run("streamlined", in: group) { request in
             let (person, isNew) = try await request.body { ($0.text("person"), $0.flag("create")) }
             try await runner.runStreamlined(person, isNew: isNew)
-            return Response.json(linking.current.json)
         }
-        group.post("linking/unlink") { request, _ in
+        run("unlink", in: group) { request in
             try await request.emptyBody()
             try await runner.unlink()
+        }
+    }
+
+    /// A run is answered with the report.
+    private func run(
+        _ path: String, in group: RouterGroup<SandboxContext>,
+        _ run: @escaping @Sendable (Request) async throws -> Void
+    ) {
+        group.post("linking/\(path)") { request, _ in
+            try await run(request)
             return Response.json(linking.current.json)
         }
     }

@@ -1,5 +1,3 @@
-import JOSE
-
 /// A person's subject in a team and, for sixty days after an app's transfer to that team, the transfer identifier.
 struct AppleSubject: Sendable {
     let team: String

@@ -43,7 +43,7 @@ extension Apple {
         _ provider: Provider<Apple>
     ) async throws -> KeyValuePairs<String, String?> {
         let hides = asked.scopes.contains(.email) ? choice.hidesEmail ?? person.hidesEmail : nil
-        let issued = try await provider.authorize(
+        let (granted, token) = try await provider.authorize(
             AuthorizationRequest(asked, person: person.name, Options(hidesEmail: hides), alteration))
         // JSON that nothing signs, at a first consent.
         var user: JSONObject = [:]
@@ -53,10 +53,10 @@ extension Apple {
             ]
             user.set("name", name)
         }
-        if asked.scopes.contains(.email) { user.set("email", issued.identity.email) }
+        if asked.scopes.contains(.email) { user.set("email", granted.identity.email) }
         return [
-            "state": asked.state, "code": issued.granted.code, "id_token": asked.wantsToken ? issued.token : nil,
-            "user": issued.identity.isFirst && !asked.scopes.isEmpty ? user.text : nil,
+            "state": asked.state, "code": granted.code, "id_token": asked.wantsToken ? token : nil,
+            "user": granted.identity.isFirst && !asked.scopes.isEmpty ? user.text : nil,
         ]
     }
 
@@ -92,16 +92,18 @@ extension Apple {
 
     /// The contents of `ASAuthorizationAppleIDCredential`. Address, name and status come with the first authorization
     /// only, as in the SDK.
-    static func json(_ issued: Provider<Apple>.Issued) -> JSONObject {
-        let identity = issued.identity
+    static func json(
+        _ granted: ProviderAccounts<Apple>.Granted, token: String, _ provider: Provider<Apple>
+    ) -> JSONObject {
+        let identity = granted.identity
         let person = identity.person
         let isNamed = identity.isFirst && identity.request.scopes.contains(.fullName)
         let fullName: JSONObject? =
             isNamed && person.displayName != nil
             ? ["givenName": person.givenName, "familyName": person.familyName] : nil
         return [
-            "user": issued.granted.subject(issued.provider).text, "identityToken": issued.token,
-            "authorizationCode": issued.granted.code, "email": identity.isFirst ? identity.email : nil,
+            "user": granted.subject(provider).text, "identityToken": token,
+            "authorizationCode": granted.code, "email": identity.isFirst ? identity.email : nil,
             "fullName": fullName, "realUserStatus": identity.hasRealUserStatus ? person.realUserStatus : nil,
         ]
     }

@@ -1,5 +1,3 @@
-import JOSE
-
 extension Identity where Profile == Google {
     /// The name, if this authorization's tokens have one.
     var name: String? { request.scopes.contains(.profile) ? person.displayName : nil }

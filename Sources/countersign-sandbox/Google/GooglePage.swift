@@ -93,10 +93,10 @@ extension Google {
         let options = Options(
             authorizedParty: asked.clientID, forcesConsent: asked.prompts.contains(.consent),
             isOffline: asked.isOffline, challenge: asked.challenge)
-        let issued = try await provider.authorize(
+        let (granted, _) = try await provider.authorize(
             AuthorizationRequest(asked, person: person.name, options, alteration))
         return [
-            "state": asked.state, "iss": provider.issuer, "code": issued.granted.code,
+            "state": asked.state, "iss": provider.issuer, "code": granted.code,
             "scope": grantedScopes(asked.scopes), "authuser": "0", "hd": person.hostedDomain,
             "prompt": needsConsent ? "consent" : "none",
         ]
@@ -122,11 +122,13 @@ extension Google {
     }
 
     /// What `GIDSignInResult` or the Credential Manager returns.
-    static func json(_ issued: Provider<Google>.Issued) -> JSONObject {
-        let identity = issued.identity
+    static func json(
+        _ granted: ProviderAccounts<Google>.Granted, token: String, _ provider: Provider<Google>
+    ) -> JSONObject {
+        let identity = granted.identity
         return [
-            "userId": identity.person.subject(seed: issued.provider.seed), "idToken": issued.token,
-            "serverAuthCode": issued.granted.code, "accessToken": issued.granted.accessToken, "email": identity.email,
+            "userId": identity.person.subject(seed: provider.seed), "idToken": token,
+            "serverAuthCode": granted.code, "accessToken": granted.accessToken, "email": identity.email,
             "name": identity.name,
         ]
     }

@@ -7,7 +7,8 @@ extension Provider {
         addPersons(to: group)
         addChoices(to: group)
         group.post("authorize") { request, _ in
-            Response.json(Profile.json(try await authorize(try await request.body(AuthorizationRequest.init))))
+            let (granted, token) = try await authorize(try await request.body(AuthorizationRequest.init))
+            return Response.json(Profile.json(granted, token: token, self))
         }
         group.post("withdraw") { request, _ in
             let (person, clientID) = try await request.body { ($0.text("person"), $0.clientID()) }

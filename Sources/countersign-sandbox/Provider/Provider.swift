@@ -6,15 +6,6 @@ import JOSE
 struct Provider<Profile: ProviderProfile>: Sendable {
     typealias Accounts = ProviderAccounts<Profile>
 
-    /// An authorization whose token is signed.
-    struct Issued: Sendable {
-        let granted: Accounts.Granted
-        let token: String
-        let provider: Provider
-
-        var identity: Identity<Profile> { granted.identity }
-    }
-
     /// The `iss` of tokens.
     let issuer: String
     let accounts: Accounts
@@ -58,7 +49,8 @@ struct Provider<Profile: ProviderProfile>: Sendable {
     }
 
     /// The provider's side of an authorization: records the consent and issues code and token.
-    func authorize(_ request: AuthorizationRequest<Profile>) async throws -> Issued {
+    func authorize(_ request: AuthorizationRequest<Profile>) async throws -> (granted: Accounts.Granted, token: String)
+    {
         // Before anything is recorded, so that a key that does not exist leaves no authorization behind.
         _ = try mint.signingKey(request.overrides)
         _ = try mint.signingKey(request.exchange.overrides)
@@ -67,7 +59,7 @@ struct Provider<Profile: ProviderProfile>: Sendable {
         let period = request.overrides.period(at: now, lifetime: Profile.tokenLifetime)
         let token = try await mint.mint(
             Profile.claims(of: granted, period, self), overrides: request.overrides)
-        return Issued(granted: granted, token: token, provider: self)
+        return (granted, token)
     }
 
     // MARK: Endpoints

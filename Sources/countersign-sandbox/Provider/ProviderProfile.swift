@@ -1,5 +1,4 @@
 import Hummingbird
-import JSON
 
 /// The providers that the sandbox stands in for.
 enum ProviderName: String, Sendable {
@@ -23,7 +22,6 @@ protocol ProviderPerson: Sendable {
     /// The name that tests and developers use for the person; no token has it.
     var name: String { get }
     var email: String? { get }
-    var emailVerified: Bool { get }
     var givenName: String? { get }
     var familyName: String? { get }
 
@@ -127,7 +125,9 @@ protocol ProviderProfile: Sendable {
     // MARK: Controls
 
     static func json(_ person: Person, _ provider: Provider<Self>) -> JSONObject
-    static func json(_ issued: Provider<Self>.Issued) -> JSONObject
+    static func json(
+        _ granted: ProviderAccounts<Self>.Granted, token: String, _ provider: Provider<Self>
+    ) -> JSONObject
 }
 
 /// What an authorization page does for a browser without a person's click.

@@ -6,8 +6,8 @@ struct AuthorizationRequest {
     let page: String
     private(set) var parameters: [(name: String, value: String)]
 
-    /// Apple's request is for code, ID token, name and address, Google's for a code; its challenge is RFC 7636's example
-    /// (appendix B).
+    /// Apple's request is for code, ID token, name and address, Google's for a code; its challenge is the example of
+    /// RFC 7636, appendix B.
     init(_ provider: Sandbox.Provider, _ clientID: String, redirectURI: String, in sandbox: Sandbox) {
         let own: [(name: String, value: String)]
         switch provider {

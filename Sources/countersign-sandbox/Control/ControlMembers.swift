@@ -1,7 +1,8 @@
 import JSON
 
-/// The members of one JSON object of a control request. An `init` of the body's type reads each by its name, and what it
-/// has read is what the object may have: an unknown name is refused, so that a misspelt option is not silently ignored.
+/// The members of one JSON object of a control request. An `init` of the body's type reads each by its name, and what
+/// it has read is what the object may have: an unknown name is refused, so that a misspelt option is not silently
+/// ignored.
 ///
 /// Reading goes on after a fault, with a value that is as good as none, since all names have to be known before the
 /// first fault can be said.

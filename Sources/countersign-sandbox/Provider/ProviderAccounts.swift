@@ -13,10 +13,8 @@ final class ProviderAccounts<Profile: ProviderProfile>: Sendable {
 
         func person(_ name: String) throws(ControlRefusal) -> Profile.Person {
             guard let person = persons[name] else {
-                let provider = Profile.name
-                throw .notFound(
-                    "There is no \(provider.rawValue) person \(name); POST /control/\(provider.folder)/persons makes one."
-                )
+                let path = "/control/\(Profile.name.folder)/persons"
+                throw .notFound("There is no \(Profile.name.rawValue) person \(name); POST \(path) makes one.")
             }
             return person
         }
@@ -120,7 +118,8 @@ final class ProviderAccounts<Profile: ProviderProfile>: Sendable {
         state.withLock { $0.ledger.isConsented(Ledger.Pair(person: name, clientID: clientID)) }
     }
 
-    /// Ends the consent of a person who takes it back in the account's settings: the next authorization is as the first.
+    /// Ends the consent of a person who takes it back in the account's settings: the next authorization is as the first
+    /// was.
     func withdraw(_ name: String, clientID: String, at now: Int64) throws(ControlRefusal) {
         let pair = Ledger.Pair(person: name, clientID: clientID)
         try state.withLock { state throws(ControlRefusal) in

@@ -29,8 +29,13 @@ import Testing
         return try await CountersignProcess.run(words, environment: environment, input: input)
     }
 
+    /// What is said of passwords by a machine that is not too busy to check one as fast as it usually does.
     private static func findings(_ scratch: ScratchDatabase, libraries: String? = nil) async throws -> [Substring] {
-        try await run(["doctor"], scratch, libraries: libraries).lines.filter { $0.contains(" passwords: ") }
+        while true {
+            let run = try await run(["doctor"], scratch, libraries: libraries)
+            let findings = run.lines.filter { $0.contains(" passwords: ") }
+            if !findings.contains(where: { $0.contains("take longer to check") }) { return findings }
+        }
     }
 
     /// A folder whose libargon2 is none, and is found first.

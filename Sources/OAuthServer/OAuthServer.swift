@@ -9,7 +9,7 @@ package import Storage
 /// docs/account-linking.md).
 ///
 /// A grant is one person's consent to one client. Three ways lead to it: the browser, App Flip, and an assertion of Google's.
-package struct OAuthServer: Sendable {
+package final class OAuthServer: Sendable {
     package struct Configuration: Sendable {
         /// Our own, which answers name.
         package var issuer: String

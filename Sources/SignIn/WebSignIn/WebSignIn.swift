@@ -6,7 +6,7 @@ import Storage
 ///
 /// A flow belongs to the browser that opened it. In one that ends at an app no account is decided on, and no session opened,
 /// before the app exchanges its code (docs/decisions/0020-web-flows.md).
-package struct WebSignIn: Sendable {
+package final class WebSignIn: Sendable {
     package struct Configuration: Sendable {
         package struct Apple: Sendable {
             package var servicesID: ProviderClientID
@@ -100,6 +100,29 @@ package struct WebSignIn: Sendable {
     let refusals: RefusalAggregator
     let logger: Logger
     let steps = WebStepCounters()
+
+    init(
+        configuration: Configuration, sessions: WebSessions, store: WebFlowStore, registrations: WebRegistrationStore,
+        accounts: AccountStore, credentials: WebCredentials, persons: ProvenPersons, tickets: LinkTickets,
+        linking: TicketLinking, identities: IdentityLinking, passwords: PasswordSignIn, emailCodes: EmailCodeSignIn,
+        limits: RateLimiter, refusals: RefusalAggregator, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.sessions = sessions
+        self.store = store
+        self.registrations = registrations
+        self.accounts = accounts
+        self.credentials = credentials
+        self.persons = persons
+        self.tickets = tickets
+        self.linking = linking
+        self.identities = identities
+        self.passwords = passwords
+        self.emailCodes = emailCodes
+        self.limits = limits
+        self.refusals = refusals
+        self.logger = logger
+    }
 
     // MARK: Opening
 

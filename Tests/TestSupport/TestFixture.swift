@@ -81,7 +81,8 @@ extension Trait {
         fixture { try await Fixture.run($0) }
     }
 
-    /// One fixture for all tests of a suite, where they don't interfere with each other.
+    /// One fixture for all tests of a suite, where they don't interfere with each other. It is not for a suite within one
+    /// that has a fixture of the type for each test, which would come first.
     package static func sharedFixture<Fixture>(
         _ run: @escaping FixtureTrait<Fixture>.Run
     ) -> Self where Self == FixtureTrait<Fixture> {

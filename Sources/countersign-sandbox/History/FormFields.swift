@@ -24,8 +24,8 @@ struct FormFields: Sendable {
 
     /// The first name that is there a second time.
     var repeated: String? {
-        fields.indices.first { index in fields[..<index].contains { $0.name == fields[index].name } }
-            .map { fields[$0].name }
+        var seen: Set<String> = []
+        return fields.first { !seen.insert($0.name).inserted }?.name
     }
 
     private static func isFormCharacter(_ octet: UInt8) -> Bool {

@@ -85,10 +85,12 @@ import Testing
         #expect(run.output.hasPrefix("0 rows under 0 seals checked, 0 not sealed yet, findings: 0; head 1:"))
     }
 
-    @Test(arguments: [
-        ["audit", "verify", "--since", "yesterday"], ["audit", "verify", "--head", "1"],
-        ["audit", "verify", "--head", "1:12"], ["audit", "verify", "--head", "x:0000000000000000"],
-    ])
+    @Test(
+        .noFixture(AuditTrailFixture.self),
+        arguments: [
+            ["audit", "verify", "--since", "yesterday"], ["audit", "verify", "--head", "1"],
+            ["audit", "verify", "--head", "1:12"], ["audit", "verify", "--head", "x:0000000000000000"],
+        ])
     func `a command line that can't be meant is a usage error`(_ arguments: [String]) async throws {
         let run = try await CountersignProcess.run(
             arguments, environment: ["COUNTERSIGN_POSTGRES_URL": "postgresql:///nowhere"])
@@ -96,7 +98,7 @@ import Testing
         #expect(run.errors.hasPrefix("countersign: The value "), "\(run.errors)")
     }
 
-    @Test func `without a key ring nothing is touched`() async throws {
+    @Test(.noFixture(AuditTrailFixture.self)) func `without a key ring nothing is touched`() async throws {
         let run = try await CountersignProcess.run(
             ["audit", "verify"], environment: ["COUNTERSIGN_POSTGRES_URL": "postgresql:///nowhere"])
         #expect(run.code == 2)

@@ -291,19 +291,21 @@ import Testing
         #expect(run.errors.hasPrefix("countersign: audit_events has columns that this release doesn't know (colour)"))
     }
 
-    @Test(arguments: [
-        ([], "Missing expected argument '--since"), (["--since", "yesterday"], "The value 'yesterday' is invalid"),
-        (["--since", "2026-11-01T00:00:00+01:00"], "The value '2026-11-01T00:00:00+01:00' is invalid"),
-        (
-            ["--since", "2026-11-01T00:00:00Z", "--until", "2026-11-31T00:00:00Z"],
-            "The value '2026-11-31T00:00:00Z' is"
-        ),
-        (
-            ["--since", "2026-11-01T00:00:00Z", "--until", "2026-11-01T00:00:00Z"],
-            "--until has to be later than --since"
-        ),
-        (["--since", "2026-11-01T00:00:00Z", "more"], "Unexpected argument 'more'"),
-    ])
+    @Test(
+        .noFixture(AuditTrailFixture.self),
+        arguments: [
+            ([], "Missing expected argument '--since"), (["--since", "yesterday"], "The value 'yesterday' is invalid"),
+            (["--since", "2026-11-01T00:00:00+01:00"], "The value '2026-11-01T00:00:00+01:00' is invalid"),
+            (
+                ["--since", "2026-11-01T00:00:00Z", "--until", "2026-11-31T00:00:00Z"],
+                "The value '2026-11-31T00:00:00Z' is"
+            ),
+            (
+                ["--since", "2026-11-01T00:00:00Z", "--until", "2026-11-01T00:00:00Z"],
+                "--until has to be later than --since"
+            ),
+            (["--since", "2026-11-01T00:00:00Z", "more"], "Unexpected argument 'more'"),
+        ])
     func `a command line that can't be meant is a usage error`(_ arguments: [String], _ sentence: String) async throws {
         let run = try await CountersignProcess.run(
             ["audit", "export"] + arguments, environment: ["COUNTERSIGN_POSTGRES_URL": "postgresql:///nowhere"])

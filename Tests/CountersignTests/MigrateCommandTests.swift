@@ -190,7 +190,8 @@ import Testing
         #expect(changes.map(\.1) == [false])
     }
 
-    @Test func `a database that can't be reached is reported in one sentence, without the password`() async throws {
+    @Test(.noFixture(ScratchDatabase.self))
+    func `a database that can't be reached is reported in one sentence, without the password`() async throws {
         let run = try await Self.run(["status"], "postgresql://me:canary@127.0.0.1:1/db?connect_timeout=2")
         #expect(run.code == 1)
         #expect(run.errors.hasPrefix("countersign: The database can't be reached"))
@@ -205,7 +206,8 @@ import Testing
         #expect(run.errors == "countersign: The database's encoding is LATIN1: create it with ENCODING 'UTF8'.\n")
     }
 
-    @Test func `a new migration is written where it is asked for, without any configuration`() async throws {
+    @Test(.noFixture(ScratchDatabase.self))
+    func `a new migration is written where it is asked for, without any configuration`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "new-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -38,7 +38,8 @@ import Testing
         }
     }
 
-    @Test func `a database that can't be reached is reported in one sentence, without its password`() async throws {
+    @Test(.noFixture(ScratchDatabase.self))
+    func `a database that can't be reached is reported in one sentence, without its password`() async throws {
         let ending = try await Countersign.run(
             ["serve"], ["postgres.url": "postgresql://a:canary-password@127.0.0.1:1/countersign"])
         expectRefusal(ending, saying: "countersign: The database can't be reached")
@@ -100,7 +101,8 @@ import Testing
         }
     }
 
-    @Test func `a provider without client IDs is refused before anything is touched`() async throws {
+    @Test(.noFixture(ScratchDatabase.self))
+    func `a provider without client IDs is refused before anything is touched`() async throws {
         let ending = try await Countersign.run(
             ["serve"], ["postgres.url": "postgresql://127.0.0.1:1/none", "apple.clientIds": ""])
         expectRefusal(ending, saying: "apple.clientIds", status: 2)

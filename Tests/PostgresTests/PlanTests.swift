@@ -81,7 +81,7 @@ struct PlanTests {
         try await expect("SELECT (current_setting('jit') = 'off')::int", is: 1, in: database)
     }
 
-    @Test func `the URL's own options come behind ours and win`() async throws {
+    @Test(.noFixture(Database.self)) func `the URL's own options come behind ours and win`() async throws {
         try await ScratchDatabase.withFresh { scratch in
             let separator = scratch.url.contains("?") ? "&" : "?"
             let url = scratch.url + separator + "options=-c%20plan_cache_mode%3Dauto%20-c%20jit%3Don"

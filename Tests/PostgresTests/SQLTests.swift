@@ -75,7 +75,8 @@ import Testing
         for _ in 0..<3 { try await expect("SELECT n FROM t", is: 7, in: database) }
     }
 
-    @Test func `statements are prepared once per connection, and not at all when that is switched off`() async throws {
+    @Test(.noFixture(Database.self))
+    func `statements are prepared once per connection, and not at all when that is switched off`() async throws {
         for isPrepared in [true, false] {
             try await ScratchDatabase.withFreshPool(.test(poolSize: 1, preparedStatements: isPrepared)) { database in
                 for number in 0..<20 { try await expect("SELECT \(number)", is: number, in: database) }

@@ -43,7 +43,8 @@ private enum Colour: String, PostgresEncodable, PostgresDecodable, PostgresArray
         #expect(lengths.map(\.1) == [6])
     }
 
-    @Test func `instants keep their microseconds before and after 2000 and 1970`() async throws {
+    @Test(.noFixture(Database.self))
+    func `instants keep their microseconds before and after 2000 and 1970`() async throws {
         let instants = [0, 1, -1, 946_684_800_000_000, 1_763_600_000_123_456, -62_135_596_800_000_000, Int64.max, .min]
             .map(PostgresTimestamp.init(unixMicroseconds:))
         try await ScratchDatabase.withFreshPool { database in

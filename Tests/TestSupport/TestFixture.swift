@@ -51,9 +51,10 @@ package struct FixtureTrait<Fixture: TestFixture>: SuiteTrait, TestTrait, TestSc
 
     private let identity = Identity()
     private let isShared: Bool
-    private let run: Run
+    /// `nil` makes none.
+    private let run: Run?
 
-    fileprivate init(isShared: Bool, run: @escaping Run) {
+    fileprivate init(isShared: Bool, run: Run?) {
         self.isShared = isShared
         self.run = run
     }
@@ -64,7 +65,7 @@ package struct FixtureTrait<Fixture: TestFixture>: SuiteTrait, TestTrait, TestSc
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         let innermost = test.traits.lazy.compactMap { $0 as? Self }.last
-        guard innermost?.identity === identity else { return try await function() }
+        guard innermost?.identity === identity, let run else { return try await function() }
         try await run { fixture in try await fixture.asCurrent { try await function() } }
     }
 }
@@ -79,6 +80,11 @@ extension Trait {
 
     package static func fixture<Fixture>(_ type: Fixture.Type) -> Self where Self == FixtureTrait<Fixture> {
         fixture { try await Fixture.run($0) }
+    }
+
+    /// For a test that needs none, or makes its own, in a suite that has a fixture for each test.
+    package static func noFixture<Fixture>(_ type: Fixture.Type) -> Self where Self == FixtureTrait<Fixture> {
+        Self(isShared: false, run: nil)
     }
 
     /// One fixture for all tests of a suite, where they don't interfere with each other. It is not for a suite within one

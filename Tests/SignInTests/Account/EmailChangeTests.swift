@@ -233,7 +233,8 @@ import Testing
         }
     }
 
-    @Test func `an account has five changes mailed in an hour, whatever the addresses`() async throws {
+    @Test(.noFixture(SignInFixture.self))
+    func `an account has five changes mailed in an hour, whatever the addresses`() async throws {
         let limits = [LimitKind.mailPerAddress: RateLimit.limit(count: 5, seconds: 3600)]
         try await SignInFixture.withMail(limits: limits) { fixture in
             let member = try await fixture.register(Self.old)
@@ -247,7 +248,7 @@ import Testing
         }
     }
 
-    @Test func `an address that was mailed codes enough has to wait`() async throws {
+    @Test(.noFixture(SignInFixture.self)) func `an address that was mailed codes enough has to wait`() async throws {
         let limits = [LimitKind.mailPerAddress: RateLimit.limit(count: 5, seconds: 3600)]
         try await SignInFixture.withMail(limits: limits) { fixture in
             let member = try await fixture.register(Self.old)

@@ -175,7 +175,8 @@ import Testing
 
     // MARK: Who gets it
 
-    @Test func `the owner gets it in a fresh session, five times an hour, and each time is recorded`() async throws {
+    @Test(.noFixture(SignInFixture.self))
+    func `the owner gets it in a fresh session, five times an hour, and each time is recorded`() async throws {
         try await SignInFixture.run {
             $0.limits = [.exportPerAccount: .limit(count: 5, seconds: 3_600)]
         } _: { fixture in
@@ -206,7 +207,8 @@ import Testing
         }
     }
 
-    @Test func `one more than are written at once is neither begun, nor counted, nor recorded`() async throws {
+    @Test(.noFixture(SignInFixture.self))
+    func `one more than are written at once is neither begun, nor counted, nor recorded`() async throws {
         try await SignInFixture.run {
             $0.limits = [.exportPerAccount: .limit(count: 2, seconds: 3_600)]
         } _: { fixture in

@@ -60,7 +60,8 @@ import Testing
         _ = try await fixture.opened(registered)
     }
 
-    @Test func `a password without an address to type is no way in, and a mailed code is none either`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self))
+    func `a password without an address to type is no way in, and a mailed code is none either`() async throws {
         try await LifeCycleFixture.run {
             $0.mailLanguages = ["en"]
         } _: { fixture in
@@ -80,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func `a session that ends while it unlinks unlinks nothing`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self))
+    func `a session that ends while it unlinks unlinks nothing`() async throws {
         try await SignInFixture.run { fixture in
             let member = try await fixture.register("kim@example.com")
             let bound = try await fixture.bind(.apple("a-1"), member.session.credential)

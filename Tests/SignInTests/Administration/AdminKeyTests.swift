@@ -146,7 +146,7 @@ import Testing
             ])
     }
 
-    @Test func `a name is a line that the trail can hold`() {
+    @Test(.noFixture(SignInFixture.self)) func `a name is a line that the trail can hold`() {
         for name in ["k", "kim@support", "Kim, Köln", String(repeating: "k", count: 100)] {
             #expect(AdminKey.isName(name), "\(name)")
         }

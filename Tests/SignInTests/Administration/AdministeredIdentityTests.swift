@@ -55,7 +55,8 @@ import Testing
 
     // MARK: Unblocking
 
-    @Test func `an identity that its provider has blocked signs in again, until the next event`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self))
+    func `an identity that its provider has blocked signs in again, until the next event`() async throws {
         try await ProviderEventFixture.run { fixture in
             let admin = try await fixture.people.administered()
             let disabled = ProviderEventFixture.risc + "account-disabled"
@@ -107,7 +108,8 @@ import Testing
         #expect(try await admin.recorded() == ["revocation_requested case 4 A I R"])
     }
 
-    @Test func `the last way in is kept and marked, and only what is proven afterwards signs in`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self))
+    func `the last way in is kept and marked, and only what is proven afterwards signs in`() async throws {
         try await SignInFixture.run { fixture in
             let admin = try await fixture.administered()
             let old = try fixture.apple("a-1")
@@ -203,7 +205,8 @@ import Testing
         #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
     }
 
-    @Test func `an event is acted on once more, and by whose wish is recorded`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self))
+    func `an event is acted on once more, and by whose wish is recorded`() async throws {
         try await ProviderEventFixture.run { fixture in
             let admin = try await fixture.people.administered()
             try await fixture.deliver(.apple, fixture.apple("email-disabled", id: "e1"))

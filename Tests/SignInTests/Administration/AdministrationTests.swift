@@ -80,7 +80,8 @@ import Testing
         #expect(try await admin.recorded() == ["sessions_ended not hers A S"])
     }
 
-    @Test func `deleting queues every revocation, and each row of it names the key`() async throws {
+    @Test(.noFixture(SignInFixture.self))
+    func `deleting queues every revocation, and each row of it names the key`() async throws {
         try await LifeCycleFixture.run { fixture in
             let admin = try await fixture.administered()
             let kim = try await fixture.account(.apple)

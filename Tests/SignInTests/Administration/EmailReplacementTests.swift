@@ -92,7 +92,8 @@ import Testing
         #expect(try await !fixture.isPending())
     }
 
-    @Test func `where no mail is sent nobody could be notified, so every request is refused`() async throws {
+    @Test(.noFixture(EmailReplacementFixture.self))
+    func `where no mail is sent nobody could be notified, so every request is refused`() async throws {
         try await SignInFixture.run { people in
             let admin = try await people.administered()
             let kim = try await people.register(Fixture.old)

@@ -73,7 +73,8 @@ import Testing
         #expect(try await fixture.count("outbox") == 0)
     }
 
-    @Test func `an address is mailed six new codes in an hour, however it is spelled and whatever they are for`()
+    @Test(.noFixture(SignInFixture.self))
+    func `an address is mailed six new codes in an hour, however it is spelled and whatever they are for`()
         async throws
     {
         let limits = [LimitKind.mailPerAddress: RateLimit.limit(count: 6, seconds: 3600)]

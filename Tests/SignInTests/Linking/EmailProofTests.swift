@@ -177,7 +177,7 @@ import Testing
         try await fixture.signUp(.google("first", SignInFixture.hosted(StatedAddress.text)))
     }
 
-    @Test(arguments: VerifiedEmailPolicy.allCases)
+    @Test(.noFixture(SignInFixture.self), arguments: VerifiedEmailPolicy.allCases)
     func `a successor at the provider makes the account stated, and is shown who is in it`(
         policy: VerifiedEmailPolicy
     ) async throws {

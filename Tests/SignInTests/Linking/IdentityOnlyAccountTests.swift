@@ -209,7 +209,7 @@ import Testing
         #expect(try await fixture.count("accounts") == 2)
     }
 
-    @Test func `what was authorized moves with the identity`() async throws {
+    @Test(.noFixture(SignInFixture.self)) func `what was authorized moves with the identity`() async throws {
         try await LifeCycleFixture.run {
             $0.strayAccountPolicy = .merge
         } _: { fixture in

@@ -118,7 +118,7 @@ import Testing
         #expect(try await fixture.count("identities") == 1)
     }
 
-    @Test(arguments: [true, false])
+    @Test(.noFixture(SignInFixture.self), arguments: [true, false])
     func `a bind that moves an identity locks both accounts in the order of their ids`(isStrayOlder: Bool) async throws
     {
         let merging: (inout SignInService.Configuration) -> Void = { $0.strayAccountPolicy = .merge }
@@ -155,7 +155,8 @@ import Testing
         #expect(try await binding.value.account.id == proven.account.id)
     }
 
-    @Test func `proving an address that another account claims locks both accounts in the order of their ids`()
+    @Test(.noFixture(SignInFixture.self))
+    func `proving an address that another account claims locks both accounts in the order of their ids`()
         async throws
     {
         let mailing: (inout SignInService.Configuration) -> Void = { $0.mailLanguages = ["en"] }

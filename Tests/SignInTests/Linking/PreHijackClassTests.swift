@@ -114,7 +114,8 @@ import Testing
         #expect(try await fixture.texts("SELECT pending_email FROM accounts WHERE pending_email IS NOT NULL") == [])
     }
 
-    @Test func `class 5, non-verifying provider: an address that it has not verified leads nowhere`() async throws {
+    @Test(.noFixture(SignInFixture.self))
+    func `class 5, non-verifying provider: an address that it has not verified leads nowhere`() async throws {
         for policy in VerifiedEmailPolicy.allCases {
             try await SignInFixture.withMail(policy: policy) { fixture in
                 let unverified: [TokenMint.Literal] = [false, "false", .null, "yes", 1]

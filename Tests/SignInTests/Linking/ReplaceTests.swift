@@ -81,7 +81,7 @@ import Testing
         #expect(try await fixture.isLive(bound))
     }
 
-    @Test func `a password and a mailed code may replace too`() async throws {
+    @Test(.noFixture(SignInFixture.self)) func `a password and a mailed code may replace too`() async throws {
         for byCode in [true, false] {
             try await SignInFixture.withMail { fixture in
                 let (_, old, ticket) = try await conflict(fixture)

@@ -132,7 +132,8 @@ import Testing
         #expect(try await fixture.count("outbox") == 0)
     }
 
-    @Test func `an identity gets the grants of clients that it has none of`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self))
+    func `an identity gets the grants of clients that it has none of`() async throws {
         let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
         try await LifeCycleFixture.run(appleClients: clients) { fixture in
             let app = try await fixture.ticket(try await fixture.consent(.apple))

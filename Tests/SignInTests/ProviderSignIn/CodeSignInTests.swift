@@ -46,7 +46,7 @@ import Testing
 
     // MARK: The client of a code
 
-    @Test(arguments: [LifeCycleFixture.Evidence.both, .code])
+    @Test(.noFixture(LifeCycleFixture.self), arguments: [LifeCycleFixture.Evidence.both, .code])
     func `a code goes with the redirect URI that it was sent to, a native one without`(
         evidence: LifeCycleFixture.Evidence
     ) async throws {
@@ -84,7 +84,8 @@ import Testing
         }
     }
 
-    @Test func `of several clients a code that comes alone names its own`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self))
+    func `of several clients a code that comes alone names its own`() async throws {
         let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
         try await LifeCycleFixture.run(appleClients: clients) { fixture in
             let consent = try await fixture.consent(.apple)

@@ -90,7 +90,7 @@ import Testing
         #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200, 400])
     }
 
-    @Test(arguments: Provider.allCases)
+    @Test(.noFixture(LifeCycleFixture.self), arguments: Provider.allCases)
     func `a code beside a token that does not verify has the time of one that comes alone`(
         provider: Provider
     ) async throws {
@@ -118,7 +118,8 @@ import Testing
         #expect(try await Self.refusals(in: fixture) == ["person expired"])
     }
 
-    @Test func `a code by which no client of ours can sign in leaves the refusal to the token`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self))
+    func `a code by which no client of ours can sign in leaves the refusal to the token`() async throws {
         try await SignInFixture.run { fixture in
             for provider in Provider.allCases {
                 let token =
@@ -186,7 +187,7 @@ import Testing
         #expect(try await fixture.tokenRequests(of: second).isEmpty)
     }
 
-    @Test(arguments: Provider.allCases)
+    @Test(.noFixture(LifeCycleFixture.self), arguments: Provider.allCases)
     func `where our nonces are required a code needs one, whatever the token beside it`(
         provider: Provider
     ) async throws {
@@ -201,7 +202,7 @@ import Testing
 
     // MARK: The client of the code
 
-    @Test
+    @Test(.noFixture(LifeCycleFixture.self))
     func `beside a token that does not verify Apple's code belongs to the posted client, else to the one it states`()
         async throws
     {
@@ -232,7 +233,8 @@ import Testing
         }
     }
 
-    @Test func `a clientId that is not the token's leaves the code of that client good`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self))
+    func `a clientId that is not the token's leaves the code of that client good`() async throws {
         let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
         try await LifeCycleFixture.run(appleClients: clients) { fixture in
             let app = try await fixture.consent(.apple)

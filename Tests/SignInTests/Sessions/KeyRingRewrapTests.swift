@@ -92,7 +92,8 @@ import Testing
         #expect(try await fixture.database.tokens(rings.second).count == 1_201)
     }
 
-    @Test func `a run that is killed leaves good values, and the next one carries on`() async throws {
+    @Test(.noFixture(SignInFixture.self))
+    func `a run that is killed leaves good values, and the next one carries on`() async throws {
         let rings = try Self.rings.get()
         try await ScratchDatabase.withMigrated { scratch in
             try await scratch.withPool { database in

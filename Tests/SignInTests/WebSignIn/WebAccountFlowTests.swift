@@ -178,7 +178,7 @@ import Testing
         #expect(try await fixture.web.sessions.session(of: nil, by: fixture.call) == nil)
     }
 
-    @Test func `it outlives no session lifetime`() async throws {
+    @Test(.noFixture(WebFixture.self)) func `it outlives no session lifetime`() async throws {
         try await WebFixture.run {
             $0.sessionLifetime = 900
         } _: { fixture in

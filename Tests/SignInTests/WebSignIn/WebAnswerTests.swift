@@ -149,7 +149,7 @@ import Testing
         #expect(try await fixture.status(flow) == "new")
     }
 
-    @Test func `flows are bounded for each network`() async throws {
+    @Test(.noFixture(WebFixture.self)) func `flows are bounded for each network`() async throws {
         try await WebFixture.run {
             $0.limits = [.webFlowsPerNetwork: .limit(count: 3, seconds: 900)]
         } _: { fixture in
@@ -160,7 +160,8 @@ import Testing
         }
     }
 
-    @Test func `the networks of a wide one open twenty times as many flows between them`() async throws {
+    @Test(.noFixture(WebFixture.self))
+    func `the networks of a wide one open twenty times as many flows between them`() async throws {
         try await WebFixture.run {
             $0.limits = [.webFlowsPerNetwork: .limit(count: 1, seconds: 900)]
         } _: { fixture in

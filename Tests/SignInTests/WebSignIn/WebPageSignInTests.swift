@@ -52,7 +52,8 @@ import Testing
         #expect(session.authenticatedAt == typedAt)
     }
 
-    @Test func `a wrong password leaves the flow as it was, and is limited as everywhere`() async throws {
+    @Test(.noFixture(WebFixture.self))
+    func `a wrong password leaves the flow as it was, and is limited as everywhere`() async throws {
         try await WebFixture.run {
             $0.limits = [
                 .passwordPerAccount: .limit(count: 2, seconds: 900),
@@ -104,7 +105,8 @@ import Testing
         await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
     }
 
-    @Test func `codes and passwords are refused where they are not offered`() async throws {
+    @Test(.noFixture(WebFixture.self))
+    func `codes and passwords are refused where they are not offered`() async throws {
         try await WebFixture.run {
             $0.web?.offersPassword = false
             $0.web?.offersEmailCode = false

@@ -169,7 +169,7 @@ import Testing
         #expect(try await fixture.grants(.apple).map(\.checks) == [1])
     }
 
-    @Test func `of two clients' grants the second decides`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self)) func `of two clients' grants the second decides`() async throws {
         let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
         try await LifeCycleFixture.run(appleClients: clients) { fixture in
             let account = try await fixture.account(.apple)

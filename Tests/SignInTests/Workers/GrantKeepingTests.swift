@@ -41,7 +41,8 @@ import Testing
         #expect(try await fixture.refreshTokens() == (length > 4096 ? [] : [token]))
     }
 
-    @Test func `each client of a team has its own grant, and the account's deletion ends them all`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self))
+    func `each client of a team has its own grant, and the account's deletion ends them all`() async throws {
         let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
         try await LifeCycleFixture.run(appleClients: clients) { fixture in
             _ = try await fixture.account(.apple)

@@ -94,7 +94,7 @@ import Testing
         #expect(try await fixture.authorization(back.identity) == "revoked")
     }
 
-    @Test func `a grant that outlives the revocation stays`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self)) func `a grant that outlives the revocation stays`() async throws {
         let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
         try await LifeCycleFixture.run(appleClients: clients) { fixture in
             try await Self.deletedDuringOutage(.apple, in: fixture)

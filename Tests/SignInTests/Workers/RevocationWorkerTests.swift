@@ -123,7 +123,8 @@ import Testing
         #expect(answers == (provider == .apple ? [200] : [400]))
     }
 
-    @Test func `of two tokens only the one that failed is revoked again`() async throws {
+    @Test(.noFixture(LifeCycleFixture.self))
+    func `of two tokens only the one that failed is revoked again`() async throws {
         let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
         try await LifeCycleFixture.run(appleClients: clients) { fixture in
             _ = try await fixture.account(.apple)

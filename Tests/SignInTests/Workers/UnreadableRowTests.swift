@@ -91,7 +91,8 @@ import Testing
 
     // MARK: Workers
 
-    @Test func `an expired ticket that can't be read keeps no other from being released and deleted`() async throws {
+    @Test(.noFixture(SignInFixture.self))
+    func `an expired ticket that can't be read keeps no other from being released and deleted`() async throws {
         try await LifeCycleFixture.run { fixture in
             for person in ["kim", "ada"] { _ = try await fixture.ticket(try await fixture.consent(.apple, person)) }
             try await fixture.database.execute(
@@ -108,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `an event of an unknown provider is given up alone`() async throws {
+    @Test(.noFixture(SignInFixture.self)) func `an event of an unknown provider is given up alone`() async throws {
         try await ProviderEventFixture.run { fixture in
             let kim = try await fixture.account(.apple)
             let event = try fixture.apple("consent-revoked", id: "e1")
@@ -123,7 +124,8 @@ import Testing
         }
     }
 
-    @Test func `a grant of an unknown provider is given up, and the others of the batch are checked`() async throws {
+    @Test(.noFixture(SignInFixture.self))
+    func `a grant of an unknown provider is given up, and the others of the batch are checked`() async throws {
         try await LifeCycleFixture.run { fixture in
             for person in ["kim", "ada"] { _ = try await fixture.account(.apple, person) }
             try await fixture.database.execute(
@@ -145,8 +147,8 @@ import Testing
         }
     }
 
-    @Test func `a revocation of an unreadable subject is given up, and the others of the batch are done`() async throws
-    {
+    @Test(.noFixture(SignInFixture.self))
+    func `a revocation of an unreadable subject is given up, and the others of the batch are done`() async throws {
         try await LifeCycleFixture.run { fixture in
             for person in ["kim", "ada"] { try await fixture.deleteAccount(try await fixture.account(.apple, person)) }
             try await fixture.database.execute(
@@ -169,7 +171,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["provider", "recipient"])
+    @Test(.noFixture(SignInFixture.self), arguments: ["provider", "recipient"])
     func `a mail that can't be read is given up, and the next one is sent`(column: String) async throws {
         try await MailFixture.run { fixture in
             try await fixture.enqueue("password_changed", to: "kim@example.com")

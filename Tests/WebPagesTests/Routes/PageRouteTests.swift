@@ -63,14 +63,15 @@ import Testing
         #expect(Self.fields(page)["strict-transport-security"] == nil)
     }
 
-    @Test func `an origin that a form may end at is listed once`() throws {
+    @Test(.noFixture(PageServer.self)) func `an origin that a form may end at is listed once`() throws {
         let apple = "https://sandbox.example"
         let fields = PageHeaders(isSecure: true).fields(targets: [apple, apple, "com.example.lamp:", apple])
         let policy = try #require(fields.first { $0.name == "Content-Security-Policy" }).value
         #expect(policy == Self.policy + " https://sandbox.example com.example.lamp:")
     }
 
-    @Test func `cookies have prefix and attributes by the public URL, and keep their value`() async throws {
+    @Test(.noFixture(PageServer.self))
+    func `cookies have prefix and attributes by the public URL, and keep their value`() async throws {
         for (publicURL, name, secure) in [
             ("https://auth.example.com", "__Host-csn_browser", "; Secure"),
             ("http://127.0.0.1:8080", "csn_browser", ""),

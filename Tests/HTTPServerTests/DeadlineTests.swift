@@ -1,4 +1,5 @@
 import HTTPServer
+import Synchronization
 import Testing
 
 /// Each of these clients holds the only connection that the listener accepts. The response to a second one proves that
@@ -108,6 +109,31 @@ struct DeadlineTests {
         try await Self.withOneConnection(\.writeDeadline, readsByItself: false) { slow in
             try await slow.send("GET /v1/large HTTP/1.1\r\nHost: a\r\n\r\n")
         }
+    }
+
+    @Test func `of a client that takes no answers the further requests are not begun`() async throws {
+        let begun = Atomic(0)
+        let (firstOnes, first) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
+        let large = Route(.get, "/v1/large") { _ in
+            begun.add(1, ordering: .relaxed)
+            first.yield()
+            return .html(.ok, [UInt8](repeating: 0x2E, count: 64 * 1024))
+        }
+        var limits = ServerLimits.uncontended
+        limits.connections = 1
+        limits.pipelinedRequests = 2000
+        limits.writeDeadline = .seconds(1)
+        try await withServer([large, Route(.get, "/v1/ping") { _ in .empty() }], limits: limits) { port in
+            try await RawConnection.open(port, readsByItself: false) { slow in
+                // Of their 125 MiB of answers the kernel takes a part.
+                let requests = String(repeating: "GET /v1/large HTTP/1.1\r\nHost: a\r\n\r\n", count: 1999)
+                slow.sendEventually(Array(requests.utf8))
+                _ = await firstOnes.first { true }
+                let cutOff = try await Self.answered(port)
+                #expect(cutOff.status == 204)
+            }
+        }
+        #expect(1..<1000 ~= begun.load(ordering: .relaxed))
     }
 
     @Test func `a client that keeps its side open after the last answer is cut off`() async throws {

@@ -43,7 +43,7 @@ struct LoadSheddingHandlerTests {
                 limits: .uncontended, trustedProxies: .none, metrics: listener.responder.metrics)
             let entry = open.entry(of: channel, peer: .unspecified)
             let handler = ConnectionHandler(limits: .uncontended, open: open, entry: entry) {
-                [unowned self] request, _ in
+                [unowned self] request in
                 decoded += 1
                 return listener.responder.admit(request, peer: .unspecified)
             }

@@ -3,10 +3,10 @@ import NIOCore
 import NIOExtras
 import NIOHTTP1
 
-/// The handler of one connection, between the HTTP decoder and the task that answers its requests.
+/// The handler of one connection, between the HTTP decoder and the tasks that answer its requests.
 ///
 /// It dispatches whole requests, writes the responses, enforces every deadline and closes the connection. From outside it is
-/// closed by cancellation of the task, and while it is idle or receives a body by `OpenConnections`. While a response is
+/// closed at the end of a shutdown, and while it is idle or receives a body by `OpenConnections`. While a response is
 /// streamed, every close is a reset.
 ///
 /// ```
@@ -34,7 +34,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let limits: ServerLimits
     private let open: OpenConnections
     private let entry: OpenConnections.Entry
-    private let admit: (ReceivedRequest, any Channel) -> Responder.Admission
+    private let admit: (ReceivedRequest) -> Responder.Admission
     private var assembly: RequestAssembly
     private var stage = Stage.open
     /// Events without a response.
@@ -63,7 +63,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// - Parameter admit: decides on each request with no unanswered one before it on the connection.
     init(
         limits: ServerLimits, open: OpenConnections, entry: OpenConnections.Entry,
-        admit: @escaping (ReceivedRequest, any Channel) -> Responder.Admission
+        admit: @escaping (ReceivedRequest) -> Responder.Admission
     ) {
         self.limits = limits
         self.open = open
@@ -75,6 +75,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     // MARK: Inbound
 
     func channelActive(context: ChannelHandlerContext) {
+        guard open.add(entry) else {
+            close(context)
+            return
+        }
         readDeadline = .now() + TimeAmount(limits.headerDeadline)
         arm(context)
         context.fireChannelActive()
@@ -84,6 +88,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         timer?.task.cancel()
         timer = nil
         if isBodyCounted { open.endBody(of: entry) }
+        open.remove(entry)
         context.fireChannelInactive()
     }
 
@@ -119,7 +124,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         // holds one at a time. It also waits behind a response that the peer has not read: otherwise a client that
         // never reads would be sent rejections without end.
         if isIdle {
-            switch admit(request, context.channel) {
+            switch admit(request) {
             case .admitted(let route, let permit): request.admitted = (route, permit)
             case .rejected(let response):
                 reject(with: response)
@@ -194,8 +199,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             return
         }
         guard !isBodyCounted else { return }
-        let peer = Connections.peer(of: context.channel)
-        isBodyCounted = open.beginBody(of: entry, peer: peer, forwardedFor: head.headers["X-Forwarded-For"])
+        isBodyCounted = open.beginBody(of: entry, forwardedFor: head.headers["X-Forwarded-For"])
         guard !isBodyCounted else {
             if unanswered == 0 { entry.beganReceiving() }
             return
@@ -310,7 +314,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         stage = .lingering(until: now + TimeAmount(limits.bodyDeadline))
         readDeadline = now + TimeAmount(limits.lingerDeadline)
         context.close(mode: .output, promise: nil)
-        // The task reads no more requests, so back-pressure may have stopped the channel's reading.
+        // `RequestTasks` may have held the reading.
         context.read()
     }
 

@@ -21,12 +21,14 @@ final class OpenConnections: Sendable {
     final class Entry: Sendable {
         fileprivate let shares: [Share<Party>]
         fileprivate let isTrusted: Bool
+        fileprivate let peer: ClientAddress
         private let channel: any Channel
         private let state = Atomic(Activity.idle(since: .now()).bits)
 
-        fileprivate init(shares: [Share<Party>], isTrusted: Bool, channel: any Channel) {
+        fileprivate init(shares: [Share<Party>], isTrusted: Bool, peer: ClientAddress, channel: any Channel) {
             self.shares = shares
             self.isTrusted = isTrusted
+            self.peer = peer
             self.channel = channel
         }
 
@@ -102,7 +104,8 @@ final class OpenConnections: Sendable {
     func entry(of channel: any Channel, peer: ClientAddress) -> Entry {
         let isTrusted = trustedProxies.contains(peer)
         return Entry(
-            shares: isTrusted ? [] : Self.shares(of: peer, network: share), isTrusted: isTrusted, channel: channel)
+            shares: isTrusted ? [] : Self.shares(of: peer, network: share), isTrusted: isTrusted, peer: peer,
+            channel: channel)
     }
 
     /// The widest first.
@@ -125,7 +128,7 @@ final class OpenConnections: Sendable {
             state.closing.insert(ObjectIdentifier(waiting.entry))
             return (true, waiting)
         }
-        if !isAdded { metrics.connectionRefused(.share) }
+        if isAdded { metrics.connectionOpened() } else { metrics.connectionRefused(.share) }
         if let waiting { close(waiting.entry, if: waiting.activity) }
         return isAdded
     }
@@ -142,11 +145,13 @@ final class OpenConnections: Sendable {
     }
 
     func remove(_ entry: Entry) {
-        state.withLock { state in
+        let wasAdded = state.withLock { state in
             state.closing.remove(ObjectIdentifier(entry))
-            guard state.entries.removeValue(forKey: ObjectIdentifier(entry)) != nil else { return }
+            guard state.entries.removeValue(forKey: ObjectIdentifier(entry)) != nil else { return false }
             state.connections.giveBack(entry.shares)
+            return true
         }
+        if wasAdded { metrics.connectionClosed() }
     }
 
     /// The connections of trusted proxies stay, unless they are held up by a body, which is one client's.
@@ -172,8 +177,8 @@ extension OpenConnections {
     ///
     /// - Parameter headers: those of its request; behind a proxy they name the client.
     /// - Returns: `false` when the client's network has its share; the request is to be rejected.
-    func beginBody(of entry: Entry, peer: ClientAddress, forwardedFor fields: [String]) -> Bool {
-        let client = trustedProxies.client(of: peer, forwardedFor: fields)
+    func beginBody(of entry: Entry, forwardedFor fields: [String]) -> Bool {
+        let client = trustedProxies.client(of: entry.peer, forwardedFor: fields)
         // Of a proxy that forwards no address nothing is known of the client.
         let shares = trustedProxies.contains(client) ? [] : Self.shares(of: client, network: (share + 3) / 4)
         let (isCounted, longest) = state.withLock { state -> (Bool, (entry: Entry, activity: Activity)?) in

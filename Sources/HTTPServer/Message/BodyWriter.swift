@@ -12,15 +12,15 @@ package struct BodyWriter: Sendable {
 
     private let takesChunks: Bool
     private let closes: Bool
-    private let send: @Sendable (EncodedResponse) async throws -> Void
+    private let connection: RequestTasks.Connection
 
     /// - Parameters:
     ///   - takesChunks: as in `Response.Framing`.
     ///   - closes: whether the connection closes after the response.
-    init(takesChunks: Bool, closes: Bool, send: @escaping @Sendable (EncodedResponse) async throws -> Void) {
+    init(takesChunks: Bool, closes: Bool, connection: RequestTasks.Connection) {
         self.takesChunks = takesChunks
         self.closes = closes
-        self.send = send
+        self.connection = connection
     }
 
     /// Sends the next bytes. It returns when the connection can take more.
@@ -52,7 +52,7 @@ package struct BodyWriter: Sendable {
 
     private func send(_ bytes: ByteBuffer, continues: Bool) async throws {
         do {
-            try await send(EncodedResponse(bytes: bytes, closes: closes, continues: continues))
+            try await connection.write(EncodedResponse(bytes: bytes, closes: closes, continues: continues))
         } catch {
             throw ConnectionLost(cause: error)
         }

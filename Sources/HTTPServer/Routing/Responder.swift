@@ -62,30 +62,23 @@ struct Responder: Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - lastResponse: the time of the previous response on the connection, or of its opening.
-    ///   - write: sends the response, or a part of it. It returns when the connection can take more.
-    /// - Returns: whether the connection closes after the response.
-    /// - Throws: what `write` or the making of a streamed body has thrown. The connection is then to be closed.
-    func respond(
-        to event: InboundEvent, peer: ClientAddress, after lastResponse: ContinuousClock.Instant,
-        writing write: @escaping @Sendable (EncodedResponse) async throws -> Void
-    ) async throws -> Bool {
+    /// - Throws: what writing to the connection or the making of a streamed body has thrown. The connection is then to be
+    ///   closed.
+    func respond(to event: InboundEvent, on connection: RequestTasks.Connection) async throws {
         switch event {
         case .request(let received):
-            let start = max(lastResponse, received.arrival)
+            let start = max(connection.lastResponse, received.arrival)
             let context = Self.context(of: received)
-            return try await RequestContext.$current.withValue(context) {
-                let outcome = await outcome(of: received, in: context, peer: peer, waited: .now - start)
+            try await RequestContext.$current.withValue(context) {
+                let outcome = await outcome(of: received, in: context, peer: connection.peer, waited: .now - start)
                 defer { outcome.permit?.release() }
                 let head = finish(outcome, of: received, in: context, since: start)
-                try await write(head)
+                try await connection.write(head)
                 if head.continues, let stream = outcome.response.stream {
                     let body = BodyWriter(
-                        takesChunks: received.head.version.minor == 1, closes: head.closes, send: write)
+                        takesChunks: received.head.version.minor == 1, closes: head.closes, connection: connection)
                     try await send(stream, to: body, route: outcome.route)
                 }
-                return head.closes
             }
         case .rejection(let problem, let requestID, let target, let overload):
             let context = RequestContext(requestID: Self.id(requestID), trace: nil)
@@ -95,8 +88,7 @@ struct Responder: Sendable {
                     Outcome(response: response, problem: problem, overload: overload), of: nil, in: context, since: .now
                 )
             }
-            try await write(response)
-            return response.closes
+            try await connection.write(response)
         }
     }
 

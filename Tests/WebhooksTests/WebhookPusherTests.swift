@@ -61,18 +61,19 @@ import Testing
                 let parked = try await world.record { $0.parkedAccounts == 1 && $0.lastError != nil }
                 #expect(parked.lastError == "status_503")
                 #expect(parked.oldest?.seconds == WebhookWorld.start)
-                try await world.happen(to: [good])
+                // What is new of the one waits behind what failed, of the other it doesn't.
+                try await world.happen(to: [bad, good])
                 let first = await world.deliveries(4)
                 #expect(first.filter { $0.account == good.description }.map(\.sequence) == [1, 2, 3])
                 #expect(first.filter { $0.account == bad.description }.map(\.sequence) == [1])
                 isDown.store(false, ordering: .relaxed)
                 world.clock.advance(by: 7)
-                let all = await world.deliveries(7)
-                #expect(all.filter { $0.account == bad.description }.map(\.sequence) == [1, 1, 2, 3])
+                let all = await world.deliveries(8)
+                #expect(all.filter { $0.account == bad.description }.map(\.sequence) == [1, 1, 2, 3, 4])
                 _ = try await world.record { $0.parkedAccounts == 0 && $0.oldest == nil }
                 // It goes on with the others.
                 try await world.happen(to: [bad, good])
-                #expect(Set((await world.deliveries(9)).suffix(2).map(\.sequence)) == [4])
+                #expect(Set((await world.deliveries(10)).suffix(2).map(\.sequence)) == [4, 5])
             }
         }
     }
@@ -195,6 +196,57 @@ import Testing
                 "SELECT type FROM audit_events WHERE type LIKE 'webhook%' ORDER BY created_at, event_id",
                 as: String.self)
             #expect(Set(recorded) == ["webhook_paused", "webhook_resumed", "webhook_replayed"])
+        }
+    }
+
+    @Test func `an endpoint has ten replays under way, and no more`() async throws {
+        try await WebhookWorld.run { world in
+            try await world.happen(to: Self.ids(1))
+            let end = try #require(try await world.feed.ends()).last
+            func replay() async throws -> Int? {
+                try await world.store.replay(
+                    to: "crm", after: .beginning, until: end, types: [.accountEnabled], reason: "a test", by: world.call
+                )
+            }
+            for _ in 1...10 { #expect(try await replay() == 1) }
+            #expect(try await replay() == nil)
+            #expect(try await world.store.streams(of: "crm").count == 11)
+        }
+    }
+
+    @Test func `a process that has lost an endpoint to another writes nothing of it`() async throws {
+        try await WebhookWorld.run { world in
+            let (store, now) = (world.store, world.clock.now())
+            try await world.happen(to: Self.ids(1))
+            let event = try #require(try await world.feed.page(after: .beginning, of: [], limit: 1)?.events.first)
+            _ = try await store.replay(
+                to: "crm", after: .beginning, until: event.position, types: [.accountEnabled], reason: "a test",
+                by: world.call)
+            let streams = try await store.streams(of: "crm")
+            let (stream, replay) = (try #require(streams.first).id, try #require(streams.last).id)
+            let leases = [UUID(), UUID()].map { WebhookLease(endpoint: "crm", holder: $0) }
+            #expect(try await store.lease("crm", by: leases[0].holder, seconds: 60) == .active)
+            #expect(try await store.lease("crm", by: leases[1].holder, seconds: 60) == nil)
+            try await store.release("crm", by: leases[0].holder)
+            #expect(try await store.lease("crm", by: leases[1].holder, seconds: 60) == .active)
+
+            let parked = ParkedEvent(accountID: event.accountID, position: event.position, attempts: 1, event: event)
+            let writes: [@Sendable (WebhookLease) async throws -> Void] = [
+                { try await store.park(parked, until: now, error: nil, in: stream, under: $0) },
+                { try await store.unpark(parked.accountID, in: stream, under: $0) },
+                { try await store.giveUp(event, attempts: 2, error: "status_500", under: $0, at: now) },
+                { try await store.advance(stream, to: event.position, under: $0) },
+                { try await store.end(replay, under: $0) },
+            ]
+            for write in writes {
+                await #expect(throws: WebhookLease.Lost.self) { try await write(leases[0]) }
+            }
+            #expect(try await store.parkedAccounts(of: stream).isEmpty)
+            #expect(try await store.failures(of: "crm", limit: 10).isEmpty)
+            #expect(try await store.streams(of: "crm").map(\.position) == streams.map(\.position))
+            for write in writes { try await write(leases[1]) }
+            #expect(try await store.failures(of: "crm", limit: 10).count == 1)
+            #expect(try await store.streams(of: "crm").map(\.position) == [event.position])
         }
     }
 

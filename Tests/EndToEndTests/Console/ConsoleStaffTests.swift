@@ -117,8 +117,11 @@ import Testing
         try await person("google-kim-2", #"{"email":"kim@lamp.example","hostedDomain":"lamp.example"}"#)
         let cancelled = try await StaffWorld.signIn("google-kim-2", ConsoleVisit(world), action: "cancel")
         #expect(cancelled.status == 400 && cancelled.notice == "Nobody was signed in at Google.")
-        let forged = try await StaffWorld.signIn("google-kim-2", ConsoleVisit(world), state: { _ in "forged" })
-        #expect(forged.status == 400 && forged.isSignIn)
+        for forged in ["state": "forged", "iss": "https://accounts.example.com"] {
+            let page = try await StaffWorld.signIn(
+                "google-kim-2", ConsoleVisit(world), changes: [forged.key: forged.value])
+            #expect(page.status == 400 && page.isSignIn, "\(forged.key)")
+        }
         let elsewhere = try await StaffWorld.signIn(
             "google-kim-2", ConsoleVisit(world), returningBy: ConsoleVisit(world))
         #expect(elsewhere.status == 400)
@@ -167,6 +170,30 @@ import Testing
             #expect(page.status == status && page.notice != nil, "\(query)")
         }
         #expect(!world.service.log.contains("canary"))
+    }
+
+    @Test func `a session of staff ends when it is not used for 30 minutes, and after 8 hours`() async throws {
+        for (column, minutes) in [("last_used_at", 30), ("created_at", 8 * 60)] {
+            let name = "google-bo-\(column)"
+            try await person(name, #"{"email":"bo@lamp.example","hostedDomain":"lamp.example"}"#)
+            let visit = ConsoleVisit(world)
+            // The address is that of another account at Google each time.
+            _ = try await Countersign.run(["console", "forget", "bo"], ["postgres.url": world.scratch.url])
+            #expect(try await StaffWorld.signIn(name, visit).status == 200)
+            func age(by minutes: Int) async throws {
+                try await world.scratch.execute(
+                    """
+                    UPDATE console_sessions
+                    SET \(SQL(stringLiteral: column == "created_at" ? "created_at" : "last_used_at"))
+                        = now() - \(Int64(minutes) * 60 - 20) * interval '1 second'
+                    WHERE staff_name = 'bo'
+                    """)
+            }
+            try await age(by: minutes)
+            #expect(try await !visit.open("/console/").isSignIn, "\(column)")
+            try await age(by: minutes + 1)
+            #expect(try await visit.open("/console/").isSignIn, "\(column)")
+        }
     }
 
     @Test func `where the database can't be asked the form says so, and the next try succeeds`() async throws {
@@ -324,18 +351,16 @@ enum StaffWorld {
     ///
     /// - Parameters:
     ///   - other: the browser that comes back, if it is another.
-    ///   - state: what becomes of the state on its way.
+    ///   - changes: of the parameters of Google's answer.
     static func signIn(
         _ person: String, _ visit: ConsoleVisit, action: String = "continue", returningBy other: ConsoleVisit? = nil,
-        state: (String) -> String = { $0 }, meanwhile: () async throws -> Void = {}
+        changes: [String: String] = [:], meanwhile: () async throws -> Void = {}
     ) async throws -> Browser.Page {
         let begun = try await visit.browser.open(visit.origin + "/console/sign-in/google", following: false)
         let url = try #require(begun.answer["Location"], "\(begun.answer.body)")
         let answer = try await visit.world.sandbox.authorize(at: url, person: person, action: action)
         try await meanwhile()
-        let parameters = answer.parameters.map { name, value in
-            (name: name, value: name == "state" ? state(value) : value)
-        }
+        let parameters = answer.parameters.map { name, value in (name: name, value: changes[name] ?? value) }
         let target = try #require(answer.target, "\(answer.page)")
         return try await (other ?? visit).browser.open(target + "?" + FormEncoding.encode(parameters))
     }

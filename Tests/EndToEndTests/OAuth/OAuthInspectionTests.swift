@@ -125,6 +125,38 @@ import Testing
         #expect(try await world.introspected(tokens.access, client).text == #"{"active":false}"#)
     }
 
+    @Test func `a disabled client gets through nowhere, and its tokens open nothing until it is enabled`() async throws
+    {
+        let client = try await world.linkingClient()
+        let api = try await world.linkingClient(["--introspect"])
+        let browser = try await world.signedInBrowser("switched-off")
+        let tokens = try await world.linked(client, browser)
+        let code = try await world.oauthCode(client, browser)
+        func set(_ act: String) async throws {
+            let answer = try await world.service.administer(
+                "POST", "/admin/v1/oauth-clients/\(client.id)/\(act)", bearer: try await world.adminKey("manage"))
+            #expect(answer.status == 204, "\(answer.text)")
+        }
+        try await set("disable")
+        try await eventually("the end of the client") {
+            try await world.introspected(tokens.access, client).status == 401
+        }
+        for refused in [
+            try await world.refreshed(tokens.refresh, client), try await world.redeem(code, client),
+            try await world.oauth("/oauth/revoke", client, [("token", tokens.refresh)], basic: true),
+        ] {
+            #expect(refused.status == 401)
+            #expect(refused.json?["error"]?.string == "invalid_client")
+        }
+        #expect(try await world.userinfo(tokens.access).status == 401)
+        for token in [tokens.access, tokens.refresh] {
+            #expect(try await world.introspected(token, api).text == #"{"active":false}"#)
+        }
+        try await set("enable")
+        try await eventually("the client") { try await world.introspected(tokens.access, client).status == 200 }
+        #expect(try await world.isAlive(tokens, client))
+    }
+
     @Test func `a token that is given back is dead, with all that belongs to it`() async throws {
         let client = try await world.linkingClient()
         let other = try await world.linkingClient(["--redirect-uri", OAuthWorld.otherURI])

@@ -47,6 +47,22 @@ import Testing
         #expect(try await world.grants(of: client) == 0)
     }
 
+    @Test func `a consent to a redirect URI that is registered no more grants nothing`() async throws {
+        let client = try await world.linkingClient(
+            ["--redirect-uri", OAuthWorld.otherURI], redirectURI: OAuthWorld.otherURI)
+        let browser = try await world.signedInBrowser("moved-away")
+        let page = try await world.consentPage(client, browser)
+        try await change(client, #"{"redirectUris":["https://other.example.com/moved"]}"#)
+        try await eventually("the change of a client") {
+            try await world.browser().open(client.url(), following: false).status == 400
+        }
+        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
+        let answer = try await browser.submit(form, on: page, button: "allow", following: false)
+        #expect(answer.status == 400)
+        #expect(answer.answer["Location"] == nil)
+        #expect(try await world.grants(of: client) == 0)
+    }
+
     @Test func `a code becomes no more than its client may still have`() async throws {
         let client = try await world.linkingClient()
         let all = try await world.oauthCode(client, try await world.signedInBrowser("code-narrowed"))

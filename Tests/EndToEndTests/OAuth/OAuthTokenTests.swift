@@ -211,6 +211,9 @@ import Testing
         #expect(try second.text("access_token") != (try lost.text("access_token")))
         let third = try await world.refreshed(token, client)
         #expect(third.status == 200)
+        for (token, isActive) in [(tokens.refresh, false), (token, true), (try third.text("refresh_token"), true)] {
+            #expect(try await world.introspected(token, client).json?["active"]?.bool == isActive)
+        }
         // Two steps old: somebody else has it.
         #expect(try await world.refreshed(tokens.refresh, client).text == #"{"error":"invalid_grant"}"#)
         for dead in [token, try third.text("refresh_token")] {
@@ -269,7 +272,7 @@ import Testing
         #expect(try await world.grants(of: client) == 1)
     }
 
-    @Test func `two secrets count during a rotation, and then one`() async throws {
+    @Test func `two secrets count during a rotation, until its time is over or the next one`() async throws {
         let client = try await world.linkingClient()
         func status(_ secret: String) async throws -> Int {
             var client = client
@@ -283,6 +286,10 @@ import Testing
         let fresh = try #require(line["clientSecret"]?.string)
         try await eventually("the new secret") { try await status(fresh) == 200 }
         #expect(try await status(client.secret) == 200)
+        try await world.scratch.execute(
+            "UPDATE oauth_clients SET previous_secret_expires_at = now() WHERE client_id = \(client.id)")
+        try await eventually("the end of the old secret") { try await status(client.secret) == 401 }
+        #expect(try await status(fresh) == 200)
         _ = try await Countersign.run(["oauth-client", "rotate-secret", client.id], settings)
         try await eventually("the end of both") { try await status(fresh) == 401 }
         #expect(try await status(client.secret) == 401)

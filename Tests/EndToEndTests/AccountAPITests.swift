@@ -221,17 +221,6 @@ import Testing
         #expect(stale.code == "reauthentication_required")
     }
 
-    @Test func `the only way in stays: unlinking it is refused with a code of its own`() async throws {
-        let created = try await world.newAccount("only-way")
-        let bearer = try created.text("session.accessToken")
-        let path = "/v1/account/identities/\(try created.text("identity.identityId"))"
-        let refused = try await world.service.delete(path, bearer: bearer)
-        #expect(refused.status == 409)
-        #expect(refused.code == "last_sign_in_method")
-        #expect(try await world.service.get("/v1/account", bearer: bearer).status == 200)
-        #expect(try await world.service.signInWithApple(try await world.appleToken("only-way")).status == 200)
-    }
-
     // MARK: Codes
 
     @Test func `what a code can't be asked for is refused`() async throws {
@@ -284,19 +273,6 @@ import Testing
         #expect(bound.status == 200)
     }
 
-    @Test func `asking again makes no other code, whether or not an account has the address`() async throws {
-        _ = try await bearer("flooded")
-        for email in ["flooded@example.com", "nobody@example.com"] {
-            for spelling in [email, email.uppercased(), email, email, email, email, email, email] {
-                let answer = try await world.askForCode("signIn", spelling)
-                #expect(answer.status == 202)
-                #expect(answer.json?.members?.isEmpty == true)
-            }
-            let codes = try await world.count("SELECT count(*) FROM mailed_codes WHERE email = \(email)")
-            #expect(codes == 1, "\(email)")
-        }
-    }
-
     @Test func `a weak password is refused before the code is looked at`() async throws {
         let service = world.service
         for password in ["short", "password", "reset@example.com"] {
@@ -306,21 +282,5 @@ import Testing
             #expect(refused.status == 400)
             #expect(refused.code == "weak_password")
         }
-    }
-
-    @Test func `only a right code shows the owner that the account is disabled`() async throws {
-        _ = try await bearer("locked")
-        let email = "locked@example.com"
-        let code = try await world.mailedCode("signIn", to: email)
-        try await world.scratch.execute("UPDATE accounts SET status = 'disabled' WHERE email = \(email)")
-        func signIn(_ code: String) async throws -> Answer {
-            try await world.service.post("/v1/sign-in/email-code", ["email": .string(email), "code": .string(code)])
-        }
-        #expect(try await signIn("wrong").code == "invalid_credentials")
-        let refused = try await signIn(code)
-        #expect(refused.status == 403)
-        #expect(refused.code == "account_disabled")
-        try await world.scratch.execute("UPDATE accounts SET status = 'active' WHERE email = \(email)")
-        #expect(try await signIn(code).status == 200)
     }
 }

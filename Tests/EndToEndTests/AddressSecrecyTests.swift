@@ -96,7 +96,7 @@ struct AddressSecrecyTests {
     @Test func `a wrong password reveals nothing, neither at a sign-in nor at a bind`() async throws {
         let addresses = try await Self.addresses(world, "guess")
         let ticket = try await world.ticket("guess-google", email: "guess-google@gmail.com")
-        let signIn = try await Self.same(addresses) {
+        let signIn = try await Self.same(addresses + ["no address"]) {
             try await world.service.post(
                 "/v1/sign-in/password", ["email": .string($0), "password": "a wrong password"])
         }

@@ -47,26 +47,6 @@ struct AddressStoryTests {
     }
 
     @Test
-    func `with a company's address, Apple first and Google Workspace later takes one question and no further proof`()
-        async throws
-    {
-        let email = "alex@company.example"
-        try await world.openAppleAccount("alex", email: email)
-        try await world.openGoogleAccount("alex", email: email, workspace: "company.example")
-
-        let phone = try await world.newAccount("alex", with: .apple)
-        #expect(phone.account.emailProof == "stated")
-        let question = try Question(try await world.signIn("alex", with: .google))
-        #expect(question.choices == ["bind", "create"])
-        #expect(question.holder?.identities == ["apple a***@company.example"])
-        let laptop = try SignedInDevice(try await world.bind(for: question))
-        #expect(laptop.account.id == phone.account.id)
-        #expect(laptop.account.emailProof == "proven")
-        #expect(laptop.account.providers == ["apple", "google"])
-        #expect(try await world.countAccounts(with: email) == 1)
-    }
-
-    @Test
     func `with a company's address and a Google account of one's own, a code from the mailbox makes it one account`()
         async throws
     {

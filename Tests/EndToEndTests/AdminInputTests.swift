@@ -89,31 +89,6 @@ import Testing
         }
         #expect(try await Self.call("GET", "/accounts/\(id)", key: key, in: world) == 200)
     }
-
-    @Test func `an id of another kind of thing is not found`() async throws {
-        let key = try await Self.key(world)
-        let created = try await world.newAccount("admin-input-3")
-        let ids = [
-            "accounts": try created.text("account.accountId"), "identities": try created.text("identity.identityId"),
-            "sessions": try created.text("session.sessionId"),
-        ]
-        for (kind, calls) in [
-            "accounts": [("GET", ""), ("GET", "/sessions"), ("DELETE", "")],
-            "identities": [("GET", ""), ("DELETE", "")],
-            "sessions": [("DELETE", "")], "revocations": [("GET", ""), ("POST", "/retry")],
-            "provider-events": [("POST", "/replay")],
-        ] {
-            for (other, id) in ids where other != kind {
-                for (method, rest) in calls {
-                    #expect(
-                        try await Self.call(method, "/\(kind)/\(id)\(rest)", key: key, in: world) == 404,
-                        "\(method) /\(kind) with an id of \(other)")
-                }
-            }
-        }
-        #expect(
-            try await world.service.get("/v1/account", bearer: created.text("session.accessToken")).status == 200)
-    }
 }
 
 extension String {

@@ -37,33 +37,6 @@ import Testing
         }
     }
 
-    @Test func `of two clients of Apple's the token that does not verify states whose the code beside it is`()
-        async throws
-    {
-        let other = "com.example.lamp.other"
-        try await World.run(["apple.clientIds": "\(Countersign.appleClient),\(other)"]) { world in
-            try await world.newPerson("kim")
-            func signIn(_ client: String, _ changes: Sandbox.TokenChanges) async throws -> Answer {
-                let kim = try await world.sandbox.authorizeApple("kim", clientID: client, token: changes)
-                return try await world.service.signIn(
-                    .apple,
-                    [
-                        "identityToken": .string(kim.identityToken),
-                        "authorizationCode": .string(kim.authorizationCode),
-                    ])
-            }
-            for client in [Countersign.appleClient, other] {
-                for changes in [Sandbox.TokenChanges(expired: true), .init(signature: .forged)] {
-                    let answer = try await signIn(client, changes)
-                    #expect(answer.status == 200, "\(client) \(answer.text)")
-                }
-            }
-            let unknown = try await signIn(other, .init(claims: #"{"aud":"com.example.nobody"}"#))
-            #expect(unknown.status == 400)
-            #expect(unknown.json?["errors"]?.elements?.first?["field"]?.string == "clientId")
-        }
-    }
-
     @Test func `a key that Apple refuses is an error in the log that names it, with a redirect URI too, once a minute`()
         async throws
     {
@@ -71,27 +44,24 @@ import Testing
         let settings = [
             "apple.keyId": "WRONGKEY01", "apple.redirectUris": uri, "limits.junkCodesPerNetwork": "0",
         ]
-        for posted in [uri, nil] {
-            try await World.run(settings) { world in
-                for _ in 1...3 {
-                    let answer = try await world.service.signIn(
-                        .apple, Self.junk.with("redirectUri", posted.map { .string($0) }))
-                    #expect(answer.status == 503)
-                    #expect(answer.code == "provider_unavailable")
-                }
-                // The lines of a request come before its own.
-                let last = try await world.service.signIn(.apple, Self.junk)
-                _ = try await world.service.logged(try #require(last.header("X-Request-Id")))
-                let lines = try world.service.logLines().filter {
-                    $0["message"]?.string?.hasPrefix("client credentials refused") == true
-                }
-                #expect(lines.map { $0["level"]?.string } == ["error"])
-                #expect(lines.first?["key"]?.string == "WRONGKEY01")
-                #expect(lines.first?["redirectUri"]?.string == posted)
-                let refused = try await world.service.metric(
-                    "countersign_code_exchanges_total", #"provider="apple""#, #"outcome="client_rejected""#)
-                #expect(refused == 4)
+        try await World.run(settings) { world in
+            for _ in 1...3 {
+                let answer = try await world.service.signIn(.apple, Self.junk.with("redirectUri", .string(uri)))
+                #expect(answer.status == 503)
+                #expect(answer.code == "provider_unavailable")
             }
+            // The lines of a request come before its own.
+            let last = try await world.service.signIn(.apple, Self.junk)
+            _ = try await world.service.logged(try #require(last.header("X-Request-Id")))
+            let lines = try world.service.logLines().filter {
+                $0["message"]?.string?.hasPrefix("client credentials refused") == true
+            }
+            #expect(lines.map { $0["level"]?.string } == ["error"])
+            #expect(lines.first?["key"]?.string == "WRONGKEY01")
+            #expect(lines.first?["redirectUri"]?.string == uri)
+            let refused = try await world.service.metric(
+                "countersign_code_exchanges_total", #"provider="apple""#, #"outcome="client_rejected""#)
+            #expect(refused == 4)
         }
     }
 

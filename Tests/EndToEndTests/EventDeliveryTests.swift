@@ -106,21 +106,6 @@ import Testing
         #expect(try await world.service.isOpen(kim))
     }
 
-    @Test(.fixture(EventWorld.self)) func `an event is no token to sign in with`() async throws {
-        let apple = try EventWorld.signed(
-            EventWorld.appleEvent("consent-revoked", of: "kim", id: "e1").with("sub", "kim"))
-        let google = try EventWorld.signed(
-            EventWorld.googleEvent("sessions-revoked", of: "kim", id: "e1").with("sub", "kim").with(
-                "exp", .integer(EventWorld.now + 600)))
-        for answer in [
-            try await world.service.signInWithApple(apple), try await world.service.signInWithGoogle(google),
-        ] {
-            #expect(answer.status == 401)
-            #expect(answer.code == "invalid_token")
-        }
-        #expect(try await world.service.deliverAppleEvent(apple).status == 200)
-    }
-
     @Test(.fixture(EventWorld.self))
     func `an event is taken whatever its media type says, once however often it comes`() async throws {
         let apple = try EventWorld.signed(EventWorld.appleEvent("email-disabled", of: "kim", id: "a1"))
@@ -221,29 +206,6 @@ import Testing
             }
             #expect(try await world.service.deliverAppleEvent(notification.token).status == 200)
             #expect(try await world.count("SELECT count(*) FROM provider_events") == 1)
-        }
-    }
-
-    @Test func `real tokens are refused as events, and real notifications of another audience are refused`()
-        async throws
-    {
-        let tokens = try Vectors.realIDTokens.filter { $0.issuer.contains("apple") }
-        for token in tokens {
-            let keys = try Vectors.keySet(named: #require(token.keySets.first))
-            try await EventWorld.run(["apple.clientIds": token.audience], keys: keys) { world in
-                let answer = try await world.service.deliverAppleEvent(token.token)
-                #expect(answer.status == 400)
-                let line = try await world.service.logged(try answer.text("requestId"))
-                #expect(line["reason"]?.string == "claim_missing")
-            }
-        }
-        let notification = try #require(try Vectors.realAppleNotifications.first)
-        let keys = try Vectors.keySet(named: #require(notification.keySets.first))
-        try await EventWorld.run(keys: keys) { world in
-            let answer = try await world.service.deliverAppleEvent(notification.token)
-            #expect(answer.status == 400)
-            let line = try await world.service.logged(try answer.text("requestId"))
-            #expect(line["reason"]?.string == "audience_rejected")
         }
     }
 }

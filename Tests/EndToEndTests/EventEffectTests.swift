@@ -35,28 +35,6 @@ import Testing
         #expect(try await world.count("SELECT count(*) \(prompt)") >= 3)
     }
 
-    @Test func `Google's events end sessions and keep a disabled account out`() async throws {
-        let session = try await world.googleAccount("kim")
-        let ended = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
-        #expect(try await world.service.deliverGoogleEvent(ended).status == 202)
-        try await eventually("the end of the session") { try await !world.service.isOpen(session) }
-
-        let disabled = try EventWorld.signed(EventWorld.googleEvent("account-disabled", of: "kim", id: "g2"))
-        #expect(try await world.service.deliverGoogleEvent(disabled).status == 202)
-        try await eventually("the end of the event") { try await world.isDone("g2") }
-        let fresh = try EventWorld.signed(EventWorld.googleClaims("kim", EventWorld.signedInNow))
-        let refused = try await world.service.signInWithGoogle(fresh)
-        #expect(refused.status == 403)
-        #expect(refused.code == "account_disabled")
-
-        let enabled = try EventWorld.signed(
-            EventWorld.googleEvent(
-                "account-enabled", of: "kim", id: "g3", [("iat", .integer(EventWorld.now - 20))]))
-        #expect(try await world.service.deliverGoogleEvent(enabled).status == 202)
-        try await eventually("the end of the event") { try await world.isDone("g3") }
-        #expect(try await world.service.signInWithGoogle(fresh).status == 200)
-    }
-
     @Test func `an account shows whether mail to its relay address arrives`() async throws {
         let session = try await world.appleAccount("kim")
         let bearer = try session.text("session.accessToken")
@@ -135,27 +113,6 @@ import Testing
                 try await world.count("SELECT count(*) FROM provider_events WHERE status = 'done'") == 2
             }
             #expect(try await world.count("SELECT count(*) FROM audit_events WHERE jti IN ('a1', 'g1')") == 2)
-        }
-    }
-
-    @Test func `fifty deliveries to two processes at once are one event with one effect`() async throws {
-        try await Countersign.serve(world.settings) { other in
-            let session = try await world.appleAccount("kim")
-            let event = try EventWorld.signed(EventWorld.appleEvent("consent-revoked", of: "kim", id: "a1"))
-            try await withThrowingTaskGroup(of: Int.self) { group in
-                for number in 1...50 {
-                    group.addTask {
-                        let service = number % 2 == 0 ? world.service : other
-                        return try await retryWhenLate { try await service.deliverAppleEvent(event) }.status
-                    }
-                }
-                for try await status in group { #expect(status == 200) }
-            }
-            for service in [world.service, other] {
-                try await eventually("the end of the session") { try await !service.isOpen(session) }
-            }
-            #expect(try await world.count("SELECT count(*) FROM provider_events") == 1)
-            #expect(try await world.count("SELECT count(*) FROM audit_events WHERE jti = 'a1'") == 1)
         }
     }
 }

@@ -68,4 +68,12 @@ import Testing
         #expect(late.status == 401)
         #expect(late.code == "invalid_refresh_token")
     }
+
+    @Test func `without a mail server there are no codes, and all else works`() async throws {
+        let answer = try await world.service.post("/v1/email-codes", ["email": "lee@example.com", "purpose": "signIn"])
+        #expect(answer.status == 503)
+        #expect(answer.code == "temporarily_unavailable")
+        try await world.newPerson("lee")
+        #expect(try await world.service.signInWithApple(try await world.appleToken("lee")).status == 200)
+    }
 }

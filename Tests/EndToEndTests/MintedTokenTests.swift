@@ -119,33 +119,6 @@ struct MintedWorld: TestFixture {
         #expect(try await world.signIn(claims, header: header).status == 401)
         #expect(try await world.signIn(claims).status == 200)
     }
-
-    @Test func `two subjects that differ by their normalisation alone are two people`() async throws {
-        var accounts: Set<String> = []
-        for subject in ["caf\u{e9}", "cafe\u{301}"] {
-            let claims = world.claims("x").with("sub", .string(subject)).with("email", nil)
-            let ticket = try await world.signIn(claims).text("linkTicket")
-            let created = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-            accounts.insert(try created.text("account.accountId"))
-            #expect(try await world.signIn(claims).text("account.accountId") == created.text("account.accountId"))
-        }
-        #expect(accounts.count == 2)
-    }
-
-    @Test func `our own access token signs nobody in, and a provider's token is no access token`() async throws {
-        let claims = world.claims("d")
-        let ticket = try await world.signIn(claims).text("linkTicket")
-        let created = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-        let access = try created.text("session.accessToken")
-        #expect(try await world.service.get("/v1/account", bearer: access).status == 200)
-        #expect(try await world.service.signInWithApple(access).code == "invalid_token")
-        #expect(try await world.service.signInWithGoogle(access).code == "invalid_token")
-
-        let token = String(decoding: try TokenMint.shared.token(claims), as: UTF8.self)
-        #expect(try await world.service.get("/v1/account", bearer: token).code == "invalid_session")
-        let refresh = try created.text("session.refreshToken")
-        #expect(try await world.service.get("/v1/account", bearer: refresh).code == "invalid_session")
-    }
 }
 
 extension TokenMint.Literal {

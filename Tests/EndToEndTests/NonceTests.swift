@@ -1,4 +1,3 @@
-import Glibc
 import HTTPServer
 import JSON
 import OpenSSL
@@ -50,23 +49,6 @@ import Testing
         #expect(try await world.service.logged(id)["reason"]?.string == "nonce_spent")
     }
 
-    @Test func `of fifty sign-ins with one nonce at once one gets in`() async throws {
-        try await world.newPerson("racer")
-        let nonce = try await Self.issue("google")
-        let token = try await world.googleToken("racer", nonce: nonce)
-        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<50 {
-                group.addTask {
-                    try await retryWhenLate {
-                        try await world.service.signInWithGoogle(token, ["nonce": .string(nonce)])
-                    }.status
-                }
-            }
-            return try await group.reduce(into: [Int: Int]()) { $0[$1, default: 0] += 1 }
-        }
-        #expect(statuses == [200: 1, 401: 49])
-    }
-
     @Test func `what is no provider gets no nonce`() async throws {
         let service = world.service
         let bodies: [TokenMint.Members] = [
@@ -78,37 +60,6 @@ import Testing
             let answer = try await service.post("/v1/nonces", body)
             #expect(answer.status == 400, "\(String(decoding: body.bytes, as: UTF8.self))")
             #expect(answer.code == "invalid_request")
-        }
-    }
-}
-
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct NoncePolicyTests {
-    @Test func `a provider that is not enabled has no nonces`() async throws {
-        let settings = [
-            "google.clientIds": Countersign.unset, "google.keysUrl": Countersign.unset,
-            "google.serverClientId": Countersign.unset, "google.serverClientSecret": Countersign.unset,
-            "google.tokenUrl": Countersign.unset, "google.revokeUrl": Countersign.unset,
-        ]
-        try await World.run(settings) { world in
-            let answer = try await world.service.post("/v1/nonces", ["provider": "google"])
-            #expect(answer.status == 404)
-            #expect(answer.code == "not_found")
-            #expect(try await world.service.post("/v1/nonces", ["provider": "apple"]).status == 201)
-        }
-    }
-
-    @Test func `a spent nonce is spent for every process, and after a restart`() async throws {
-        try await World.run { world in
-            try await world.newPerson("twice")
-            let nonce = try await world.service.post("/v1/nonces", ["provider": "google"]).text("nonce")
-            let token = try await world.googleToken("twice", nonce: nonce)
-            let members: TokenMint.Members = ["nonce": .string(nonce)]
-            #expect(try await world.service.signInWithGoogle(token, members).status == 200)
-            await world.service.kill(SIGKILL)
-            let settings = try World.settings(world.scratch, world.sandbox)
-            try await Countersign.serve(settings) { (other) async throws in
-                #expect(try await other.signInWithGoogle(token, members).code == "invalid_token")
-            }
         }
     }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import JOSE
-import Postgres
 import TestSupport
 import Testing
 
@@ -11,62 +10,9 @@ import Testing
 struct PasswordTests {
     var world: World { .current }
 
-    private static let password = "correct horse battery"
-
-    /// Addresses of each kind, for which a wrong password must be answered alike.
-    private static func classes(_ world: World) async throws -> [(name: String, email: String)] {
-        for email in ["has@example.com", "disabled@example.com"] {
-            let registered = try await world.service.post(
-                "/v1/accounts", ["email": .string(email), "password": .string(password)])
-            #expect(registered.status == 201)
-        }
-        try await world.scratch.execute("UPDATE accounts SET status = 'disabled' WHERE email = 'disabled@example.com'")
-        // Made by Apple's token: an account with this address and no password.
-        _ = try await world.newAccount("passwordless")
-        return [
-            ("wrong password", "has@example.com"), ("unknown", "unknown@example.com"),
-            ("without password", "passwordless@example.com"), ("disabled", "disabled@example.com"),
-        ]
-    }
-
     private static func signIn(_ world: World, _ email: String, _ password: String) async throws -> Answer {
         try await world.service.post(
             "/v1/sign-in/password", ["email": .string(email), "password": .string(password)])
-    }
-
-    /// That the work is the same too is counted in `EqualWorkTests`, and its time measured by `Scripts/bench oracle`.
-    @Test func `a wrong password reveals nothing about the account`() async throws {
-        let classes = try await Self.classes(world)
-        var answers: Set<String> = []
-        for (_, email) in classes {
-            let answer = try await Self.signIn(world, email, "a wrong password")
-            #expect(answer.status == 401)
-            #expect(answer.code == "invalid_credentials")
-            answers.insert(answer.withoutRequestID)
-        }
-        answers.insert(try await Self.signIn(world, "no address", "a wrong password").withoutRequestID)
-        answers.insert(
-            try await Self.signIn(world, "has@example.com", String(repeating: "x", count: 2_000)).withoutRequestID)
-        #expect(answers.count == 1, "\(answers)")
-
-        // A bind by password is answered alike.
-        try await world.newPerson("asker")
-        let ticket = try await world.service.signInWithApple(try await world.appleToken("asker")).text("linkTicket")
-        var binds: Set<String> = []
-        for (_, email) in classes {
-            let answer = try await world.service.post(
-                "/v1/links/bind",
-                ["linkTicket": .string(ticket), "email": .string(email), "password": "a wrong password"])
-            #expect(answer.status == 401)
-            binds.insert(answer.withoutRequestID)
-        }
-        #expect(binds == answers)
-
-        // The right password shows the state of the account.
-        let disabled = try await Self.signIn(world, "disabled@example.com", Self.password)
-        #expect(disabled.status == 403)
-        #expect(disabled.code == "account_disabled")
-        #expect(try await Self.signIn(world, "has@example.com", Self.password).status == 200)
     }
 
     @Test func `sixty logins at once take the memory of two, and delay no other request`() async throws {

@@ -111,19 +111,6 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `a token of one provider is refused at the other's endpoint`() async throws {
-        try await world.newPerson("lee")
-        // With the other's audience even the client ID matches.
-        let apple = try await world.sandbox.authorizeApple(
-            "lee", clientID: Countersign.appleClient, audience: Countersign.googleClient
-        ).identityToken
-        let google = try await world.sandbox.authorizeGoogle(
-            "lee", clientID: Countersign.googleClient, audience: Countersign.appleClient
-        ).idToken
-        #expect(try await world.service.signInWithGoogle(apple).code == "invalid_token")
-        #expect(try await world.service.signInWithApple(google).code == "invalid_token")
-    }
-
     /// A `kid` is compared, and used for nothing else.
     @Test func `a made-up key id is refused, whatever it is, and causes no error`() async throws {
         try await world.newPerson("sam")

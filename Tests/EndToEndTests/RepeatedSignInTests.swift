@@ -46,26 +46,4 @@ import Testing
         }
         #expect(try await world.count("SELECT count(*) FROM sessions WHERE end_reason = 'session_limit'") <= 20)
     }
-
-    @Test(.world)
-    func `of six tickets of one person the first is gone, and the others are good`() async throws {
-        try await world.newPerson("kim")
-        let token = try await world.appleToken("kim")
-        var tickets: [String] = []
-        for _ in 0..<6 {
-            let answer = try await world.service.signInWithApple(token)
-            tickets.append(try answer.text("linkTicket"))
-        }
-        func create(_ ticket: String) async throws -> Answer {
-            try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-        }
-        let gone = try await create(tickets[0])
-        #expect(gone.status == 410)
-        #expect(gone.code == "link_ticket_expired")
-        #expect(try await create(tickets[1]).status == 201)
-        for ticket in tickets.suffix(4) {
-            #expect(try await create(ticket).code == "identity_already_linked")
-        }
-        #expect(try await create(tickets[0]).status == 410)
-    }
 }

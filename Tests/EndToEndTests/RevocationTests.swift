@@ -208,34 +208,6 @@ import Testing
         #expect(try await world.grants(of: "kim").map(\.isLive) == [false, false, true])
     }
 
-    @Test(.world)
-    func `when a person returns after the outage, the pending revocation goes first`() async throws {
-        // The sign-in gives the revocation one second. Where that was not enough, the next person tries.
-        for person in ["kim", "lee", "sam", "zoe", "joe"] {
-            let old = try await world.newGrantedAccount(person)
-            try await deleteDuringOutage(try old.text("session.accessToken"), world)
-            // Far from due: only the sign-in can trigger it.
-            try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now() + interval '1 hour'")
-            try await world.sandbox.clearFaults()
-            let new = try await world.create(try await world.authorize(person))
-            // The revocation also ended the code, which was issued under the old authorization and not used yet.
-            guard try new.text("identity.authorization") == "none" else {
-                try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now()")
-                try await eventually("the end of the revocation") { try await pending(world) == 0 }
-                continue
-            }
-            #expect(try await pending(world) == 0)
-            #expect(try await world.grants(of: person).map(\.isLive) == [false])
-
-            let next = try await world.service.signIn(.apple, try await world.authorize(person).codeAlone)
-            #expect(try next.text("identity.authorization") == "active")
-            #expect(try next.text("account.accountId") == (try new.text("account.accountId")))
-            #expect(try await world.grants(of: person).map(\.isLive) == [false, true])
-            return
-        }
-        Issue.record("No revocation went first.")
-    }
-
     // MARK: The key ring
 
     @Test func `a key that only reads still opens what it sealed, and without it a revocation waits for it`()

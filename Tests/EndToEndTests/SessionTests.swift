@@ -95,12 +95,4 @@ import Testing
         #expect(try await refresh(try third.text("refreshToken")).code == "invalid_refresh_token")
         #expect(try await service.get("/v1/account", bearer: try third.text("accessToken")).code == "invalid_session")
     }
-
-    @Test func `the session that asks may end itself`() async throws {
-        let created = try await world.newAccount("leaving")
-        let bearer = try created.text("session.accessToken")
-        let path = "/v1/sessions/\(try created.text("session.sessionId"))"
-        #expect(try await world.service.delete(path, bearer: bearer).status == 204)
-        #expect(try await world.service.get("/v1/sessions", bearer: bearer).code == "invalid_session")
-    }
 }

@@ -180,18 +180,4 @@ import Testing
         #expect(token.claims["iss"]?.string == world.service.url)
         #expect(token.claims["amr"]?.elements?.compactMap(\.string) == ["apple"])
     }
-
-    @Test func `a sane request id is kept and any other is replaced`() async throws {
-        let service = world.service
-        let kept = try await service.post(
-            "/v1/links/cancel", ["linkTicket": "a"], headers: [("X-Request-Id", "a-1.B_2")])
-        #expect(kept.header("X-Request-Id") == "a-1.B_2")
-        for id in ["a b", "a\u{e9}", "%0d%0aX: y", String(repeating: "a", count: 129), "<script>", "\"a\"", "\u{1}"] {
-            let answer = try await RawConnection.exchange(
-                service.port, "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Request-Id: \(id)\r\n\r\n")
-            let given = try #require(answer["X-Request-Id"])
-            #expect(given != id)
-            #expect(given.wholeMatch(of: /[A-Za-z0-9._-]{1,128}/) != nil)
-        }
-    }
 }

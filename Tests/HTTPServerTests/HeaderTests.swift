@@ -74,6 +74,7 @@ struct HeaderTests {
     @Test func `any other request id is replaced`() async throws {
         let ids = [
             "", String(repeating: "x", count: 129), "a b", "a;b", "a/b", "é", "a,b", "\"a\"", "a\u{2028}b", "<script>",
+            "%0d%0aX: y",
         ]
         try await withServer { port in
             try await RawConnection.open(port) { connection in

@@ -64,16 +64,18 @@ import Testing
     }
 
     @Test(arguments: [
-        Change("no challenge") { $0.codeChallenge = [] },
+        Change("no challenge") { $0.codeChallenge = [] }, Change("empty challenge") { $0.codeChallenge = [""] },
         Change("42 characters") { $0.codeChallenge = [String(Self.challenge.dropLast())] },
         Change("44 characters") { $0.codeChallenge = [Self.challenge + "A"] },
         Change("padded") { $0.codeChallenge = [String(Self.challenge.dropLast()) + "="] },
+        Change("no base64url") { $0.codeChallenge = [String(Self.challenge.dropLast()) + "+"] },
         Change("repeated challenge") { $0.codeChallenge = [Self.challenge, Self.challenge] },
         Change("no method") { $0.codeChallengeMethod = [] }, Change("plain") { $0.codeChallengeMethod = ["plain"] },
+        Change("empty method") { $0.codeChallengeMethod = [""] },
         Change("other case") { $0.codeChallengeMethod = ["s256"] },
         Change("unknown provider") { $0.provider = ["facebook"] },
         Change("provider that is not offered") { $0.provider = ["google"] },
-        Change("empty provider") { $0.provider = [""] },
+        Change("empty provider") { $0.provider = [""] }, Change("capital provider") { $0.provider = ["Apple"] },
         Change("repeated provider") { $0.provider = ["apple", "apple"] },
         Change("repeated locales") { $0.uiLocales = ["de", "fr"] },
         Change("repeated hint") { $0.loginHint = ["a@b.example", "a@b.example"] },

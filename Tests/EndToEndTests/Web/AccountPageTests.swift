@@ -75,20 +75,6 @@ import Testing
         #expect(webCookie(browser)?.value != first.value)
     }
 
-    @Test func `a password signs in on the account page too`() async throws {
-        let email = "keyed@example.com"
-        _ = try await world.service.post(
-            "/v1/accounts", ["email": .string(email), "password": "correct horse battery"])
-        let browser = world.browser()
-        let chooser = try await browser.open(Self.url)
-        let (page, form) = try await world.screen("/web/password", from: chooser, browser)
-        let account = try await browser.submit(
-            form, on: page, typed: ["email": email, "password": "correct horse battery"])
-        #expect(account.status == 200)
-        #expect(account.html.text.contains(email))
-        #expect(webCookie(browser) != nil)
-    }
-
     @Test func `an identity is unlinked by its button, the last way in stays, and nobody else's is touched`()
         async throws
     {
@@ -217,16 +203,6 @@ import Testing
         #expect(idle.html.forms.contains { $0.path == "/web/start/google" })
     }
 
-    @Test func `who signs out everywhere in the app is signed out of the pages`() async throws {
-        let owner = try await linkedAccount("everywhere")
-        let browser = world.browser()
-        _ = try await signIn("everywhere", with: .google, browser)
-        let out = try await world.service.post("/v1/sessions/revoke", ["scope": "all"], bearer: owner.bearer)
-        #expect(out.status == 204)
-        let page = try await browser.open(Self.url)
-        #expect(page.html.forms.contains { $0.path == "/web/start/google" })
-    }
-
     @Test func `who has an account binds to it on the page by its password`() async throws {
         let email = "owner@example.com"
         _ = try await world.service.post(
@@ -289,36 +265,6 @@ import Testing
             #expect(page.status == 200)
             #expect(page.html.source.contains(#"role="alert""#) == isSaid, "\(fault)")
         }
-    }
-
-    @Test func `who cancels the question has neither an account nor a session`() async throws {
-        try await world.newPerson("leaver")
-        let browser = world.browser()
-        let question = try await signIn("leaver", with: .google, browser)
-        let cancelled = try await browser.submit(try question.form("/web/link/cancel"), on: question)
-        #expect(cancelled.status < 500)
-        #expect(webCookie(browser) == nil)
-        #expect(try await world.countAccounts(with: "leaver@example.com") == 0)
-        let late = try await browser.send(
-            try question.form("/web/link/cancel").fields,
-            to: try question.form("/web/link/cancel").action.replacing("cancel", with: "create"), on: question)
-        #expect(late.status >= 400)
-        #expect(try await world.countAccounts(with: "leaver@example.com") == 0)
-    }
-
-    @Test func `the question of one browser is answered in no other`() async throws {
-        try await world.newPerson("asker")
-        let browser = world.browser()
-        let question = try await signIn("asker", with: .google, browser)
-        let form = try question.form("/web/link/create")
-        let other = world.browser()
-        _ = try await world.chooser(try AppAttempt(), other)
-        let seen = try await other.open(question.url)
-        #expect(!seen.answer.body.contains("asker@example.com"))
-        let stolen = try await other.submit(form, on: question)
-        #expect(stolen.status == 400 || stolen.status == 403)
-        #expect(webCookie(other) == nil)
-        #expect(try await world.countAccounts(with: "asker@example.com") == 0)
     }
 
     /// The cookie of one purpose is none of the other: neither opens what the other does.

@@ -10,24 +10,16 @@ struct AppleRelayTests {
 
     static let url = WebWorld.publicURL + "/web/relay/apple/lamp"
 
-    /// Apple's page, from which a browser posts.
-    private func applePage(_ browser: Browser) async throws -> Browser.Page {
-        return try await world.press(.apple, on: try await world.chooser(try AppAttempt(), browser), browser)
-    }
-
-    private func relay(
-        _ fields: [(name: String, value: String)], to url: String = AppleRelayTests.url
-    ) async throws -> Browser.Page {
-        let browser = world.browser()
-        return try await browser.send(fields, to: url, on: try await applePage(browser), following: false)
-    }
-
     @Test func `what Apple posts goes on to the app's package, encoded, and nothing else does`() async throws {
         let user = ##"{"name":{"firstName":"#Intent;package=com.evil;end","lastName":"Lee"}}"##
-        let sent = try await relay([
+        let fields: [(name: String, value: String)] = [
             ("state", "a b&c=d#e"), ("code", "c0de.0.x"), ("id_token", "a.b.c"), ("user", user), ("extra", "evil"),
             ("package", "com.evil"), ("scheme", "javascript"),
-        ])
+        ]
+        let browser = world.browser()
+        // Apple's page, from which a browser posts.
+        let page = try await world.press(.apple, on: try await world.chooser(try AppAttempt(), browser), browser)
+        let sent = try await browser.send(fields, to: Self.url, on: page, following: false)
         #expect(sent.status == 303)
         let location = try #require(sent.answer["Location"])
         #expect(location.hasPrefix("intent://callback?"))
@@ -40,26 +32,6 @@ struct AppleRelayTests {
         #expect(!location.contains("+"))
         #expect(sent.answer.values("Set-Cookie") == [])
         #expect(sent.answer["Referrer-Policy"] == "no-referrer")
-    }
-
-    @Test func `a name that comes twice is refused, and a cancellation is passed on`() async throws {
-        for name in ["state", "code", "id_token", "user", "error"] {
-            let twice = try await relay([("state", "s"), ("code", "c"), (name, "a"), (name, "b")])
-            #expect(twice.status == 400, "\(name)")
-            #expect(twice.answer["Location"] == nil)
-        }
-        let cancelled = try await relay([("state", "s"), ("error", "user_cancelled_authorize")])
-        #expect(cancelled.answer["Location"]?.contains("error=user_cancelled_authorize") == true)
-    }
-
-    @Test func `only an app with a package has a relay, and only by POST`() async throws {
-        for name in ["other", "unknown", "..%2Flamp"] {
-            let missed = try await relay(
-                [("state", "s"), ("code", "c")], to: WebWorld.publicURL + "/web/relay/apple/" + name)
-            #expect(missed.status == 404, "\(name)")
-            #expect(missed.answer["Location"] == nil)
-        }
-        #expect(try await world.browser().open(Self.url, following: false).status == 405)
     }
 
     @Test func `what a relay passed on signs in only with the nonce that the app kept`() async throws {

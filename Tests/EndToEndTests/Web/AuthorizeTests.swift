@@ -61,60 +61,11 @@ import Testing
         #expect(try await world.count("SELECT count(*) FROM web_flows") == flows)
     }
 
-    @Test func `an app that is unknown, repeated or missing gets a page, and so does a repeated address`() async throws
-    {
-        let browser = world.browser()
-        let attempt = try AppAttempt()
-        for changes in [["app": "unknown"], ["app": nil], ["app": ""], ["app": "Lamp"], ["redirect_uri": nil]]
-            as [[String: String?]]
-        {
-            let page = try await browser.open(attempt.url(changes), following: false)
-            #expect(page.status == 400, "\(changes)")
-            #expect(page.answer["Location"] == nil)
-        }
-        for name in ["app", "redirect_uri"] {
-            let all = attempt.parameters()
-            let page = try await browser.open(
-                AppAttempt.url(all + all.filter { $0.name == name }), following: false)
-            #expect(page.status == 400, "\(name)")
-            #expect(page.answer["Location"] == nil)
-        }
-    }
-
     @Test func `no app is handed an answer at the address of another one`() async throws {
         let page = try await world.browser().open(
             try AppAttempt(app: "other", redirectURI: WebWorld.appLink).url(), following: false)
         #expect(page.status == 400)
         #expect(page.answer["Location"] == nil)
-    }
-
-    @Test func `without a challenge of S256 there is no flow`() async throws {
-        let browser = world.browser()
-        let attempt = try AppAttempt()
-        let challenge = attempt.challenge
-        let wrong: [[String: String?]] = [
-            ["code_challenge": nil], ["code_challenge": ""], ["code_challenge": String(challenge.dropLast())],
-            ["code_challenge": challenge + "A"], ["code_challenge": String(challenge.dropLast()) + "="],
-            ["code_challenge": String(challenge.dropLast()) + "+"], ["code_challenge_method": nil],
-            ["code_challenge_method": "plain"], ["code_challenge_method": "s256"], ["code_challenge_method": ""],
-            ["provider": "facebook"], ["provider": "Apple"], ["provider": ""],
-        ]
-        let flows = try await world.count("SELECT count(*) FROM web_flows")
-        for changes in wrong {
-            let page = try await browser.open(attempt.url(changes))
-            let back = try AppAnswer(page)
-            #expect(page.hops.map(\.answer.status) == [303], "\(changes)")
-            #expect(back.address == WebWorld.appLink)
-            #expect(back["error"] == "invalid_request", "\(changes)")
-            #expect(back["state"] == attempt.state)
-            #expect(back["iss"] == WebWorld.publicURL)
-        }
-        #expect(try await world.count("SELECT count(*) FROM web_flows") == flows)
-        for name in ["code_challenge", "code_challenge_method", "state", "provider", "login_hint", "ui_locales"] {
-            let all = attempt.parameters(["provider": "google", "login_hint": "a@example.com", "ui_locales": "de"])
-            let back = try AppAnswer(try await browser.open(AppAttempt.url(all + all.filter { $0.name == name })))
-            #expect(back["error"] == "invalid_request", "\(name)")
-        }
     }
 
     @Test func `a state comes back as it was, and a bad one comes back not at all`() async throws {
@@ -156,20 +107,6 @@ import Testing
             #expect(!page.answer.body.contains("<script"), "\(name)")
             #expect(!page.locations.joined().contains("<"), "\(name)")
         }
-    }
-
-    @Test(.webWorld(["limits.webFlowsPerNetwork": "3/15min"]))
-    func `above the limit a network gets a page with 429, and other networks their flow`() async throws {
-        let browser = world.browser(address: "203.0.113.7")
-        for _ in 0..<3 { _ = try await world.chooser(try AppAttempt(), browser) }
-        let page = try await world.browser(address: "203.0.113.200").open(try AppAttempt().url(), following: false)
-        #expect(page.status == 429)
-        #expect(page.answer["Retry-After"].flatMap { Int($0) } != nil)
-        #expect(page.answer["Content-Type"]?.hasPrefix("text/html") == true)
-        _ = try await world.chooser(try AppAttempt(), world.browser(address: "203.0.114.7"))
-        let refusals = try await world.service.metric(
-            "countersign_limit_refusals_total", #"limit="webFlowsPerNetwork""#)
-        #expect(refusals == 1)
     }
 
     @Test func `a service without apps has no page`() async throws {

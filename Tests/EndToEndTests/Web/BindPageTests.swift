@@ -195,7 +195,7 @@ import Testing
         #expect(try await browser.send(fields, to: try form("password", on: page).action, on: page).status == 400)
     }
 
-    @Test func `who is new has one screen, from which another leads to an account of theirs`() async throws {
+    @Test func `who is new has one screen, which leads to an account of theirs, a new one or back`() async throws {
         let browser = world.browser()
         try await world.openGoogleAccount("newcomer", email: "newcomer@example.com")
         let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
@@ -203,7 +203,14 @@ import Testing
         #expect(screen.html.text.contains("Create an account"))
         let bind = try await follow("bind", on: screen, browser)
         #expect(bind.html.text.contains("Use your existing account"))
-        let account = try await browser.submit(try screen.form("/web/link/create"), on: screen)
+        // Who cancels has neither an account nor a session, and chooses again.
+        let left = try await browser.submit(try screen.form("/web/link/cancel"), on: screen)
+        #expect(left.status == 200 && left.html.forms.contains { $0.path == "/web/start/google" })
+        #expect(try await browser.submit(try screen.form("/web/link/create"), on: screen).status == 400)
+        #expect(browser.cookie("__Host-csn_web", of: WebWorld.publicURL) == nil)
+        #expect(try await world.countAccounts(with: "newcomer@example.com") == 0)
+        let again = try await world.signIn("newcomer", with: .google, on: left, browser)
+        let account = try await browser.submit(try again.form("/web/link/create"), on: again)
         #expect(account.status == 200 && account.html.text.contains("newcomer@example.com"))
     }
 

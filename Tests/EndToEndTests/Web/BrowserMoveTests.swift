@@ -7,53 +7,6 @@ import Testing
 @Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct BrowserMoveTests {
     var world: World { .current }
 
-    @Test func `two tabs of one browser finish, each for its own attempt`() async throws {
-        let browser = world.browser()
-        try await world.newPerson("left")
-        try await world.newPerson("right")
-        let (left, right) = (try AppAttempt(), try AppAttempt())
-        let leftPage = try await world.chooser(left, browser)
-        let rightPage = try await world.chooser(right, browser)
-        let leftProvider = try await world.press(.google, on: leftPage, browser)
-        let rightDone = try await world.signIn("right", with: .apple, on: rightPage, browser)
-        let leftDone = try await world.consent("left", at: leftProvider, browser)
-        for (person, attempt, page) in [("left", left, leftDone), ("right", right, rightDone)] {
-            let back = try AppAnswer(page)
-            #expect(back["state"] == attempt.state)
-            let question = try Question(try await world.exchange(try #require(back["code"]), attempt))
-            #expect(question.email == "\(person)@example.com")
-        }
-    }
-
-    @Test func `who goes back and takes the other provider leaves the first one's answer worth nothing`() async throws {
-        let browser = world.browser()
-        try await world.newPerson("wavering")
-        let attempt = try AppAttempt()
-        let page = try await world.chooser(attempt, browser)
-        let first = try await world.press(.google, on: page, browser)
-        let second = try await world.press(.apple, on: page, browser)
-        let late = try await world.consent("wavering", at: first, browser)
-        #expect(late.status == 400)
-        #expect(late.handedOver == nil)
-        let form = try await world.consent("wavering", at: second, browser)
-        let back = try AppAnswer(try await browser.submit(try #require(form.html.forms.first), on: form))
-        let question = try Question(try await world.exchange(try #require(back["code"]), attempt))
-        #expect(question.method == "apple")
-    }
-
-    @Test func `who goes back after the end finds a flow that is over, and starts again in the app`() async throws {
-        let browser = world.browser()
-        try await world.newPerson("returning")
-        let attempt = try AppAttempt()
-        let page = try await world.chooser(attempt, browser)
-        let back = try AppAnswer(try await world.signIn("returning", with: .google, on: page, browser))
-        let late = try await browser.submit(try page.form("/web/start/google"), on: page)
-        #expect(late.status == 400)
-        #expect(late.locations == [])
-        // What the first end gave is still good.
-        #expect(try await world.exchange(try #require(back["code"]), attempt).status == 200)
-    }
-
     @Test func `a double click on a provider's button leaves one way to the end`() async throws {
         let browser = world.browser()
         try await world.newPerson("hasty")

@@ -82,8 +82,8 @@ struct AppAttempt: Sendable {
 
     var challenge: String { Base64URL.encode(SHA256.hash(Array(verifier.utf8))) }
 
-    /// The parameters, in which a test changes some: `nil` leaves one out.
-    func parameters(_ changes: [String: String?] = [:]) -> [(name: String, value: String)] {
+    /// - Parameter changes: of the parameters: `nil` leaves one out.
+    func url(_ changes: [String: String?] = [:]) -> String {
         let all: [(name: String, value: String)] = [
             ("app", app), ("redirect_uri", redirectURI), ("code_challenge", challenge),
             ("code_challenge_method", "S256"), ("state", state),
@@ -93,12 +93,8 @@ struct AppAttempt: Sendable {
             return change.map { (name: name, value: $0) }
         }
         let added = changes.filter { change in !all.contains { $0.name == change.key } }.sorted { $0.key < $1.key }
-        return kept + added.compactMap { name, value in value.map { (name: name, value: $0) } }
-    }
-
-    func url(_ changes: [String: String?] = [:]) -> String { Self.url(parameters(changes)) }
-
-    static func url(_ parameters: [(name: String, value: String)]) -> String {
+        let parameters: [(name: String, value: String)] =
+            kept + added.compactMap { name, value in value.map { (name: name, value: $0) } }
         let query = parameters.map { "\($0.name)=\(FormEncoding.encode($0.value))" }.joined(separator: "&")
         return "\(WebWorld.publicURL)/web/authorize?\(query)"
     }
@@ -189,14 +185,12 @@ extension World {
     /// An app signs somebody in by a provider: what came back to it.
     func answer(
         to attempt: AppAttempt, _ person: String, with provider: Sandbox.Provider, _ browser: Browser? = nil,
-        cancel: Bool = false, hidesEmail: Bool? = nil, _ location: SourceLocation = #_sourceLocation
+        hidesEmail: Bool? = nil, _ location: SourceLocation = #_sourceLocation
     ) async throws -> AppAnswer {
         let browser = browser ?? self.browser()
         let page = try await chooser(attempt, browser, [:], location)
         return try AppAnswer(
-            try await signIn(
-                person, with: provider, on: page, browser, cancel: cancel, hidesEmail: hidesEmail, location),
-            location)
+            try await signIn(person, with: provider, on: page, browser, hidesEmail: hidesEmail, location), location)
     }
 
     /// The code that an app gets for somebody.
@@ -225,10 +219,10 @@ extension World {
 
     /// Everything, until the app has its answer.
     func signInByWeb(
-        _ person: String, with provider: Sandbox.Provider, redirectURI: String = WebWorld.appLink,
-        hidesEmail: Bool? = nil, _ location: SourceLocation = #_sourceLocation
+        _ person: String, with provider: Sandbox.Provider, hidesEmail: Bool? = nil,
+        _ location: SourceLocation = #_sourceLocation
     ) async throws -> Answer {
-        let attempt = try AppAttempt(redirectURI: redirectURI)
+        let attempt = try AppAttempt()
         let answer = try await self.answer(
             to: attempt, person, with: provider, nil, hidesEmail: hidesEmail, location)
         let code = try #require(answer["code"], "\(answer.uri)", sourceLocation: location)

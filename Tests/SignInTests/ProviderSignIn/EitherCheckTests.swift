@@ -219,9 +219,11 @@ import Testing
             }
             #expect(try await fixture.sandbox.history(path: LifeCycleFixture.tokenPath(.apple)).isEmpty)
             for client in clients {
-                let consent = try await fixture.consent(.apple, appleClient: client, token: Self.expired)
-                _ = try await fixture.ticket(consent)
-                #expect(try await fixture.tokenRequests(of: consent).map { $0.field("client_id") } == [client])
+                for token in [Self.expired, .init(signature: .forged)] {
+                    let consent = try await fixture.consent(.apple, appleClient: client, token: token)
+                    _ = try await fixture.ticket(consent)
+                    #expect(try await fixture.tokenRequests(of: consent).map { $0.field("client_id") } == [client])
+                }
             }
             // The token names the web client, and its code is the app's.
             let foreign = Sandbox.TokenChanges(claims: #"{"aud":"\#(LifeCycleFixture.webClient)"}"#, expired: true)

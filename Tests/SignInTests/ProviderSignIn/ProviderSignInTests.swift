@@ -31,10 +31,17 @@ import Testing
     }
 
     @Test func `a token of one provider is refused by the other`() async throws {
-        let apple = try fixture.apple("a-1")
-        let google = try fixture.google("1")
-        try await expectFailure("issuer_rejected") { try await fixture.signIn(.google, apple) }
-        try await expectFailure("issuer_rejected") { try await fixture.signIn(.apple, google) }
+        // With the other's audience too.
+        for token in [
+            try fixture.apple("a-1"), try fixture.apple("a-1", [("aud", .string(SignInFixture.googleClient))]),
+        ] {
+            try await expectFailure("issuer_rejected") { try await fixture.signIn(.google, token) }
+        }
+        for token in [
+            try fixture.google("1"), try fixture.google("1", [("aud", .string(SignInFixture.appleClient))]),
+        ] {
+            try await expectFailure("issuer_rejected") { try await fixture.signIn(.apple, token) }
+        }
     }
 
     @Test func `a provider that is not configured is not there`() async throws {

@@ -129,6 +129,10 @@ import Testing
         guard case .choose(let page, _) = step else { return #expect(Bool(false)) }
         #expect(page.status == .new && page.link == nil)
         try await expectFailure("linkTicketExpired") { try await fixture.base.create(link) }
+        try await expectFailure("webFlowExpired") {
+            try await fixture.web.create(flow: flow.id, browser: fixture.browser, displayName: nil, by: fixture.call)
+        }
+        #expect(try await fixture.base.count("accounts") == 0)
         #expect(try await fixture.base.audited(.linkCancelled) == ["person -"])
         try await fixture.base.revokeDue()
         #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.isLive) == [false])

@@ -128,9 +128,16 @@ import Testing
 
     @Test func `two tabs of one browser finish`() async throws {
         let (one, two) = (try await fixture.open(), try await fixture.open(WebFixture.privateURI))
-        let (first, second) = (try await fixture.appleAnswer(one), try await fixture.googleAnswer(two))
-        #expect(try await fixture.finish(second).appReturn.kind == .privateScheme("com.example.lamp"))
-        #expect(try await fixture.finish(first).appReturn.kind == .https)
+        let (first, second) = (try await fixture.appleAnswer(one), try await fixture.googleAnswer(two, "ada"))
+        let other = try await fixture.finish(second)
+        #expect(try other.appReturn.kind == .privateScheme("com.example.lamp"))
+        let own = try await fixture.finish(first)
+        #expect(try own.appReturn.kind == .https)
+        // Each for its own attempt.
+        let kim = try await fixture.exchange(try own.code).ticket
+        #expect(kim.person.email?.text == "kim@example.com")
+        let ada = try await fixture.exchange(try other.code, redirectURI: WebFixture.privateURI).ticket
+        #expect(ada.person.email?.text == "ada@example.com")
     }
 
     @Test func `a flow is its browser's alone`() async throws {

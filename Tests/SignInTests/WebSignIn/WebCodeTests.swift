@@ -46,18 +46,23 @@ import Testing
         case theChallenge
         case noVerifier
         case anotherRedirectURI
+        case nearRedirectURI
 
         var verifier: String {
             switch self {
             case .anotherVerifier: String(WebFixture.verifier.reversed())
             case .theChallenge: WebFixture.challenge
             case .noVerifier: ""
-            case .anotherRedirectURI: WebFixture.verifier
+            case .anotherRedirectURI, .nearRedirectURI: WebFixture.verifier
             }
         }
 
         var redirectURI: String {
-            self == .anotherRedirectURI ? WebFixture.privateURI : WebFixture.redirectURI
+            switch self {
+            case .anotherRedirectURI: WebFixture.privateURI
+            case .nearRedirectURI: WebFixture.redirectURI + "/"
+            default: WebFixture.redirectURI
+            }
         }
     }
 

@@ -122,9 +122,12 @@ import Testing
         _ = try await Self.register(in: fixture)
         let flow = try await fixture.open()
         let answer = try await fixture.appleAnswer(flow)
-        _ = try await Self.signIn(flow, in: fixture).code
+        let code = try await Self.signIn(flow, in: fixture).code
         try await expectFailure("webAnswerRefused") { try await fixture.hold(answer) }
         try await expectFailure("webFlowExpired") { try await Self.signIn(flow, in: fixture) }
+        try await expectFailure("webFlowExpired") { try await fixture.start(.google, flow) }
+        // What the first end gave is still good.
+        _ = try await fixture.exchange(code).session
     }
 
     @Test func `a flow that is given up is denied`() async throws {

@@ -165,6 +165,9 @@ import Testing
             testDescription: "another client at the exchange", reason: "client_rejected", isSent: true,
             exchange: .init(token: .init(claims: #"{"aud":"com.example.lamp"}"#))),
         Answer(
+            testDescription: "a foreign client at the exchange", reason: "audience_rejected", isSent: true,
+            exchange: .init(token: .init(claims: #"{"aud":"com.example.other"}"#))),
+        Answer(
             testDescription: "neither code nor token", reason: "malformed", withoutParameters: ["code", "id_token"]),
     ]) func `any fault of Apple's answer ends the flow`(answer: Answer) async throws {
         let flow = try await fixture.open()
@@ -180,16 +183,17 @@ import Testing
         #expect(try await fixture.base.count("link_tickets") == 0)
     }
 
-    @Test func `beside Apple's good token a code that Apple refuses is recorded, and no more`() async throws {
+    @Test(arguments: ["invalid_grant", "invalid_request", "invalid_client"])
+    func `beside Apple's good token a code that Apple refuses is recorded, and no more`(error: String) async throws {
         try await fixture.base.sandbox.fail(
-            "/apple/auth/token", .status(400, body: #"{"error":"invalid_grant"}"#), times: 1)
+            "/apple/auth/token", .status(400, body: #"{"error":"\#(error)"}"#), times: 1)
         let ticket = try await fixture.exchange(try await fixture.code(.apple)).ticket
         #expect(ticket.identity?.clientID.text == WebFixture.servicesID)
         #expect(try await fixture.base.count("provider_grants") == 0)
         #expect(try await fixture.refusals() == [])
-        #expect(
-            try await fixture.base.count("audit_events WHERE type = 'code_rejected' AND reason = 'invalid_grant'")
-                == 1)
+        // That our key is refused says nothing of the code.
+        let recorded = try await fixture.base.count("audit_events WHERE type = 'code_rejected' AND reason = \(error)")
+        #expect(recorded == (error == "invalid_client" ? 0 : 1))
     }
 
     @Test func `beside Apple's token a token endpoint that is down is forgiven`() async throws {
@@ -240,10 +244,11 @@ import Testing
     // MARK: Google
 
     @Test func `a foreign issuer, and one that is missing where it is required, is not Google's`() async throws {
-        let answer = try await fixture.googleAnswer(try await fixture.open())
-        let foreign = GoogleAnswer(
-            state: answer.state, code: answer.code, issuer: "https://accounts.google.com.evil.example", error: nil)
-        #expect(try await fixture.finish(foreign).error == "server_error")
+        for issuer in ["https://accounts.google.com.evil.example", "https://accounts.google.com/"] {
+            let answer = try await fixture.googleAnswer(try await fixture.open())
+            let foreign = GoogleAnswer(state: answer.state, code: answer.code, issuer: issuer, error: nil)
+            #expect(try await fixture.finish(foreign).error == "server_error")
+        }
         #expect(try await fixture.exchanges(at: .google).isEmpty)
         let other = try await fixture.googleAnswer(try await fixture.open())
         let silent = GoogleAnswer(state: other.state, code: other.code, issuer: nil, error: nil)
@@ -273,10 +278,22 @@ import Testing
         (Sandbox.TokenChanges(claims: #"{"nonce":"x"}"#), "nonce_mismatch"),
         (.init(withoutClaims: ["nonce"]), "nonce_missing"),
         (.init(claims: #"{"iss":"https://evil.example"}"#), "issuer_rejected"),
+        (.init(claims: #"{"aud":"other"}"#), "audience_rejected"), (.init(signature: .forged), "signature_mismatch"),
     ]) func `any fault of Google's token ends the flow`(token: Sandbox.TokenChanges, reason: String) async throws {
         try await fixture.base.sandbox.alterNext(.google, exchange: .init(token: token))
-        #expect(try await fixture.sign(in: try await fixture.open(), at: .google).error == "server_error")
+        let flow = try await fixture.open()
+        #expect(try await fixture.sign(in: flow, at: .google).error == "server_error")
+        #expect(try await fixture.status(flow) == "failed")
         #expect(try await fixture.refusals() == [reason])
+    }
+
+    @Test(arguments: [Sandbox.ExchangeChanges(omitsIDToken: true), .init(withoutAnswer: ["id_token"])])
+    func `an exchange of Google's that brings no ID token proves nobody`(
+        exchange: Sandbox.ExchangeChanges
+    ) async throws {
+        try await fixture.base.sandbox.alterNext(.google, exchange: exchange)
+        let error = try await fixture.sign(in: try await fixture.open(), at: .google).error
+        #expect(["server_error", "temporarily_unavailable"].contains(error))
     }
 
     @Test func `an answer of Google's without a code proves nobody`() async throws {
@@ -284,5 +301,9 @@ import Testing
         let empty = GoogleAnswer(state: answer.state, code: nil, issuer: answer.issuer, error: nil)
         #expect(try await fixture.finish(empty).error == "server_error")
         #expect(try await fixture.exchanges(at: .google).isEmpty)
+        // Neither does one with another's code.
+        let other = try await fixture.googleAnswer(try await fixture.open())
+        let foreign = GoogleAnswer(state: other.state, code: "4/0Aforeign", issuer: other.issuer, error: nil)
+        #expect(try await fixture.finish(foreign).error == "server_error")
     }
 }

@@ -101,20 +101,23 @@ import Testing
         let typed = [("email", PageServer.person.email), ("password", PageServer.person.password)]
         let own = [("csrf", form.csrf)] + typed
         let other = try await browser.chooser()
-        let tokens = [
-            typed, [("csrf", "")] + typed, [("csrf", String(form.csrf.dropLast()))] + typed,
-            [("csrf", try other.form("/web/password").csrf)] + typed,
-            [("csrf", try chooser.form("/web/cancel").csrf)] + typed,
+        let tokens: [String] = [
+            "", "a", String(form.csrf.dropLast()), form.csrf + "A", try other.form("/web/password").csrf,
+            try chooser.form("/web/cancel").csrf,
         ]
-        for fields in tokens {
-            #expect(try await browser.post(form.target, fields).status == 403)
+        #expect(try await browser.post(form.target, typed).status == 403)
+        for token in tokens {
+            #expect(try await browser.post(form.target, [("csrf", token)] + typed).status == 403, "\(token)")
         }
-        for site in ["cross-site", "same-site", "none"] {
+        for site in ["cross-site", "same-site", "none", "evil"] {
             #expect(try await browser.post(form.target, own, [("Sec-Fetch-Site", site)]).status == 403, "\(site)")
         }
         var stranded = PageBrowser(server)
         #expect(try await stranded.post(form.target, own).status == 403)
         _ = try await stranded.chooser()
+        #expect(try await stranded.post(form.target, own).status == 403)
+        // The cookie by its name without the prefix is none.
+        stranded.cookies = ["csn_browser": try #require(browser.cookies["__Host-csn_browser"])]
         #expect(try await stranded.post(form.target, own).status == 403)
         #expect(try await browser.post(form.target, own + [("role", "admin")]).status == 400)
         #expect(try await browser.post(form.target, own + [("email", "eve@example.com")]).status == 400)
@@ -145,7 +148,9 @@ import Testing
         for query in [
             "", "?app=lamp", "?app=none&redirect_uri=\(PageServer.link)",
             "?app=lamp&redirect_uri=https://evil.example",
-            "?app=lamp&app=lamp&redirect_uri=\(PageServer.link)", "?app=%",
+            "?app=lamp&app=lamp&redirect_uri=\(PageServer.link)", "?app=%", "?redirect_uri=\(PageServer.link)",
+            "?app=&redirect_uri=\(PageServer.link)", "?app=Lamp&redirect_uri=\(PageServer.link)",
+            "?app=lamp&redirect_uri=\(PageServer.link)&redirect_uri=\(PageServer.link)",
         ] {
             let page = try await browser.get("/web/authorize" + query)
             #expect(page.status == 400, "\(query)")
@@ -155,13 +160,28 @@ import Testing
         let refused = try await browser.get("/web/authorize?app=lamp&redirect_uri=\(PageServer.link)&state=short")
         #expect(refused.status == 303)
         #expect(refused.location == "\(PageServer.link)?error=invalid_request&iss=https%3A%2F%2Fauth.example.com")
+        for twice in [
+            "provider=google&provider=google", "login_hint=a&login_hint=a", "ui_locales=de&ui_locales=de",
+            "state=\(PageServer.state)", "code_challenge_method=S256",
+        ] {
+            let page = try await browser.get(PageServer.authorize(PageServer.link, "&\(twice)"))
+            #expect(page.location?.hasPrefix("\(PageServer.link)?error=invalid_request") == true, "\(twice)")
+        }
         #expect(try await server.flows() == 0)
     }
 
     @Test func `one provider is gone to at once, but for a private scheme after a click`() async throws {
         var browser = PageBrowser(server)
-        let sent = try await browser.get(PageServer.authorize(PageServer.link, "&provider=google"))
-        #expect(sent.location?.hasPrefix("https://accounts.google.com/o/oauth2/v2/auth?") == true)
+        for (provider, target) in [
+            ("google", "https://accounts.google.com/o/oauth2/v2/auth?"),
+            ("apple", "https://appleid.apple.com/auth/authorize?"),
+        ] {
+            let sent = try await browser.get(PageServer.authorize(PageServer.link, "&provider=\(provider)"))
+            #expect(sent.location?.hasPrefix(target) == true)
+        }
+        let hinted = try await browser.get(
+            PageServer.authorize(PageServer.link, "&provider=google&login_hint=kim%40example.com"))
+        #expect(hinted.location?.contains("&login_hint=kim%40example.com") == true)
         let page = try await browser.chooser(PageServer.scheme, "&provider=apple")
         #expect(page.text.contains("Lamp &amp; Co"))
         #expect(throws: PageBrowser.NoForm.self) { try page.form("/web/start/google") }
@@ -199,8 +219,22 @@ import Testing
             #expect(page.response.headers.first("Set-Cookie") == nil)
         }
         #expect(try await browser.get("/web/callback/apple").status == 405)
-        #expect(try await browser.get("/web/callback/google?state=\(state)&state=\(state)").status == 400)
-        #expect(try await browser.get("/web/callback/google?state=\(state)&code=a").status == 400)
+        for query in [
+            "", "?state=&code=a", "?state=\(state)&state=\(state)", "?state=\(state)&code=a",
+        ] {
+            let page = try await browser.get("/web/callback/google" + query)
+            #expect(page.status == 400, "\(query)")
+            #expect(page.location == nil)
+        }
+        // With the state of a flow too, which stays.
+        browser = PageBrowser(server)
+        let started = try await browser.submit(try await browser.chooser(), "/web/start/google")
+        let live = try #require(started.location?.firstMatch(of: /[?&]state=([\w-]{43})/)?.1)
+        for twice in ["code=a&code=b", "code=a&iss=x&iss=x", "error=x&error=x"] {
+            let page = try await browser.get("/web/callback/google?state=\(live)&\(twice)")
+            #expect(page.status == 400 && page.location == nil, "\(twice)")
+        }
+        #expect(try await server.count("SELECT count(*) FROM web_flows WHERE status = 'failed'") == 0)
     }
 
     @Test func `the relay hands on what Apple posts, and nothing else`() async throws {
@@ -214,8 +248,19 @@ import Testing
             page.location
                 == "intent://callback?code=c%2Bd%2F%3D&state=a%20b%26c&user=%7B%22name%22%3A%22%C3%89%3B%23%22%7D"
                 + "#Intent;package=com.example.lamp;scheme=signinwithapple;end")
-        #expect(try await browser.post("/web/relay/apple/lamp", [("code", "a"), ("code", "a")]).status == 400)
-        #expect(try await browser.post("/web/relay/apple/other", fields).status == 404)
+        let cancelled = try await browser.post(
+            "/web/relay/apple/lamp", [("state", "s"), ("error", "user_cancelled_authorize")])
+        #expect(cancelled.location?.contains("error=user_cancelled_authorize") == true)
+        for name in ["state", "code", "id_token", "user", "error"] {
+            let twice = try await browser.post("/web/relay/apple/lamp", [(name, "a"), (name, "b")])
+            #expect(twice.status == 400, "\(name)")
+            #expect(twice.location == nil)
+        }
+        for app in ["other", "unknown", "..%2Flamp"] {
+            let missed = try await browser.post("/web/relay/apple/" + app, fields)
+            #expect(missed.status == 404, "\(app)")
+            #expect(missed.location == nil)
+        }
         #expect(try await browser.get("/web/relay/apple/lamp").status == 405)
     }
 
@@ -264,6 +309,8 @@ import Testing
             let asset = try await browser.get(path)
             #expect(asset.status == 200)
             #expect(asset.response.headers.first("Cache-Control") == "public, max-age=31536000")
+            #expect(asset.response.headers.first("X-Content-Type-Options") == "nosniff")
+            #expect(asset.response.headers.first("Set-Cookie") == nil)
             #expect(
                 asset.response.headers.first("Content-Security-Policy")
                     == "default-src 'none'; style-src 'unsafe-inline'; sandbox")

@@ -17,8 +17,7 @@ import WebPages
 struct PageServer: TestFixture {
     static let link = "https://lamp.example.com/in"
     static let scheme = "com.example.lamp:/in"
-    static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-    /// Of ``verifier`` (RFC 7636, appendix B).
+    /// The one of RFC 7636, appendix B.
     static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
     static let state = "state-of-the-app"
     static let person = (email: "kim@example.com", password: "correct horse battery staple")

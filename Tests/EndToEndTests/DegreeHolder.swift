@@ -1,0 +1,47 @@
+import TestSupport
+import Testing
+
+/// An account whose address is of one of the three degrees, and a device that is signed in to it.
+struct DegreeHolder: Sendable {
+    enum Degree: String, CaseIterable, Sendable {
+        case claimed
+        case stated
+        case proven
+    }
+
+    static let password = "correct horse battery"
+
+    let degree: Degree
+    let email: String
+    let device: SignedInDevice
+    /// How many codes have been mailed to it; other mail comes besides.
+    var mailedCodes: Int { degree == .proven ? 1 : 0 }
+}
+
+extension World {
+    /// - Parameter name: of the person at the providers, whom no other test uses.
+    func holder(_ degree: DegreeHolder.Degree, _ name: String, email: String) async throws -> DegreeHolder {
+        let device: SignedInDevice
+        switch degree {
+        case .stated:
+            // Apple does not run the mailbox.
+            try await openAppleAccount(name, email: email)
+            device = try await newAccount(name, with: .apple)
+            let set = try await service.send(
+                "PUT", "/v1/account/password", ["newPassword": .string(DegreeHolder.password)], bearer: device.bearer)
+            #expect(set.status == 204)
+        case .claimed, .proven:
+            device = try SignedInDevice(
+                try await service.post(
+                    "/v1/accounts", ["email": .string(email), "password": .string(DegreeHolder.password)]),
+                status: 201)
+            guard degree == .proven else { break }
+            let code = try await mailedCode("verifyEmail", to: email)
+            let verified = try await service.post(
+                "/v1/account/verify-email", ["code": .string(code)], bearer: device.bearer)
+            #expect(verified.status == 204)
+        }
+        #expect(try await account(on: device).emailProof == degree.rawValue)
+        return DegreeHolder(degree: degree, email: email, device: device)
+    }
+}

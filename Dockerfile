@@ -14,7 +14,7 @@ WORKDIR /src
 # The dependencies, at the versions of Package.resolved if there is one. The later steps don't use the network.
 COPY Package.swift Package.resolve[d] ./
 RUN swift package resolve
-COPY Scripts/icu-data Scripts/
+COPY Scripts/icu-data Scripts/release-options Scripts/
 COPY Migrations Migrations
 COPY Sources Sources
 # Not built here, but the manifest has targets in both, and SwiftPM requires their folders.
@@ -23,9 +23,9 @@ COPY Tests Tests
 # There is no repository here to find the commit in: `docker build --build-arg COMMIT=$(git rev-parse HEAD) .`
 ARG COMMIT=
 RUN --network=none [ -z "$COMMIT" ] || echo "$COMMIT" >Sources/Version/revision
-RUN --network=none icu=$(Scripts/icu-data /tmp/icu.o) \
-    && swift build -c release --static-swift-stdlib --skip-update $icu --product countersign \
-    && install -D -t /out "$(swift build -c release --static-swift-stdlib --show-bin-path)/countersign"
+RUN --network=none Scripts/release-options /tmp/icu.o >/tmp/options \
+    && swift build $(cat /tmp/options) --skip-update --product countersign \
+    && install -D -t /out "$(swift build -c release --show-bin-path)/countersign"
 RUN --network=none mkdir /symbols \
     && objcopy --only-keep-debug --compress-debug-sections /out/countersign /symbols/countersign.debug \
     && strip /out/countersign \
@@ -36,8 +36,8 @@ FROM scratch AS symbols
 COPY --from=build /symbols /
 
 FROM build AS build-sandbox
-RUN --network=none swift build -c release --static-swift-stdlib --skip-update --product countersign-sandbox \
-    && install -D -t /out "$(swift build -c release --static-swift-stdlib --show-bin-path)/countersign-sandbox" \
+RUN --network=none swift build $(cat /tmp/options) --skip-update --product countersign-sandbox \
+    && install -D -t /out "$(swift build -c release --show-bin-path)/countersign-sandbox" \
     && strip /out/countersign-sandbox
 
 # The C libraries are the distribution's: rebuild the image to get their fixes.

@@ -8,8 +8,9 @@ if ! command -v wrk >/dev/null; then
 fi
 if [ -z "$bin" ]; then
     echo "== build" >&2
-    read -ra icu <<<"$(Scripts/icu-data .local/icu.o)"
-    swift build -c release --static-swift-stdlib "${icu[@]}" --product countersign >&2
-    swift build -c release --static-swift-stdlib --product countersign-sandbox >&2
+    read -ra options <<<"$(Scripts/release-options .local/icu.o)"
+    for product in countersign countersign-sandbox; do
+        swift build "${options[@]}" --product "$product" >&2
+    done
     bin=$(swift build -c release --show-bin-path)
 fi

@@ -53,6 +53,21 @@ struct OpenConnectionsTests {
         }
     }
 
+    @Test func `a connection that was reset leaves its place when its request has been handled`() async throws {
+        let gate = Gate()
+        try await withServer(Demo.routes + [gate.route], limits: Self.limits(perNetwork: 1)) { port in
+            try await RawConnection.open(port) { left in
+                try await left.send("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n")
+                await gate.waitForArrival()
+                try await left.reset()
+            }
+            for _ in 0..<20 {
+                try await RawConnection.open(port) { try await $0.expectEnd() }
+            }
+            gate.open()
+        }
+    }
+
     @Test(arguments: [true, false])
     func `a trusted proxy and a listener without a share have no limit`(isTrusted: Bool) async throws {
         let proxies = try #require(TrustedProxies(["127.0.0.1"]))

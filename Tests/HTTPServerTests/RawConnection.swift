@@ -59,6 +59,12 @@ struct RawConnection {
     /// Closes the client's side; the server may still answer.
     func finishSending() { outbound.finish() }
 
+    /// Ends the connection at once, both ways.
+    func reset() async throws {
+        try await (channel as? any SocketOptionProvider)?.setSoLinger(Glibc.linger(l_onoff: 1, l_linger: 0)).get()
+        try await channel.close()
+    }
+
     func startReading() async throws { try await channel.setOption(.autoRead, value: true).get() }
 
     /// The next answer, which ends where `Content-Length` or the last chunk says.

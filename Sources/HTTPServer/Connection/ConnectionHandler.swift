@@ -88,7 +88,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         timer?.task.cancel()
         timer = nil
         if isBodyCounted { open.endBody(of: entry) }
-        open.remove(entry)
         context.fireChannelInactive()
     }
 

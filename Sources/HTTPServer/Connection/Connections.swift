@@ -7,6 +7,7 @@ import NIOHTTP1
 struct Connections: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let channel: any Channel
+        let entry: OpenConnections.Entry
         let tasks: NIOLoopBound<RequestTasks>
     }
 
@@ -26,7 +27,8 @@ struct Connections: ServerChildChannel {
             decoding.maxHeaderFieldCount = limits.headerFields
             let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
             let peer = channel.remoteAddress?.ipAddress.flatMap(ClientAddress.init) ?? .unspecified
-            let connection = ConnectionHandler(limits: limits, open: open, entry: open.entry(of: channel, peer: peer)) {
+            let entry = open.entry(of: channel, peer: peer)
+            let connection = ConnectionHandler(limits: limits, open: open, entry: entry) {
                 responder.admit($0, peer: peer)
             }
             let tasks = RequestTasks(responder: responder, peer: peer)
@@ -36,12 +38,13 @@ struct Connections: ServerChildChannel {
             try pipeline.addHandler(ByteToMessageHandler(decoder, maximumBufferSize: 2 * limits.headerBytes))
             try pipeline.addHandler(connection)
             try pipeline.addHandler(tasks)
-            return Value(channel: channel, tasks: NIOLoopBound(tasks, eventLoop: channel.eventLoop))
+            return Value(channel: channel, entry: entry, tasks: NIOLoopBound(tasks, eventLoop: channel.eventLoop))
         }
     }
 
-    /// Returns when the channel is closed and the last request has been handled.
+    /// Returns when the channel is closed and the last request has been handled: until then the connection counts.
     func handle(value: Value, logger: Logger) async {
+        defer { open.remove(value.entry) }
         let (channel, tasks) = (value.channel, value.tasks)
         await withTaskCancellationHandler {
             try? await channel.closeFuture.get()

@@ -14,7 +14,8 @@ final class RequestTasks: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     private var waiting: [InboundEvent] = []
     private var isReadHeld = false
-    private var lastResponse = ContinuousClock.now
+    /// Since when the next event could have been begun. What the peer has yet to read is no delay of the process's.
+    private var readySince = ContinuousClock.now
     /// The task whose response has not been written to its end.
     private(set) var running: Task<Void, Never>?
 
@@ -28,11 +29,14 @@ final class RequestTasks: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // A write that failed may have closed the channel in the middle of a burst.
+        guard context.channel.isActive else { return }
         waiting.append(unwrapInboundIn(data))
         beginNext()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if running == nil, context.channel.isWritable { readySince = .now }
         beginNext()
         context.fireChannelWritabilityChanged()
     }
@@ -50,8 +54,10 @@ final class RequestTasks: ChannelDuplexHandler {
     private func beginNext() {
         guard running == nil, !waiting.isEmpty, let context, context.channel.isWritable else { return }
         let event = waiting.removeFirst()
+        // A burst's room is not kept.
+        if waiting.isEmpty, waiting.capacity > 2 { waiting = [] }
         let connection = Connection(
-            peer: peer, lastResponse: lastResponse, tasks: NIOLoopBound(self, eventLoop: context.eventLoop),
+            peer: peer, readySince: readySince, tasks: NIOLoopBound(self, eventLoop: context.eventLoop),
             eventLoop: context.eventLoop)
         running = Task { [responder] in
             do {
@@ -66,7 +72,7 @@ final class RequestTasks: ChannelDuplexHandler {
     private func write(_ response: EncodedResponse, _ promise: EventLoopPromise<Void>?) {
         if !response.continues {
             running = nil
-            lastResponse = .now
+            readySince = .now
             // What waits behind the last response of a connection is not answered.
             if response.closes { waiting.removeAll() }
         }
@@ -87,8 +93,8 @@ final class RequestTasks: ChannelDuplexHandler {
     /// The connection, as the task of a request sees it.
     struct Connection: Sendable {
         let peer: ClientAddress
-        /// The time of the previous response, or of the opening.
-        let lastResponse: ContinuousClock.Instant
+        /// Since when the request could have been begun, had it been there.
+        let readySince: ContinuousClock.Instant
         fileprivate let tasks: NIOLoopBound<RequestTasks>
         fileprivate let eventLoop: any EventLoop
 

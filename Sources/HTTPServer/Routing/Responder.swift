@@ -67,7 +67,7 @@ struct Responder: Sendable {
     func respond(to event: InboundEvent, on connection: RequestTasks.Connection) async throws {
         switch event {
         case .request(let received):
-            let start = max(connection.lastResponse, received.arrival)
+            let start = max(connection.readySince, received.arrival)
             let context = Self.context(of: received)
             try await RequestContext.$current.withValue(context) {
                 let outcome = await outcome(of: received, in: context, peer: connection.peer, waited: .now - start)

@@ -1,5 +1,5 @@
-"""Compares the sign-ins, the refreshes, and the first sign-ins of new people, of two builds or with fewer indexes, each with a database of its
-own on one cluster. Called by run.sh.
+"""Compares the sign-ins, the refreshes, the first sign-ins of new people, start and memory, of two builds or with fewer
+indexes, each with a database of its own on one cluster. Called by run.sh.
 
 Both run all the time and are measured in turns of seconds, so that what slows the machine slows both; the ratio is the
 median of those of the rounds.
@@ -67,6 +67,11 @@ def refreshed(clients, seconds):
         name: (end[index] - start[index]) * 1e6 / count for index, name in enumerate(("service", "PostgreSQL"))}
 
 
+def started(bench):
+    """Of a process that has just begun, and then has connections that wait."""
+    return bench.start() | {"idle": bench.idle_memory()}
+
+
 COSTS = {
     "CPU of the service": lambda result: result["service"],
     "CPU of PostgreSQL": lambda result: result["PostgreSQL"],
@@ -85,6 +90,14 @@ def compare(before, after, rounds, seconds):
     persons = {bench: new_persons(bench) for bench in (before, after)}
     report("new accounts", *in_turns(rounds, before, after, lambda bench, _: create(bench, persons[bench])),
            {"people a second": lambda result: result["rate"]} | COSTS)
+    results = in_turns(rounds, before, after, lambda bench, _: started(bench))
+    megabytes = [statistics.median(result[name] for result in results[0]) for name in ("memory", "idle")]
+    report(
+        "start and memory ({:.1f} MB, and {:.1f} with idle connections, before)".format(*megabytes), *results, {
+            "start to ready": lambda result: result["seconds"],
+            "memory, started": lambda result: result["memory"],
+            "memory, idle connections": lambda result: result["idle"],
+        })
 
 
 def drop_indexes(database, pattern):

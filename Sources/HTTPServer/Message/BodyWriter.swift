@@ -23,7 +23,7 @@ package struct BodyWriter: Sendable {
         self.connection = connection
     }
 
-    /// Sends the next bytes. It returns when the connection can take more.
+    /// Sends the next bytes. It returns when they have left the process.
     package func write(_ bytes: [UInt8]) async throws {
         var rest = bytes[...]
         // Never an empty part: an empty chunk is the end of the body.

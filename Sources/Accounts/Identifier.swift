@@ -36,12 +36,20 @@ package struct Identifier<Entity>: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads the text form; upper case, braces and other lengths are refused, so that an id has one spelling.
     package init?(_ text: String) {
-        guard let uuid = UUID(uuidString: text), uuid.uuidString.lowercased() == text else { return nil }
+        guard let uuid = UUID(uuidString: text), uuid.text == text else { return nil }
         self.uuid = uuid
     }
 
-    package var description: String {
-        uuid.uuidString.lowercased()
+    package var description: String { uuid.text }
+}
+
+extension UUID {
+    /// In lower case. `uuidString` goes through `snprintf`.
+    package var text: String {
+        func half(_ offset: Int) -> UInt64 {
+            withUnsafeBytes(of: uuid) { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
+        }
+        return UUIDv7.text(high: half(0), low: half(8))
     }
 }
 

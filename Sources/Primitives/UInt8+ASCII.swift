@@ -34,7 +34,7 @@ extension UInt8 {
 
 extension Sequence<UInt8> {
     /// Whether the bytes are the same but for the case of ASCII letters.
-    package func equalsIgnoringASCIICase(_ other: some Sequence<UInt8>) -> Bool {
+    @inlinable package func equalsIgnoringASCIICase(_ other: some Sequence<UInt8>) -> Bool {
         elementsEqual(other) { $0.asciiLowercased == $1.asciiLowercased }
     }
 }

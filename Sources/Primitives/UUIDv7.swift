@@ -12,8 +12,10 @@ package struct UUIDv7: Hashable, Sendable {
         low = 0x8000_0000_0000_0000 | randomB & 0x3FFF_FFFF_FFFF_FFFF
     }
 
-    /// Lower-case digits in groups of 8, 4, 4, 4 and 12 (RFC 9562 §4).
-    package var text: String {
+    package var text: String { Self.text(high: high, low: low) }
+
+    /// The halves of a UUID of any version as lower-case digits in groups of 8, 4, 4, 4 and 12 (RFC 9562 §4).
+    package static func text(high: UInt64, low: UInt64) -> String {
         unsafe String(unsafeUninitializedCapacity: 36) { text in
             var position = 0
             for digit in 0..<32 {

@@ -43,8 +43,10 @@ struct ServiceLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let fields = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
-            .compactMap { name, value in text(of: value).map { (name: name, value: $0) } }
+        var merged = event.metadata ?? [:]
+        merged.merge(metadataProvider?.get() ?? [:]) { own, _ in own }
+        merged.merge(metadata) { own, _ in own }
+        let fields = merged.compactMap { name, value in text(of: value).map { (name: name, value: $0) } }
             .sorted { $0.name < $1.name }
         let time = SystemClock().now().rfc3339Milliseconds
         let line =

@@ -32,6 +32,24 @@ struct RoutingTests {
         }
     }
 
+    /// Before and after it has waited for another thread.
+    @Test(arguments: [true, false]) func `a handler runs on an event loop where its listener has it do so`(
+        _ isSo: Bool
+    ) async throws {
+        let route = Route(.get, "/v1/place") { _ in
+            let before = MultiThreadedEventLoopGroup.currentEventLoop != nil
+            await Task.detached { #expect(MultiThreadedEventLoopGroup.currentEventLoop == nil) }.value
+            let after = MultiThreadedEventLoopGroup.currentEventLoop != nil
+            return .json { $0.member("places", [before, after].description) }
+        }
+        try await withServer([route], runsHandlersOnEventLoops: isSo) { port in
+            try await RawConnection.open(port) { client in
+                try await client.send("GET /v1/place HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(try await client.answer().json?["places"]?.string == [isSo, isSo].description)
+            }
+        }
+    }
+
     @Test(
         arguments: [
             ("q=kim", "kim"), ("q=+%09kim+lee%20%0A", "kim lee"), ("q=%C2%A0kim%E2%80%83", "kim"), ("q=", ""),

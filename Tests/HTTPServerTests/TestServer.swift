@@ -18,12 +18,14 @@ extension ServerLimits {
 /// A listener in this process, on a port of the kernel's choice, for as long as `body` runs.
 func withServer<Result: Sendable>(
     _ routes: [Route] = Demo.routes, limits: ServerLimits? = nil, trusting proxies: TrustedProxies = .none,
-    log: LogRecorder = LogRecorder(), _ body: @Sendable (_ port: Int) async throws -> Result
+    log: LogRecorder = LogRecorder(), runsHandlersOnEventLoops: Bool = true,
+    _ body: @Sendable (_ port: Int) async throws -> Result
 ) async throws -> Result {
     var configuration = Listener.Configuration(name: "test", host: "127.0.0.1", port: 0)
     configuration.limits = limits ?? .uncontended
     configuration.trustedProxies = proxies
     configuration.finish = .seconds(5)
+    configuration.runsHandlersOnEventLoops = runsHandlersOnEventLoops
     return try await withServices { port in
         [
             Listener(

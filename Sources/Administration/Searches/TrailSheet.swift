@@ -50,9 +50,8 @@ package struct TrailSheet: Sendable {
 
     /// A cell, quoted where it has to be.
     package static func cell(_ text: String) -> String {
-        let begin: Set<UInt8> = Set("=+-@\t\r".utf8)
-        let inert = text.utf8.first.map(begin.contains) == true ? "'" + text : text
-        guard inert.utf8.contains(where: { Set("\",\r\n".utf8).contains($0) }) else { return inert }
+        let inert = text.utf8.first.map("=+-@\t\r".utf8.contains) == true ? "'" + text : text
+        guard inert.utf8.contains(where: "\",\r\n".utf8.contains) else { return inert }
         return "\"" + inert.replacing("\"", with: "\"\"") + "\""
     }
 }

@@ -13,6 +13,7 @@ struct Connections: ServerChildChannel {
 
     let limits: ServerLimits
     let responder: Responder
+    let runsHandlersOnEventLoops: Bool
     let open: OpenConnections
 
     /// bytes → `LoadSheddingHandler` → `HTTPRequestDecoder` → parts → `ConnectionHandler` → whole requests →
@@ -31,7 +32,8 @@ struct Connections: ServerChildChannel {
             let connection = ConnectionHandler(limits: limits, open: open, entry: entry) {
                 responder.admit($0, peer: peer)
             }
-            let tasks = RequestTasks(responder: responder, peer: peer)
+            let executor = runsHandlersOnEventLoops ? EventLoopExecutor(channel.eventLoop) : nil
+            let tasks = RequestTasks(responder: responder, peer: peer, executor: executor)
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(LoadSheddingHandler(rejections: responder.rejections, connection: connection))
             // What the decoder leaves in the buffer is part of one field at most, unless it has stopped reading.

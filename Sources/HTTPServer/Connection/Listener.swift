@@ -20,6 +20,9 @@ package struct Listener: Service {
         package var port: Int
         package var limits = ServerLimits()
         package var trustedProxies = TrustedProxies.none
+        /// Whether handlers run on the event loop of their connection, which spares two changes of thread and holds up its
+        /// other connections meanwhile: for handlers that neither block nor compute for milliseconds.
+        package var runsHandlersOnEventLoops = false
         package var drain = Duration.zero
         package var finish = Duration.seconds(30)
 
@@ -72,6 +75,7 @@ package struct Listener: Service {
             trustedProxies: configuration.trustedProxies, logger: logger, metrics: metrics)
         self.connections = Connections(
             limits: configuration.limits, responder: responder,
+            runsHandlersOnEventLoops: configuration.runsHandlersOnEventLoops,
             open: OpenConnections(
                 limits: configuration.limits, trustedProxies: configuration.trustedProxies, metrics: metrics))
     }

@@ -11,6 +11,7 @@ final class RequestTasks: ChannelDuplexHandler {
 
     private let responder: Responder
     private let peer: ClientAddress
+    private let executor: EventLoopExecutor?
     private var context: ChannelHandlerContext?
     private var waiting: [InboundEvent] = []
     private var isReadHeld = false
@@ -19,9 +20,11 @@ final class RequestTasks: ChannelDuplexHandler {
     /// The task whose response has not been written to its end.
     private(set) var running: Task<Void, Never>?
 
-    init(responder: Responder, peer: ClientAddress) {
+    /// - Parameter executor: where the tasks run; `nil` for the runtime's pool.
+    init(responder: Responder, peer: ClientAddress, executor: EventLoopExecutor?) {
         self.responder = responder
         self.peer = peer
+        self.executor = executor
     }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -59,7 +62,7 @@ final class RequestTasks: ChannelDuplexHandler {
         let connection = Connection(
             peer: peer, readySince: readySince, tasks: NIOLoopBound(self, eventLoop: context.eventLoop),
             eventLoop: context.eventLoop)
-        running = Task { [responder] in
+        running = Task(executorPreference: executor) { [responder] in
             do {
                 try await responder.respond(to: event, on: connection)
             } catch {

@@ -197,6 +197,7 @@ private struct ListenerAddresses {
     init(_ configuration: ServiceConfiguration) {
         var forClients = Listener.Configuration(
             name: "public", host: configuration.server.host, port: configuration.server.port)
+        forClients.runsHandlersOnEventLoops = true
         forClients.drain = .seconds(configuration.server.drainSeconds)
         forClients.finish = ShutdownLimit.forRequests
         forClients.trustedProxies = configuration.server.trustedProxies

@@ -30,13 +30,14 @@ extension Database {
 
 /// A queue that runs concurrent calls as one: one statement and one commit then serve many of them.
 ///
-/// A call that finds a free slot runs at once and alone. Calls that arrive while every slot is taken wait, and the
-/// first slot to become free takes all of them, up to a limit. So no call waits for a batch to fill, and the higher the
-/// load, the less each call costs.
+/// A call that comes while none runs does so at once and alone. Those that come meanwhile wait, and the batch after it
+/// takes all of them, up to a limit. A second slot runs batches beside the first only while many calls wait, or one that
+/// has waited for long: a statement has a price of its own, which few calls should not pay. So no call waits for a batch
+/// to fill, and the higher the load, the less each call costs.
 ///
 /// ```
-///   call ── slot free ─────────────────▶ running ──▶ answered
-///     └──── all taken ──▶ waiting ───────────┘           ▲
+///   call ── none runs ───────────────────▶ running ──▶ answered
+///     └──── else ──────▶ waiting ────────────┘           ▲
 ///                            └── timeout reached, or task cancelled
 /// ```
 ///
@@ -65,38 +66,48 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
 
     private struct State {
         var waiting: [Waiting] = []
-        var freeSlots: Int
+        var runningSlots = 0
         /// The calls that have met a locked row, and wait for their turn to wait for it.
         var locked: [Waiting] = []
         var freeLockWaits = 2
     }
 
+    private let concurrency: Int
     private let limit: Int
     private let timeout: Duration
+    private let overlapDelay: Duration
     private let endsWithTask: Bool
     private let work: Work
-    private let state: Mutex<State>
+    private let state = Mutex(State())
     /// Fails the calls that have waited too long.
     private let timer = DeadlineTimer()
+    /// Begins a batch beside one that takes long.
+    private let overlapTimer = DeadlineTimer()
 
     /// - Parameters:
     ///   - concurrency: how many batches run at a time.
     ///   - limit: how many calls run as one.
     ///   - timeout: how long a call may wait for a slot and a connection.
+    ///   - overlapDelay: how long a call waits for the batch before it, before it may run beside that.
     ///   - endsWithTask: whether a call that runs at once may be cancelled with its task. It runs in the task itself then,
     ///     which spares the way to another one and back.
     init(
-        concurrency: Int = 2, limit: Int = 32, timeout: Duration, endsWithTask: Bool = false, work: @escaping Work
+        concurrency: Int = 2, limit: Int = 32, timeout: Duration, overlapDelay: Duration = .milliseconds(5),
+        endsWithTask: Bool = false, work: @escaping Work
     ) {
+        self.concurrency = concurrency
         self.limit = limit
         self.timeout = timeout
+        self.overlapDelay = overlapDelay
         self.endsWithTask = endsWithTask
         self.work = work
-        state = Mutex(State(freeSlots: concurrency))
     }
 
     /// The number of calls that wait for a slot.
     var waitingCount: Int { state.withLock(\.waiting.count) }
+
+    /// The number of slots that run batches.
+    var runningCount: Int { state.withLock(\.runningSlots) }
 
     func answer(_ call: Call) async throws(PostgresError) -> Answer {
         if endsWithTask, takeSlot() {
@@ -124,33 +135,63 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
 
     private func takeSlot() -> Bool {
         state.withLock { state in
-            guard state.freeSlots > 0 else { return false }
-            state.freeSlots -= 1
+            guard state.runningSlots == 0 else { return false }
+            state.runningSlots = 1
             return true
         }
     }
 
-    private func leaveSlot() {
-        let batch = nextBatch()
-        if !batch.isEmpty { Task.detached { [self] in await runBatches(batch) } }
+    private func leaveSlot() { begin(nextBatch()) }
+
+    /// Runs batches in a slot more, where the call runs that begins it: on an event loop, which is then spared the way to the
+    /// pool and back.
+    private func begin(_ batch: [Waiting]) {
+        guard !batch.isEmpty else { return }
+        let executor = withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor?.asTaskExecutor() }
+        Task.detached(executorPreference: executor) { [self] in await runBatches(batch) }
+    }
+
+    /// Whether a batch may run beside another one.
+    private func isCrowded(_ state: State) -> Bool {
+        guard let oldest = state.waiting.first else { return false }
+        return state.waiting.count >= limit / 4 || oldest.since + overlapDelay <= .now
+    }
+
+    /// What a slot more runs, where one is to begin.
+    private func firstBatch(_ state: inout State) -> [Waiting] {
+        guard state.runningSlots == 0 || state.runningSlots < concurrency && isCrowded(state) else { return [] }
+        let batch = takeBatch(&state)
+        if !batch.isEmpty { state.runningSlots += 1 }
+        return batch
     }
 
     private func enqueue(_ entry: Waiting) {
-        let (batch, isRefused) = state.withLock { state -> ([Waiting], Bool) in
+        let (batch, mayOverlap, isRefused) = state.withLock { state -> ([Waiting], Bool, Bool) in
             // Under the lock: a task that is cancelled later finds the call in the queue.
-            if Task.isCancelled { return ([], true) }
+            if Task.isCancelled { return ([], false, true) }
             state.waiting.append(entry)
-            guard state.freeSlots > 0 else { return ([], false) }
-            state.freeSlots -= 1
-            return (takeBatch(&state), false)
+            return (firstBatch(&state), state.runningSlots < concurrency, false)
         }
         if isRefused {
             entry.continuation.resume(returning: .failure(Self.error(.cancelled)))
         } else if batch.isEmpty {
             timer.start { [self] in expire() }
+            if mayOverlap { overlapTimer.start { [self] in overlap() } }
         } else {
-            Task.detached { [self] in await runBatches(batch) }
+            begin(batch)
         }
+    }
+
+    /// Begins a batch where a call has waited for `overlapDelay` and another slot is free. Returns when the oldest will have;
+    /// `nil` when none waits or no slot is free.
+    private func overlap() -> ContinuousClock.Instant? {
+        let (batch, next) = state.withLock { state -> ([Waiting], ContinuousClock.Instant?) in
+            let batch = firstBatch(&state)
+            let oldest = state.runningSlots < concurrency ? state.waiting.first : nil
+            return (batch, oldest.map { $0.since + overlapDelay })
+        }
+        begin(batch)
+        return next
     }
 
     /// Runs batch after batch in one slot, until no call waits.
@@ -162,12 +203,15 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
-    /// What a slot runs next; none, and it is free, when no call waits.
+    /// What a slot runs next; none, and it ends, when no call waits, or few do and another slot runs.
     private func nextBatch() -> [Waiting] {
-        state.withLock { state in
-            if state.waiting.isEmpty { state.freeSlots += 1 }
-            return takeBatch(&state)
+        let (batch, isSomeLeft) = state.withLock { state -> ([Waiting], Bool) in
+            let batch = state.runningSlots == 1 || isCrowded(state) ? takeBatch(&state) : []
+            if batch.isEmpty { state.runningSlots -= 1 }
+            return (batch, batch.isEmpty && !state.waiting.isEmpty)
         }
+        if isSomeLeft { overlapTimer.start { [self] in overlap() } }
+        return batch
     }
 
     private func takeBatch(_ state: inout State) -> [Waiting] {

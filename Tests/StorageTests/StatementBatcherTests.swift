@@ -15,7 +15,7 @@ import Testing
         try await missing.withPool(.test(poolSize: 2, acquireTimeout: limit)) { database in
             let store = IdentityStore(database: database)
             let waits = try await withThrowingTaskGroup(of: Duration.self) { group in
-                // The first two go to the pool at once.
+                // The second one goes to the pool beside the first when it has waited a little.
                 for number in 0..<2 { group.addTask { try await Self.refusal(of: number, store) } }
                 while database.statistics.waiting < 2 { try await pollingPause() }
                 let start = ContinuousClock.now
@@ -101,6 +101,100 @@ import Testing
         #expect(try await young == 7)
         #expect(try await first == 7)
         #expect(batches.withLock(\.self) == [[.first], [.old, .young], [.young]])
+    }
+
+    /// The batches that have run, some of which go on until they may end.
+    private final class History: Sendable {
+        let batches = Mutex<[Int]>([])
+        private let held: Mutex<Set<Int>>
+        /// - Parameter held: the numbers of the batches that go on.
+        init(held: Set<Int>) {
+            self.held = Mutex(held)
+        }
+
+        func release(_ number: Int) { held.withLock { _ = $0.remove(number) } }
+
+        private func run(_ calls: [Int]) async {
+            let number = batches.withLock { batches in
+                batches.append(calls.count)
+                return batches.count - 1
+            }
+            while held.withLock({ $0.contains(number) }) { try? await pollingPause() }
+        }
+
+        /// A batcher whose first call is at work.
+        func start(overlapDelay: Duration) async throws -> (StatementBatcher<Int, Int>, first: Task<Int, any Error>) {
+            let batcher = StatementBatcher<Int, Int>(limit: 32, timeout: .seconds(60), overlapDelay: overlapDelay) {
+                (calls, _) throws(PostgresError) in
+                await self.run(calls)
+                return calls
+            }
+            let first = Task { try await batcher.answer(0) }
+            while batches.withLock(\.isEmpty) { try await pollingPause() }
+            return (batcher, first)
+        }
+    }
+
+    @Test func `few calls wait for the batch before them and share the next one`() async throws {
+        let history = History(held: [0])
+        let (batcher, first) = try await history.start(overlapDelay: .seconds(60))
+        let others = (1...7).map { number in Task { try await batcher.answer(number) } }
+        while batcher.waitingCount < 7 { try await pollingPause() }
+        #expect(history.batches.withLock(\.self) == [1])
+        history.release(0)
+        for (number, call) in ([first] + others).enumerated() { #expect(try await call.value == number) }
+        #expect(history.batches.withLock(\.self) == [1, 7])
+    }
+
+    @Test(arguments: [(8, Duration.seconds(60)), (1, .milliseconds(1))])
+    func `a batch runs beside another one when many calls wait, or one has waited`(
+        _ count: Int, overlapDelay: Duration
+    ) async throws {
+        let history = History(held: [0])
+        let (batcher, first) = try await history.start(overlapDelay: overlapDelay)
+        let others = (1...count).map { number in Task { try await batcher.answer(number) } }
+        for (index, call) in others.enumerated() { #expect(try await call.value == index + 1) }
+        history.release(0)
+        #expect(try await first.value == 0)
+        #expect(history.batches.withLock(\.self) == [1, count])
+    }
+
+    @Test func `a slot ends beside another one when few calls wait, and one begins when they have waited`() async throws
+    {
+        let history = History(held: [0, 1])
+        let (batcher, first) = try await history.start(overlapDelay: .milliseconds(500))
+        let others = (1...8).map { number in Task { try await batcher.answer(number) } }
+        while history.batches.withLock(\.count) < 2 { try await pollingPause() }
+        let late = Task { try await batcher.answer(9) }
+        while batcher.waitingCount < 1 { try await pollingPause() }
+        history.release(1)
+        for call in others { _ = try await call.value }
+        // The first batch is still at work.
+        #expect(try await late.value == 9)
+        let last = Task { try await batcher.answer(10) }
+        #expect(try await last.value == 10)
+        history.release(0)
+        #expect(try await first.value == 0)
+        #expect(history.batches.withLock(\.self) == [1, 8, 1, 1])
+    }
+
+    @Test func `what waited while every slot was busy does not hold up the calls after it`() async throws {
+        let history = History(held: [0, 1])
+        let (batcher, first) = try await history.start(overlapDelay: .milliseconds(1))
+        let second = Task { try await batcher.answer(1) }
+        while batcher.runningCount < 2 { try await pollingPause() }
+        let third = Task { try await batcher.answer(2) }
+        let start = ContinuousClock.now
+        while batcher.waitingCount < 1 || ContinuousClock.now < start + .milliseconds(50) { try await pollingPause() }
+        history.release(1)
+        #expect(try await second.value == 1)
+        #expect(try await third.value == 2)
+        while batcher.runningCount > 1 { try await pollingPause() }
+        // The first batch is still at work.
+        #expect(try await batcher.answer(3) == 3)
+        history.release(0)
+        #expect(try await first.value == 0)
+        #expect(history.batches.withLock(\.self) == [1, 1, 1, 1])
     }
 
     /// Others share the statement of a call that has waited; one that runs at once has it to itself.

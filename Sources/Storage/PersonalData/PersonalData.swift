@@ -67,7 +67,7 @@ extension ExportedValue: PostgresDecodable {
             switch value.type {
             case PostgresType.text.oid: .text(try String(from: value))
             case PostgresType.text.arrayOID: .texts(try [String](from: value))
-            case PostgresType.uuid.oid: .text(try UUID(from: value).uuidString.lowercased())
+            case PostgresType.uuid.oid: .text(try UUID(from: value).text)
             case PostgresType.bool.oid: .flag(try Bool(from: value))
             case PostgresType.int4.oid: .number(Int64(try Int32(from: value)))
             case PostgresType.int8.oid: .number(try Int64(from: value))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Token verification: ours, raw OpenSSL in C, jwt-kit.  [--rounds 20] [--seconds 0.5]
+# Token verification and signing: ours, raw OpenSSL in C, jwt-kit.  [--rounds 20] [--seconds 0.5]
 #
 # All programs verify the same files of tokens, minted for this run. They alternate within each round, so that a slow
 # second of the machine slows all of them; the median of each round's ratios is compared.
@@ -20,9 +20,10 @@ built=.local/bench
 mkdir -p "$built"
 echo "== build" >&2
 cc -O2 -Wall -Wextra -o "$built/raw" Benchmarks/Verify/raw.c $(pkg-config --cflags --libs libcrypto)
-swift build -c release --product verify-bench >&2
+read -ra options <<<"$(Scripts/release-options .local/icu.o)"
+swift build "${options[@]}" --product verify-bench >&2
 ours=$(swift build -c release --show-bin-path)/verify-bench
-swift build -c release --package-path Benchmarks/JWTKit --scratch-path "$built/jwt-kit" >&2
+swift build -c release --static-swift-stdlib --package-path Benchmarks/JWTKit --scratch-path "$built/jwt-kit" >&2
 jwtkit=$(swift build -c release --package-path Benchmarks/JWTKit --scratch-path "$built/jwt-kit" --show-bin-path)
 jwtkit+=/jwtkit-verify
 
@@ -42,6 +43,12 @@ for round in $(seq "$rounds"); do
             echo "$algorithm jwt-kit $("$jwtkit" "$algorithm" "$seconds" "$tokens")"
         } >>"$results"
     done
+    echo "== round $round of $rounds, ES256 signatures" >&2
+    {
+        echo "sign raw $("$built/raw" sign fresh "$seconds" "$tokens")"
+        echo "sign copied $("$built/raw" sign copied "$seconds" "$tokens")"
+        echo "sign ours $("$ours" sign "$seconds")"
+    } >>"$results"
 done
 
 median() { sort -g | awk '{ value[NR] = $1 } END { print NR % 2 ? value[(NR + 1) / 2] : (value[NR / 2] + value[NR / 2 + 1]) / 2 }'; }
@@ -67,3 +74,6 @@ ours copied ours ÷ raw C, context copied
 ours jwt-kit ours ÷ jwt-kit
 two ours two threads ÷ one
 EOF
+printf '%-38s %10s\n' "ES256 signatures/s" ""
+printf '%-38s %10s %10.0f\n' "ours" "" "$(rates sign ours | median)"
+printf '%-38s %10s %10.2f\n' "ours ÷ raw C" "" "$(ratio sign ours raw)" "ours ÷ raw C, context copied" "" "$(ratio sign ours copied)"

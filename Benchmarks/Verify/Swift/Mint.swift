@@ -24,10 +24,9 @@ struct Mint {
 
     func write(to directory: URL) throws {
         let rsaSigner = RSATokenSigner(key: rsa, keyID: "Bh6H7rHVmb")
-        let p256Signer = TokenSigner(key: p256, keyID: "fh6Bs8C3Yx")
         let claims = try (0..<Self.tokenCount).map(claims)
-        try write(claims.map { try rsaSigner.sign($0) }, to: directory.appending(path: "RS256.tokens"))
-        try write(claims.map { try p256Signer.sign($0) }, to: directory.appending(path: "ES256.tokens"))
+        try write(claims.map(rsaSigner.sign), to: directory.appending(path: "RS256.tokens"))
+        try write(claims.map(p256Signer.sign), to: directory.appending(path: "ES256.tokens"))
         try write(
             [Base64URL.encode(rsa.modulus), Base64URL.encode(rsa.exponent)],
             to: directory.appending(path: "RS256.key"))
@@ -37,6 +36,23 @@ struct Mint {
         ])
         try Data(document).write(to: directory.appending(path: "jwks.json"))
     }
+
+    /// ES256 tokens per second on one thread.
+    func signatures(for seconds: Double) throws -> Double {
+        let claims = try (0..<Self.tokenCount).map(claims)
+        let signer = p256Signer
+        let clock = ContinuousClock()
+        let start = clock.now
+        let end = start.advanced(by: .seconds(seconds))
+        var count = 0
+        while clock.now < end {
+            for claims in claims { _ = try signer.sign(claims) }
+            count += claims.count
+        }
+        return Double(count) / ((clock.now - start) / .seconds(1))
+    }
+
+    private var p256Signer: TokenSigner { TokenSigner(key: p256, keyID: "fh6Bs8C3Yx") }
 
     private func write(_ lines: [String], to file: URL) throws {
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)

@@ -1,6 +1,8 @@
 import HTTPServer
 import JSON
 import NIOPosix
+import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -32,20 +34,40 @@ struct RoutingTests {
         }
     }
 
-    /// Before and after it has waited for another thread.
-    @Test(arguments: [true, false]) func `a handler runs on an event loop where its listener has it do so`(
-        _ isSo: Bool
+    /// Before and after it has waited for another thread, beside a number of requests that are held.
+    @Test(arguments: [(true, 3, true), (true, 4, false), (false, 0, false)])
+    func `a handler runs on an event loop where its listener has it do so and few requests are handled`(
+        _ hasThemDoSo: Bool, _ heldCount: Int, _ isSo: Bool
     ) async throws {
-        let route = Route(.get, "/v1/place") { _ in
+        let held = Atomic(0)
+        let mayEnd = Atomic(false)
+        let wait = Route(.get, "/v1/wait") { _ in
+            held.add(1, ordering: .relaxed)
+            while !mayEnd.load(ordering: .relaxed) { try await pollingPause() }
+            return .empty()
+        }
+        let place = Route(.get, "/v1/place") { _ in
             let before = MultiThreadedEventLoopGroup.currentEventLoop != nil
             await Task.detached { #expect(MultiThreadedEventLoopGroup.currentEventLoop == nil) }.value
             let after = MultiThreadedEventLoopGroup.currentEventLoop != nil
             return .json { $0.member("places", [before, after].description) }
         }
-        try await withServer([route], runsHandlersOnEventLoops: isSo) { port in
-            try await RawConnection.open(port) { client in
-                try await client.send("GET /v1/place HTTP/1.1\r\nHost: a\r\n\r\n")
-                #expect(try await client.answer().json?["places"]?.string == [isSo, isSo].description)
+        try await withServer([wait, place], runsHandlersOnEventLoops: hasThemDoSo) { port in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<heldCount {
+                    group.addTask {
+                        try await RawConnection.open(port) { client in
+                            _ = try await client.exchange("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n")
+                        }
+                    }
+                }
+                while held.load(ordering: .relaxed) < heldCount { try await pollingPause() }
+                try await RawConnection.open(port) { client in
+                    try await client.send("GET /v1/place HTTP/1.1\r\nHost: a\r\n\r\n")
+                    #expect(try await client.answer().json?["places"]?.string == [isSo, isSo].description)
+                }
+                mayEnd.store(true, ordering: .relaxed)
+                try await group.waitForAll()
             }
         }
     }

@@ -30,6 +30,9 @@ final class AdmissionController: Sendable {
         handled.load(ordering: .relaxed) < priority.share(of: capacity)
     }
 
+    /// Whether so few requests are handled that the changes of thread are most of what one costs.
+    var isQuiet: Bool { handled.load(ordering: .relaxed) <= 4 }
+
     fileprivate func release() { handled.subtract(1, ordering: .relaxed) }
 
     /// Makes each response from now on close its connection.

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Runs the tasks of a connection's requests on its event loop: neither the way to the handler nor that of the response
+/// Runs tasks of a connection's requests on its event loop: neither the way to the handler nor that of the response
 /// back to the connection changes threads. A loop that has ended runs no more jobs: it is to outlive its connections.
 final class EventLoopExecutor: TaskExecutor {
     private let eventLoop: any EventLoop

@@ -20,8 +20,8 @@ package struct Listener: Service {
         package var port: Int
         package var limits = ServerLimits()
         package var trustedProxies = TrustedProxies.none
-        /// Whether handlers run on the event loop of their connection, which spares two changes of thread and holds up its
-        /// other connections meanwhile: for handlers that neither block nor compute for milliseconds.
+        /// Whether handlers run on the event loop of their connection while few requests are handled. It spares them changes
+        /// of thread and holds up its other connections: for handlers that neither block nor compute for milliseconds.
         package var runsHandlersOnEventLoops = false
         package var drain = Duration.zero
         package var finish = Duration.seconds(30)

@@ -20,7 +20,7 @@ final class RequestTasks: ChannelDuplexHandler {
     /// The task whose response has not been written to its end.
     private(set) var running: Task<Void, Never>?
 
-    /// - Parameter executor: where the tasks run; `nil` for the runtime's pool.
+    /// - Parameter executor: where the tasks run that begin while few others do; `nil` for the runtime's pool.
     init(responder: Responder, peer: ClientAddress, executor: EventLoopExecutor?) {
         self.responder = responder
         self.peer = peer
@@ -62,7 +62,7 @@ final class RequestTasks: ChannelDuplexHandler {
         let connection = Connection(
             peer: peer, readySince: readySince, tasks: NIOLoopBound(self, eventLoop: context.eventLoop),
             eventLoop: context.eventLoop)
-        running = Task(executorPreference: executor) { [responder] in
+        running = Task(executorPreference: responder.admission.isQuiet ? executor : nil) { [responder] in
             do {
                 try await responder.respond(to: event, on: connection)
             } catch {

@@ -14,6 +14,7 @@ from cluster import Database
 from service import Sandbox, Service, register_persons
 
 CONNECTIONS = 32
+OTHER_CONNECTIONS = 1, 128
 PACED_CONNECTIONS = 64
 IDLE_CONNECTIONS = 1000
 HERE = pathlib.Path(__file__).parent
@@ -107,17 +108,28 @@ class Bench:
 
 def run(bench, options):
     bench.prepare()
+    def ceiling():
+        ceilings.append({"8": bench.ceiling(8), "32": bench.ceiling(32)})
+        return max(ceilings[-1].values())
+
+    def peak(connections, ceiling):
+        result = bench.peak(connections)
+        return result | {"ratio": result["rate"] / ceiling, "memory": bench.service.memory("VmRSS")}
+
     ceilings, peaks, paced = [], [], []
     for number in range(1, options.rounds + 1):
         # They alternate, so that a slow minute of the machine slows all of them.
-        ceilings.append({"8": bench.ceiling(8), "32": bench.ceiling(32)})
-        peaks.append(bench.peak())
-        peaks[-1]["ratio"] = peaks[-1]["rate"] / max(ceilings[-1].values())
-        peaks[-1]["memory"] = bench.service.memory("VmRSS")
+        peaks.append(peak(CONNECTIONS, ceiling()))
         paced.append(bench.paced(peaks[-1]["rate"]))
         print(
             f"round {number}: pgbench {ceilings[-1]['8']:.0f} and {ceilings[-1]['32']:.0f}, "
             f"sign-ins {peaks[-1]['rate']:.0f}, ratio {peaks[-1]['ratio']:.3f}", flush=True)
+    # Behind those: many connections leave more memory.
+    others = {connections: [] for connections in OTHER_CONNECTIONS}
+    for _ in range(options.rounds):
+        highest = ceiling()
+        for connections, results in others.items():
+            results.append(peak(connections, highest))
     starts = [bench.start() for _ in range(5)]
     idle = bench.idle_memory()
 
@@ -127,16 +139,22 @@ def run(bench, options):
     def row(title, value, unit, digits=0):
         print(f"{title:36}{value:10.{digits}f} {unit}")
 
+    def load(results):
+        row("  ÷ pgbench", median(results, "ratio"), "", 3)
+        row("  p50", median(results, "p50") / 1000, "ms", 2)
+        row("  p99", median(results, "p99") / 1000, "ms", 2)
+        for process in ("service", "PostgreSQL", "wrk"):
+            row(f"  CPU of {process}", median(results, process), "µs a sign-in")
+
     print(f"\nmedians of {options.rounds} rounds")
     row("pgbench, 8 clients", median(ceilings, "8"), "/s")
     row("pgbench, 32 clients", median(ceilings, "32"), "/s")
     row(f"sign-ins, {CONNECTIONS} connections", median(peaks, "rate"), "/s")
-    row("sign-ins ÷ pgbench", median(peaks, "ratio"), "", 3)
-    row("  p50", median(peaks, "p50") / 1000, "ms", 2)
-    row("  p99", median(peaks, "p99") / 1000, "ms", 2)
-    for process in ("service", "PostgreSQL", "wrk"):
-        row(f"  CPU of {process}", median(peaks, process), "µs a sign-in")
+    load(peaks)
     row("  memory of the service then", median(peaks, "memory"), "MB", 1)
+    for connections, results in others.items():
+        row(f"sign-ins, {connections} connections", median(results, "rate"), "/s")
+        load(results)
     print(f"at {median(paced, 'load'):.0%} of that rate")
     row("  p50", median(paced, "p50") / 1000, "ms", 2)
     row("  p99", median(paced, "p99") / 1000, "ms", 2)

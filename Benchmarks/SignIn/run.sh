@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Full sign-ins over HTTP, compared with pgbench on the same PostgreSQL.  [--rounds 5] [--seconds 8] [--bin DIR] [--against DIR] [--without REGEX] [--rows N]
+# Full sign-ins over HTTP, compared with pgbench on the same PostgreSQL.  [--rounds 5] [--seconds 8] [--bin DIR] [--against DIR] [--without REGEX] [--rows N] [--accounts N]
 #
 # --against compares with the executables of another build instead, in turns, at 1 and at 32 connections; --without with a
-# database that lacks the indexes of the audit trail that have such a name. --rows fills the trail of both before.
+# database that lacks the indexes of the audit trail that have such a name. --rows fills the trail of both before. --accounts
+# compares the sign-ins among so many accounts with those among ten thousand.
 # The database is a private, durable cluster in .local/bench; see docs/performance.md for what is measured and how.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-rounds=5 seconds=8 bin= against= without= rows=0
+rounds=5 seconds=8 bin= against= without= rows=0 accounts=0
 while [ $# -gt 0 ]; do
     case $1 in
     --rounds) rounds=$2 ;;
@@ -16,7 +17,8 @@ while [ $# -gt 0 ]; do
     --against) against=$2 ;;
     --without) without=$2 ;;
     --rows) rows=$2 ;;
-    *) echo "usage: Scripts/bench sign-in [--rounds N] [--seconds N] [--bin DIR] [--against DIR] [--without REGEX] [--rows N]" >&2; exit 2 ;;
+    --accounts) accounts=$2 ;;
+    *) echo "usage: Scripts/bench sign-in [--rounds N] [--seconds N] [--bin DIR] [--against DIR] [--without REGEX] [--rows N] [--accounts N]" >&2; exit 2 ;;
     esac
     shift 2
 done
@@ -26,12 +28,16 @@ done
 # A thousand idle connections are measured too, from one process to another.
 ulimit -n 4096
 
-cluster=.local/bench/postgres
+cluster=.local/bench/postgres buffers=()
+# One of its own: it keeps its settings, and ten million accounts fit in its buffers.
+if [ "$accounts" -gt 0 ]; then cluster=.local/bench/crowd buffers=(--buffers 10GB); fi
 trap 'Scripts/postgres stop "$cluster"' EXIT
-Scripts/postgres start "$cluster" >/dev/null
+Scripts/postgres start "$cluster" "${buffers[@]}" >/dev/null
 export PYTHONDONTWRITEBYTECODE=1
 options=(--bin "$bin" --cluster "$(Scripts/postgres url "$cluster")" --rounds "$rounds" --seconds "$seconds")
-if [ -n "$against$without" ]; then
+if [ "$accounts" -gt 0 ]; then
+    python3 Benchmarks/SignIn/crowd.py "${options[@]}" --accounts "$accounts"
+elif [ -n "$against$without" ]; then
     python3 Benchmarks/SignIn/compare.py "${options[@]}" --against "${against:-$bin}" --without "$without" --rows "$rows"
 else
     python3 Benchmarks/SignIn/measure.py "${options[@]}"

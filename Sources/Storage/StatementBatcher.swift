@@ -143,12 +143,16 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
 
     private func leaveSlot() { begin(nextBatch()) }
 
-    /// Runs batches in a slot more, where the call runs that begins it: on an event loop, which is then spared the way to the
-    /// pool and back.
+    /// Runs batches in a slot more. The first one runs where the call runs that begins it: on an event loop, which is then
+    /// spared the way to the pool and back. Where others follow, there is load, and the event loop has other work.
     private func begin(_ batch: [Waiting]) {
         guard !batch.isEmpty else { return }
         let executor = withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor?.asTaskExecutor() }
-        Task.detached(executorPreference: executor) { [self] in await runBatches(batch) }
+        Task.detached(executorPreference: executor) { [self] in
+            await run(batch)
+            let next = nextBatch()
+            if !next.isEmpty { Task.detached { [self] in await runBatches(next) } }
+        }
     }
 
     /// Whether a batch may run beside another one.

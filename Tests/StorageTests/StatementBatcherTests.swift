@@ -81,6 +81,7 @@ import Testing
             return calls.map { _ in 7 }
         }
         async let first = batcher.answer(.first)
+        defer { mayEnd.store(true, ordering: .relaxed) }
         while batches.withLock(\.isEmpty) { try await pollingPause() }
         let old = Task { () -> PostgresError.Code? in
             do throws(PostgresError) {
@@ -159,23 +160,36 @@ import Testing
         #expect(history.batches.withLock(\.self) == [1, count])
     }
 
-    @Test func `a slot ends beside another one when few calls wait, and one begins when they have waited`() async throws
-    {
+    @Test func `a slot ends beside another one when few calls wait`() async throws {
         let history = History(held: [0, 1])
-        let (batcher, first) = try await history.start(overlapDelay: .milliseconds(500))
+        let (batcher, first) = try await history.start(overlapDelay: .seconds(60))
         let others = (1...8).map { number in Task { try await batcher.answer(number) } }
         while history.batches.withLock(\.count) < 2 { try await pollingPause() }
         let late = Task { try await batcher.answer(9) }
         while batcher.waitingCount < 1 { try await pollingPause() }
         history.release(1)
-        for call in others { _ = try await call.value }
-        // The first batch is still at work.
-        #expect(try await late.value == 9)
-        let last = Task { try await batcher.answer(10) }
-        #expect(try await last.value == 10)
+        while batcher.runningCount > 1 { try await pollingPause() }
+        #expect(batcher.waitingCount == 1)
+        #expect(history.batches.withLock(\.self) == [1, 8])
         history.release(0)
+        for (number, call) in ([first] + others + [late]).enumerated() { #expect(try await call.value == number) }
+        #expect(history.batches.withLock(\.self) == [1, 8, 1])
+    }
+
+    @Test func `a call that a slot left behind runs when it has waited`() async throws {
+        let history = History(held: [0, 1])
+        let (batcher, first) = try await history.start(overlapDelay: .milliseconds(500))
+        let second = Task { try await batcher.answer(1) }
+        while batcher.runningCount < 2 { try await pollingPause() }
+        let late = Task { try await batcher.answer(2) }
+        while batcher.waitingCount < 1 { try await pollingPause() }
+        history.release(1)
+        // The first batch is still at work.
+        #expect(try await late.value == 2)
+        history.release(0)
+        #expect(try await second.value == 1)
         #expect(try await first.value == 0)
-        #expect(history.batches.withLock(\.self) == [1, 8, 1, 1])
+        #expect(history.batches.withLock(\.self) == [1, 1, 1])
     }
 
     @Test func `what waited while every slot was busy does not hold up the calls after it`() async throws {

@@ -80,7 +80,7 @@ COSTS = {
 
 
 def compare(before, after, rounds, seconds):
-    for connections in (1, CONNECTIONS):
+    for connections in (1, 8, CONNECTIONS, 128):
         results = in_turns(rounds, before, after, lambda bench, _: bench.peak(connections))
         report(
             f"sign-ins, {connections} connections ({statistics.median(r['rate'] for r in results[0]):.0f} a second before)",

@@ -108,6 +108,7 @@ class Bench:
 
 def run(bench, options):
     bench.prepare()
+
     def ceiling():
         ceilings.append({"8": bench.ceiling(8), "32": bench.ceiling(32)})
         return max(ceilings[-1].values())

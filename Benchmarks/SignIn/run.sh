@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Full sign-ins over HTTP, compared with pgbench on the same PostgreSQL.  [--rounds 5] [--seconds 8] [--bin DIR] [--against DIR] [--without REGEX] [--rows N] [--accounts N]
 #
-# --against compares with the executables of another build instead, in turns, at 1 and at 32 connections; --without with a
+# --against compares with the executables of another build instead, in turns, at 1, 8, 32 and 128 connections; --without with a
 # database that lacks the indexes of the audit trail that have such a name. --rows fills the trail of both before. --accounts
 # compares the sign-ins among so many accounts with those among ten thousand.
 # The database is a private, durable cluster in .local/bench; see docs/performance.md for what is measured and how.

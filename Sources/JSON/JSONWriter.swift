@@ -145,13 +145,14 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { utf8 in
-            var rest = utf8[...]
-            while let end = rest.firstIndex(where: Self.needsEscape) {
-                bytes.append(contentsOf: rest[..<end])
-                escape(rest[end])
-                rest = rest[(end + 1)...]
+            var copied = 0
+            // By index: without optimization a slice costs a call for each of its bytes.
+            for index in 0..<utf8.count where Self.needsEscape(utf8[index]) {
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[copied..<index]))
+                escape(utf8[index])
+                copied = index + 1
             }
-            bytes.append(contentsOf: rest)
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[copied...]))
         }
         bytes.append(UInt8(ascii: "\""))
     }

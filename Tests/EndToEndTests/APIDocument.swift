@@ -33,7 +33,11 @@ struct APIDocument {
 
     let operations: [Operation]
 
-    static func read() throws -> APIDocument {
+    static func read() throws -> APIDocument { try document.get() }
+
+    private static let document = Result { try parsed() }
+
+    private static func parsed() throws -> APIDocument {
         let file = URL(filePath: #filePath).appending(path: "../../../openapi.yaml").standardized
         let text = try String(contentsOf: file, encoding: .utf8)
         let paths = try #require(text.firstMatch(of: /\npaths:\n(?s:(.*?))\ncomponents:\n/)).1

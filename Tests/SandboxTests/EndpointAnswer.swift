@@ -1,6 +1,7 @@
 import Curl
 import Foundation
 import JSON
+import Synchronization
 import TestSupport
 import Testing
 
@@ -36,9 +37,10 @@ extension Sandbox {
         var request = request.uncontended
         let mark = UUID().uuidString
         request.headers.append(("X-Mark", mark))
+        let before = latest.withLock(\.self)
         let response = try await fetcher.fetch(request)
         let path = request.url.dropFirst(url.count).prefix { $0 != "?" }
-        let entry = try await history(path: String(path)).first { $0.header("X-Mark") == mark }
+        let entry = try await history(path: String(path), after: before).first { $0.header("X-Mark") == mark }
         return EndpointAnswer(
             status: response.status, headers: response.headers, body: response.body,
             json: try? JSONValue(parsing: response.body), reason: try #require(entry).reason)

@@ -122,7 +122,7 @@ package final class Countersign: Sendable {
         return true
     }
 
-    /// The standard error so far.
+    /// The standard error so far: with the lines of whatever the service has answered.
     package var log: String { child.error.text }
 
     package var isRunning: Bool { child.isRunning }
@@ -220,24 +220,45 @@ private final class Child: Sendable {
 /// The output of a pipe, read by a thread of its own.
 private final class Collected: Sendable {
     private let bytes = Mutex<[UInt8]>([])
+    private let pipe: FileHandle
     private let ends: AsyncStream<Void>
 
     init(from pipe: Pipe) {
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         self.ends = ends
-        let handle = pipe.fileHandleForReading
+        self.pipe = pipe.fileHandleForReading
+        _ = fcntl(self.pipe.fileDescriptor, F_SETFL, O_NONBLOCK)
         let thread = Thread { [self] in
-            while true {
-                let data = handle.availableData
-                guard !data.isEmpty else { break }
-                bytes.withLock { $0 += data }
-            }
+            repeat {
+                var readable = pollfd(fd: self.pipe.fileDescriptor, events: Int16(POLLIN), revents: 0)
+                _ = poll(&readable, 1, -1)
+            } while drain()
             end.finish()
         }
         thread.start()
     }
 
-    var text: String { String(decoding: bytes.withLock(\.self), as: UTF8.self) }
+    /// Reads what the pipe holds. False if the other end is closed.
+    @discardableResult
+    private func drain() -> Bool {
+        bytes.withLock { bytes in
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = read(pipe.fileDescriptor, &buffer, buffer.count)
+                if count > 0 {
+                    bytes += buffer.prefix(count)
+                } else if count == 0 || errno != EINTR {
+                    return count < 0 && errno == EAGAIN
+                }
+            }
+        }
+    }
+
+    /// All that has been written so far, whether or not the thread has read it.
+    var text: String {
+        drain()
+        return String(decoding: bytes.withLock(\.self), as: UTF8.self)
+    }
 
     /// The whole output, once the other end is closed.
     func whole() async -> String {

@@ -1,4 +1,5 @@
 import JSON
+import Synchronization
 
 extension Sandbox {
     package enum Provider: String, Sendable, CaseIterable {
@@ -168,7 +169,7 @@ extension Sandbox {
         if let path { query += "&path=\(path)" }
         if let method { query += "&method=\(method)" }
         if let status { query += "&status=\(status)" }
-        return (try await control("history?\(query)")["items"]?.elements ?? []).map { item in
+        let requests = (try await control("history?\(query)")["items"]?.elements ?? []).map { item in
             Request(
                 id: item["id"]?.integer ?? 0, elapsedMilliseconds: item["elapsedMilliseconds"]?.integer ?? 0,
                 method: item["method"]?.string ?? "", path: item["path"]?.string ?? "",
@@ -176,6 +177,8 @@ extension Sandbox {
                 form: Self.fields(item["form"]), status: item["status"]?.integer, fault: item["fault"]?.string,
                 reason: item["reason"]?.string)
         }
+        latest.withLock { $0 = max($0, requests.last?.id ?? 0) }
+        return requests
     }
 
     package func clearHistory() async throws {

@@ -2,7 +2,7 @@ package import Curl
 import Foundation
 package import JSON
 import OpenSSL
-import Synchronization
+package import Synchronization
 
 /// A running `countersign-sandbox`, the stand-in for Apple and Google, in a process of its own.
 ///
@@ -20,6 +20,8 @@ package final class Sandbox: Sendable {
     /// `http://127.0.0.1:PORT`.
     package let url: String
     package let fetcher: CurlFetcher
+    /// The id of the latest request that `history` has returned: those that are yet to come have greater ones.
+    package let latest = Mutex<Int64>(0)
     private let server: Mutex<Server?>
 
     /// The other end of the pipe is the sandbox's standard input: when it closes, the sandbox ends.

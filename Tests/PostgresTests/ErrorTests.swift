@@ -34,6 +34,18 @@ import Testing
         }
     }
 
+    @Test(.fixture(Database.self)) func `no error that ends the connection shows a bound value`() async throws {
+        let error = await failure {
+            try await database.withConnection { connection in
+                try await connection.execute("SET exit_on_error = on")
+                try await connection.execute("SELECT (\(secret)::text)::uuid")
+            }
+        }
+        let shown = try #require(error)
+        #expect(shown.code == .connectionLost && shown.sqlState == "22P02")
+        #expect(!shown.debugDescription.contains(secret), "\(shown.debugDescription)")
+    }
+
     @Test(.fixture(Database.self)) func `a violated constraint is named`() async throws {
         try await database.execute(
             "CREATE TABLE t (n int8 CONSTRAINT t_n_key UNIQUE, m int8 CONSTRAINT m_small CHECK (m < 9))")

@@ -48,6 +48,9 @@ struct LibpqConnection: ~Copyable {
             }
         }
         guard unsafe PQstatus(handle) == CONNECTION_OK else { throw connection.connectFailure }
+        // From here on there are results to ask, and the text of an error could quote a value. An error that ends the
+        // connection is in `lastMessage` too.
+        unsafe PQsetErrorVerbosity(handle, PQERRORS_SQLSTATE)
         connection.receiveNotices()
         guard unsafe PQsetnonblocking(handle, 1) == 0, connection.enterPipeline() else {
             throw connection.connectFailure

@@ -168,6 +168,20 @@ struct LimitTests {
         }
     }
 
+    @Test func `endless requests behind a refused one are cut off`() async throws {
+        var limits = ServerLimits.uncontended
+        limits.lingerDeadline = .seconds(300)
+        try await withServer(limits: limits) { port in
+            try await RawConnection.open(port) { connection in
+                let request = "GET / HTTP/1.1\r\nX-Filler: \(String(repeating: "a", count: 4_000))\r\n\r\n"
+                let block = String(repeating: request, count: 16)
+                await #expect(throws: (any Error).self) {
+                    for _ in 0..<1024 { try await connection.send(block) }
+                }
+            }
+        }
+    }
+
     // MARK: Expect
 
     @Test func `a client that waits for 100 Continue gets it`() async throws {

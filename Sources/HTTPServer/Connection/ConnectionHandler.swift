@@ -94,7 +94,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
         guard case .open = stage else {
-            if case .body(let bytes) = part { discard(bytes.readableBytes, context) }
+            discard(Self.size(of: part), context)
             return
         }
         let step = assembly.receive(part)
@@ -240,6 +240,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func rejectMalformed(_ problem: Problem, _ context: ChannelHandlerContext) {
         guard case .open = stage else { return }
         dispatch(.rejection(problem, requestID: nil), isLast: true, context)
+    }
+
+    /// The bytes of a part, but for what is a few of any head.
+    private static func size(of part: HTTPServerRequestPart) -> Int {
+        switch part {
+        case .head(let head):
+            head.headers.reduce(head.method.rawValue.utf8.count + head.uri.utf8.count + 13) {
+                $0 + $1.name.utf8.count + $1.value.utf8.count + 4
+            }
+        case .body(let bytes): bytes.readableBytes
+        case .end: 0
+        }
     }
 
     private func discard(_ count: Int, _ context: ChannelHandlerContext) {

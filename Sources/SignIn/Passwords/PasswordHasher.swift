@@ -25,7 +25,10 @@ package final class PasswordHasher: Sendable {
     private let count = Atomic(0)
     private let foreign: ForeignPasswords
     private let memory: WeightedLimit
-    private let measuring = Mutex<Task<Duration, Never>?>(nil)
+    private let measuring: Task<Duration, Never>
+    /// How long a refusal takes at least, from the beginning of the check: an imported hash may be quicker to check than one
+    /// of ours, and would show who was imported. Half more than one of ours takes, measured from the start on, beside it.
+    package var floor: Duration { get async { await measuring.value } }
     /// The hash that stands in for an account without a password, so that its check takes as long as any other.
     private let decoy: PasswordHash
     private let refusals = Counter(label: "countersign_password_hashes_refused_total")
@@ -41,24 +44,12 @@ package final class PasswordHasher: Sendable {
         self.places = FairLimit(running: slots, waiting: maximumWaiting)
         self.networkShare = max(1, (slots + maximumWaiting) * 2 / 3)
         let salt = try SecureRandom.bytes(16)
-        self.decoy = PasswordHasher.format(cost, salt: salt, hash: SecretBytes(try SecureRandom.bytes(32)))
-    }
-
-    /// How long a refusal takes at least, from the beginning of the check: an imported hash may be quicker to check than one
-    /// of ours, and would show who was imported. Measured before the first check: a process that no password reaches
-    /// spends nothing on it.
-    package var floor: Duration {
-        get async {
-            await measuring.withLock { measuring in
-                let task = measuring ?? Task { [cost] in await PasswordHasher.floor(cost) }
-                measuring = task
-                return task
-            }.value
+        // Time and memory grow with n alike: a quarter of both is enough to know the whole.
+        let quarter = Scrypt.Cost(n: cost.n / 4, r: cost.r, p: cost.p)
+        self.measuring = Task {
+            await PasswordHasher.time { _ = try? Scrypt.derive(password: [], salt: [], cost: quarter, count: 32) } * 6
         }
-    }
-
-    private static func floor(_ cost: Scrypt.Cost) async -> Duration {
-        await time { _ = try? Scrypt.derive(password: [], salt: [], cost: cost, count: 32) } * 3 / 2
+        self.decoy = PasswordHasher.format(cost, salt: salt, hash: SecretBytes(try SecureRandom.bytes(32)))
     }
 
     /// Whether a check against the hash takes longer here than a refusal is held back. It is tried once.

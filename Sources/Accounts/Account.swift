@@ -5,6 +5,18 @@ package struct Account: Hashable, Sendable {
         case disabled
     }
 
+    /// The address that takes the place of the account's, as an administrator has requested for an owner who has lost the
+    /// mailbox (``EmailReplacement``).
+    package struct Replacement: Hashable, Sendable {
+        package let email: EmailAddress
+        package let dueAt: Timestamp
+
+        package init(email: EmailAddress, dueAt: Timestamp) {
+            self.email = email
+            self.dueAt = dueAt
+        }
+    }
+
     package let id: AccountID
     /// What the person is known by in the system that they were imported from.
     package let externalID: ExternalID?
@@ -13,6 +25,7 @@ package struct Account: Hashable, Sendable {
     package let emailProof: EmailProof?
     /// When a reader of the mailbox took the address for an account of their own.
     package let emailTakenAt: Timestamp?
+    package let emailReplacement: Replacement?
     package let displayName: DisplayName?
     package let status: Status
     package let createdAt: Timestamp
@@ -23,14 +36,15 @@ package struct Account: Hashable, Sendable {
 
     package init(
         id: AccountID, externalID: ExternalID? = nil, email: EmailAddress?, emailProof: EmailProof?,
-        emailTakenAt: Timestamp? = nil, displayName: DisplayName?, status: Status, createdAt: Timestamp,
-        hasPassword: Bool, identities: [Identity]
+        emailTakenAt: Timestamp? = nil, emailReplacement: Replacement? = nil, displayName: DisplayName?, status: Status,
+        createdAt: Timestamp, hasPassword: Bool, identities: [Identity]
     ) {
         self.id = id
         self.externalID = externalID
         self.email = email
         self.emailProof = email == nil ? nil : emailProof
         self.emailTakenAt = emailTakenAt
+        self.emailReplacement = emailReplacement
         self.displayName = displayName
         self.status = status
         self.createdAt = createdAt
@@ -73,8 +87,8 @@ package struct Account: Hashable, Sendable {
     package func raised(to email: ProvenEmail) -> Account {
         Account(
             id: id, externalID: externalID, email: self.email, emailProof: email.proof, emailTakenAt: nil,
-            displayName: displayName, status: status, createdAt: createdAt, hasPassword: hasPassword,
-            identities: identities)
+            emailReplacement: emailReplacement, displayName: displayName, status: status, createdAt: createdAt,
+            hasPassword: hasPassword, identities: identities)
     }
 
     /// The same account with a name.
@@ -86,8 +100,8 @@ package struct Account: Hashable, Sendable {
     private func with(displayName: DisplayName?, identities: [Identity]) -> Account {
         Account(
             id: id, externalID: externalID, email: email, emailProof: emailProof, emailTakenAt: emailTakenAt,
-            displayName: displayName, status: status, createdAt: createdAt, hasPassword: hasPassword,
-            identities: identities)
+            emailReplacement: emailReplacement, displayName: displayName, status: status, createdAt: createdAt,
+            hasPassword: hasPassword, identities: identities)
     }
 }
 

@@ -8,7 +8,7 @@ extension JSONWriter {
     mutating func members(of signedIn: SignedIn) {
         member("status", "signedIn")
         object("session") { $0.members(of: signedIn.session) }
-        object("account") { $0.members(of: signedIn.account) }
+        object("account") { $0.members(ofOwn: signedIn.account) }
         if let identity = signedIn.identity {
             object("identity") { $0.members(of: identity) }
         }
@@ -78,6 +78,17 @@ extension JSONWriter {
         member("createdAt", session.createdAt.rfc3339)
         member("lastUsedAt", session.lastUsedAt.rfc3339)
         member("amr", session.methods.lazy.map(\.rawValue))
+    }
+
+    /// An account as its owner sees it. An address that is about to take the place of its own is masked: the person who has
+    /// lost the mailbox recognises it, and an intruder in the account doesn't learn it.
+    mutating func members(ofOwn account: Account) {
+        members(of: account)
+        guard let replacement = account.emailReplacement else { return }
+        object("emailReplacement") { writer in
+            writer.member("email", replacement.email.masked)
+            writer.member("dueAt", replacement.dueAt.rfc3339)
+        }
     }
 
     mutating func members(of account: Account) {

@@ -24,7 +24,7 @@ extension MobileAPI {
             Route(.get, "/v1/account", priority: .reading) { request in
                 let live = try await service.sessions.account(
                     of: accessToken(of: request), by: call(of: request))
-                return try await response(live.account, of: live.session)
+                return .json { $0.members(ofOwn: live.account) }
             },
             Route(.get, "/v1/account/export", priority: .reading) { request in
                 let call = call(of: request)
@@ -42,7 +42,7 @@ extension MobileAPI {
                     case .clear: try await service.accounts.rename(accountOf: session, to: nil, by: call)
                     case .set(let name): try await service.accounts.rename(accountOf: session, to: name, by: call)
                     }
-                return try await response(account, of: session)
+                return .json { $0.members(ofOwn: account) }
             },
             Route(.put, "/v1/account/password", priority: .revoking) { request in
                 let call = call(of: request)

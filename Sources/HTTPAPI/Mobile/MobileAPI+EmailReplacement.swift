@@ -14,19 +14,4 @@ extension MobileAPI {
             }
         ]
     }
-
-    /// The account of the session, with the replacement of its address that an administrator has requested, if any. The
-    /// requested address is masked: the person who has lost the mailbox recognises it, and an intruder in the account
-    /// doesn't learn it.
-    func response(_ account: Account, of session: Session) async throws -> Response {
-        let replacement = try await service.accounts.emailReplacement(of: session)
-        return .json { writer in
-            writer.members(of: account)
-            guard let replacement else { return }
-            writer.object("emailReplacement") { writer in
-                writer.member("email", replacement.email.masked)
-                writer.member("dueAt", replacement.dueAt.rfc3339)
-            }
-        }
-    }
 }

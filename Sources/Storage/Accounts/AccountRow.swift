@@ -8,7 +8,10 @@ struct AccountRow: Sendable {
 
     /// The columns for a query that names the account `a` and its identities, outer-joined, `i`.
     static let columns: SQL = """
-        a.account_id, a.email, \(proof), a.email_taken_at, a.display_name, a.status, a.created_at,
+        a.account_id, a.email, \(proof), a.email_taken_at,
+        (SELECT r.email FROM email_replacements r WHERE r.account_id = a.account_id),
+        (SELECT r.due_at FROM email_replacements r WHERE r.account_id = a.account_id),
+        a.display_name, a.status, a.created_at,
         a.password_hash IS NOT NULL, a.external_id,
         i.identity_id, i.provider, i.realm, i.subject, i.email, i.email_verified, i.is_private_email, i.created_at,
         i.last_sign_in_at, i.authorization_status, i.email_deliverable, i.blocked_at,
@@ -24,21 +27,25 @@ struct AccountRow: Sendable {
     /// - Parameter first: where `columns` begin in the row.
     init(_ row: PostgresRow, from first: Int = 0) throws(PostgresError) {
         let (
-            accountID, email, proof, emailTakenAt, displayName, status, createdAt, hasPassword,
-            externalID, identityID, provider, realm, subject, identityEmail, identityEmailVerified, isPrivate, linkedAt,
+            accountID, email, proof, emailTakenAt, replacement, replacementDueAt, displayName, status, createdAt,
+            hasPassword, externalID, identityID, provider, realm, subject, identityEmail, identityEmailVerified,
+            isPrivate, linkedAt,
             lastSignInAt, authorization, isDeliverable, blockedAt, blockReason, credentialChangeRequiredAt,
             isSignInNoticed
         ) = try row.decode(
-            AccountID.self, EmailAddress?.self, EmailProof.self, Timestamp?.self, String?.self, Account.Status.self,
-            Timestamp.self, Bool.self, ExternalID?.self,
+            AccountID.self, EmailAddress?.self, EmailProof.self, Timestamp?.self, EmailAddress?.self, Timestamp?.self,
+            String?.self, Account.Status.self, Timestamp.self, Bool.self, ExternalID?.self,
             IdentityID?.self, Provider?.self, Realm?.self, ProviderSubject?.self, EmailAddress?.self, Bool?.self,
             Bool?.self, Timestamp?.self, Timestamp?.self, Identity.Authorization?.self, Bool?.self, Timestamp?.self,
             String.self, Timestamp?.self, Bool?.self, from: first)
         // A name is cleaned again when it is read, by the current rules; if nothing is left, there is no name.
         self.account = Account(
             id: accountID, externalID: externalID, email: email, emailProof: proof, emailTakenAt: emailTakenAt,
-            displayName: displayName.flatMap(DisplayName.init), status: status,
-            createdAt: createdAt, hasPassword: hasPassword, identities: [])
+            emailReplacement: replacement.flatMap { email in
+                replacementDueAt.map { Account.Replacement(email: email, dueAt: $0) }
+            },
+            displayName: displayName.flatMap(DisplayName.init), status: status, createdAt: createdAt,
+            hasPassword: hasPassword, identities: [])
         if let identityID, let provider, let realm, let subject, let identityEmailVerified, let isPrivate, let linkedAt,
             let authorization, let isSignInNoticed
         {

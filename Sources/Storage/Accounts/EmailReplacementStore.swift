@@ -25,11 +25,7 @@ package struct EmailReplacementStore: Sendable {
         case accountEnabled = "account_enabled"
     }
 
-    /// The account's replacement that is not in effect yet.
-    package func pending(of id: AccountID) async throws(PostgresError) -> EmailReplacement? {
-        try await pending(of: [id])[id]
-    }
-
+    /// The accounts' replacements that are not in effect yet.
     func pending(of ids: [AccountID]) async throws(PostgresError) -> [AccountID: EmailReplacement] {
         let rows = try await database.query(
             """

@@ -160,11 +160,11 @@ import Testing
     @Test func `it lapses when another account has the address by then, and everything stays as it is`() async throws {
         let people = fixture.people
         let (kim, ada) = (try await fixture.member(), try await people.member("ada@example.com"))
+        let before = try await people.account(ada)
         for member in [kim, ada] { try await fixture.request(for: member) }
         // Of two accounts that are to have one address the first one has it.
         people.clock.advance(by: 1)
         try await fixture.request(for: ada)
-        let before = try await people.account(ada)
         people.clock.advance(by: Fixture.day)
         try await people.forgetMails()
         try await fixture.sweep()

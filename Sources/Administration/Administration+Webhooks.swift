@@ -106,10 +106,10 @@ extension Administration {
     }
 
     package func webhookFailures(
-        _ name: String, limit: Int
-    ) async throws(AdministrationFailure) -> [WebhookFailure] {
+        _ name: String, before cursor: AccountEventID? = nil, limit: Int
+    ) async throws(AdministrationFailure) -> Page<WebhookFailure, AccountEventID> {
         _ = try endpoint(name)
-        return try await stored { try await webhookStore.failures(of: name, limit: limit) }
+        return try await stored { try await webhookStore.failures(of: name, before: cursor, limit: limit) }
     }
 
     private func endpoint(_ name: String) throws(AdministrationFailure) -> WebhookEndpoint {

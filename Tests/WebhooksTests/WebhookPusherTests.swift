@@ -116,8 +116,10 @@ import Testing
                 let record = try await world.record { $0.failures == 1 && $0.parkedAccounts == 0 }
                 #expect(record.status == .active)
             }
-            let failure = try #require(try await world.store.failures(of: "crm", limit: 10).first)
+            let failure = try #require(try await world.store.failures(of: "crm", before: nil, limit: 10).items.first)
             #expect(failure.attempts == 2 && failure.lastError == "status_500" && failure.event.sequence == 1)
+            let older = try await world.store.failures(of: "crm", before: failure.event.id, limit: 10)
+            #expect(older.items.isEmpty && older.next == nil)
             #expect(try await world.store.deleteFailures(before: failure.givenUpAt, limit: 10) == 0)
             let later = failure.givenUpAt.advanced(bySeconds: 1)
             #expect(try await world.store.deleteFailures(before: later, limit: 10) == 1)
@@ -242,10 +244,10 @@ import Testing
                 await #expect(throws: WebhookLease.Lost.self) { try await write(leases[0]) }
             }
             #expect(try await store.parkedAccounts(of: stream).isEmpty)
-            #expect(try await store.failures(of: "crm", limit: 10).isEmpty)
+            #expect(try await store.failures(of: "crm", before: nil, limit: 10).items.isEmpty)
             #expect(try await store.streams(of: "crm").map(\.position) == streams.map(\.position))
             for write in writes { try await write(leases[1]) }
-            #expect(try await store.failures(of: "crm", limit: 10).count == 1)
+            #expect(try await store.failures(of: "crm", before: nil, limit: 10).items.count == 1)
             #expect(try await store.streams(of: "crm").map(\.position) == [event.position])
         }
     }

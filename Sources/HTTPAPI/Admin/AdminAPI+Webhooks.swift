@@ -28,10 +28,10 @@ extension AdminAPI {
                 return .json(.accepted) { $0.member("events", count) }
             },
             operation(.get, "/webhooks/{name}/failures", .read) { request, _ in
-                let limit = try request.query { $0.optionalInteger("limit", in: 1...200) }
+                let range = try request.query { $0.range(AccountEventID.self) }
                 let failures = try await administration.webhookFailures(
-                    try request.webhookName(), limit: limit ?? 50)
-                return .json { $0.objects("items", of: failures) { $0.members(to: &$1) } }
+                    try request.webhookName(), before: range.cursor, limit: range.limit)
+                return .list(failures) { $0.members(to: &$1) }
             },
         ]
     }

@@ -51,21 +51,25 @@ extension WebhookStore {
         }
     }
 
-    /// The events that were given up, the newest first.
-    package func failures(of name: String, limit: Int) async throws(PostgresError) -> [WebhookFailure] {
-        try await database.query(
+    /// The events that were given up, the newest event first.
+    package func failures(
+        of name: String, before cursor: AccountEventID?, limit: Int
+    ) async throws(PostgresError) -> Page<WebhookFailure, AccountEventID> {
+        let isBefore: SQL = if let cursor { "e.event_id < \(cursor)" } else { "true" }
+        let failures = try await database.query(
             """
             SELECT e.attempts, e.last_error, e.given_up_at, \(FeedStore.columns)
             FROM webhook_failures e
-            WHERE e.endpoint = \(name)
-            ORDER BY e.given_up_at DESC, e.event_id DESC
-            LIMIT \(limit)
+            WHERE e.endpoint = \(name) AND \(isBefore)
+            ORDER BY e.event_id DESC
+            LIMIT \(limit + 1)
             """
         ) { row throws(PostgresError) in
             WebhookFailure(
                 event: try FeedStore.event(row, from: 3), attempts: try Int(from: row[0]),
                 lastError: try String(from: row[1]), givenUpAt: try Timestamp(from: row[2]))
         }
+        return Page(failures, limit: limit, cursor: \.event.id)
     }
 
     /// The oldest position of which a delivery may yet need the event.

@@ -30,7 +30,7 @@ extension ConsoleAPI {
                             ConsoleTable(
                                 caption: "Given up by \(webhook.endpoint.name)",
                                 columns: ["Event", "Type", "Account", "Attempts", "Last error", "Given up"],
-                                rows: failures.map { failure in
+                                rows: failures.items.map { failure in
                                     [
                                         .code("\(failure.event.id)"), .code(failure.event.type),
                                         .code("\(failure.event.accountID)"), .number(failure.attempts),

@@ -97,10 +97,14 @@ struct WebhooksCommand: AsyncParsableCommand {
         @Argument(help: "Its name.") var name: String
 
         func run() async throws {
-            let failures = try await withWebhooks(options) { administration, _ in
-                try await administration.webhookFailures(name, limit: 1000)
+            try await withWebhooks(options) { administration, _ in
+                var cursor: AccountEventID?
+                repeat {
+                    let page = try await administration.webhookFailures(name, before: cursor, limit: 1000)
+                    for failure in page.items { print(failure.line) }
+                    cursor = page.next
+                } while cursor != nil
             }
-            for failure in failures { print(failure.line) }
         }
     }
 

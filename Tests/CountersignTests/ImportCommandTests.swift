@@ -178,6 +178,24 @@ import Testing
         #expect(try Self.lines(skipped.output).map(\.words) == ["1 u1 refused no_way_in identity_skipped:apple"])
     }
 
+    @Test func `a URL with a password shows before our own database is reached`() async throws {
+        var environment = try Self.environment(scratch)
+        environment["COUNTERSIGN_POSTGRES_URL"] = "postgresql://service@127.0.0.1:1/app"
+        let run = try await CountersignProcess.run(
+            ["import", "supabase", "--from", "postgres://kim:secret@127.0.0.1/db"], environment: environment)
+        #expect(run.code == 2 && run.errors.contains("PGPASSFILE"), "\(run.errors)")
+    }
+
+    @Test func `the imports are listed without the key ring`() async throws {
+        _ = try await Self.run(["ndjson", "-"], scratch, input: #"{"externalId":"u1","email":"kim@example.com"}"#)
+        var environment = try Self.environment(scratch)
+        environment["COUNTERSIGN_KEYRING_PATH"] = nil
+        for words in [["list"], ["show", "ndjson"]] {
+            let run = try await CountersignProcess.run(["import"] + words, environment: environment)
+            #expect(run.code == 0 && run.output.contains(#""name":"ndjson""#), "\(words): \(run.errors)")
+        }
+    }
+
     @Test func `the report is a file of the owner's alone, in place of what was there`() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -232,6 +250,23 @@ import Testing
         let again = try Self.lines(try await Self.run(words, scratch, input: Self.people).output)
         #expect(again[0].outcome == "created" && again[1].outcome == "unchanged")
         #expect(again[1].accountId == touched)
+    }
+
+    @Test func `a code that anyone had mailed to an address keeps no account`() async throws {
+        let made = try Self.lines(
+            try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people).output)
+        let mailed = try #require(made[1].accountId)
+        try await scratch.withPool(.test(poolSize: 1)) { database in
+            for kind in ["code_requested", "code_mailed"] {
+                try await database.execute(
+                    """
+                    INSERT INTO audit_events (event_id, type, actor, account_id, created_at)
+                    VALUES (gen_random_uuid(), \(kind), 'service', \(mailed)::text::uuid, now())
+                    """)
+            }
+        }
+        let undone = try await Self.run(["undo", "ndjson"], scratch)
+        #expect(undone.code == 0 && undone.output.isEmpty, "\(undone.errors)")
     }
 
     @Test func `undo of an untouched import leaves nothing of it but the trail`() async throws {

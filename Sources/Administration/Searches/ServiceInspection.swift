@@ -45,7 +45,7 @@ package struct ServiceInspection: Sendable {
 
     /// What was brought in from other systems.
     package func imports() async throws(AdministrationFailure) -> [ImportRecord] {
-        try await stored { try await database.imports.list() }
+        try await stored { try await database.imports.records.list() }
     }
 
     /// A key that signs access tokens, without the key.

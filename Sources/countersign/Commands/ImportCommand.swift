@@ -19,7 +19,7 @@ struct ImportCommand: AsyncParsableCommand {
         @OptionGroup var options: ConfigurationOptions
 
         func run() async throws {
-            let records = try await withImports(options) { store in try await store.list() }
+            let records = try await withDatabase(options) { try await ImportRecords(database: $0).list() }
             for record in records { print(record.line) }
         }
     }
@@ -31,7 +31,7 @@ struct ImportCommand: AsyncParsableCommand {
         @Argument(help: "The import's name.") var name: ImportName
 
         func run() async throws {
-            let record = try await withImports(options) { store in try await store.record(of: name) }
+            let record = try await withDatabase(options) { try await ImportRecords(database: $0).record(of: name) }
             guard let record else { throw CommandFailure("There is no import \(name).") }
             print(record.line)
         }
@@ -64,22 +64,34 @@ struct ImportCommand: AsyncParsableCommand {
             guard let run = try await store.find(name) else { throw CommandFailure("There is no import \(name).") }
             let clock = SystemClock()
             if !dryRun { try await store.settle(name, by: clock.call(by: .commandLine)) }
+            let stop = await StopSignal()
             var (removed, kept) = (0, 0)
             var next: [UInt8]?
-            repeat {
-                let page = try await store.undo(
-                    run, after: next, isRehearsal: dryRun, by: clock.call(by: .commandLine))
-                for account in page.kept { print(account.line) }
-                removed += page.removed
-                kept += page.kept.count
-                next = page.next
-            } while next != nil
-            let summary = "\(removed) removed, \(kept) kept"
-            if !dryRun {
-                try await store.finishUndo(
-                    run, summary: "\(name): \(summary)", by: clock.call(by: .commandLine))
+            func finish(_ end: String) async throws -> String {
+                let summary = "\(removed) removed, \(kept) kept\(end)"
+                if !dryRun {
+                    try await store.finishUndo(
+                        run, summary: "\(name): \(summary)", by: clock.call(by: .commandLine))
+                }
+                return summary
             }
+            do {
+                repeat {
+                    let page = try await store.undo(
+                        run, after: next, isRehearsal: dryRun, by: clock.call(by: .commandLine))
+                    for account in page.kept { print(account.line) }
+                    removed += page.removed
+                    kept += page.kept.count
+                    next = page.next
+                } while next != nil && !stop.isRaised
+            } catch {
+                // What went is gone, and so it is recorded, unless it is the database that is away.
+                _ = try? await finish("; failed")
+                throw error
+            }
+            let summary = try await finish(next == nil ? "" : "; stopped")
             printNotice("\(name): \(summary)\(dryRun ? " (nothing was done)" : "")")
+            if next != nil { throw ExitCode(1) }
             return kept
         }
     }

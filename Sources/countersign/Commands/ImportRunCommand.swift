@@ -75,6 +75,8 @@ struct ImportRunCommand: AsyncParsableCommand {
         if let appleTeam, !rules.appleTeams.contains(Realm(appleTeam)) {
             throw UsageFault(sentence: "apple.teams has no team \(appleTeam)")
         }
+        // Before our own database is reached: what is wrong with the URL shows first.
+        let url = source.isDatabase ? try SourceDatabase.url(from: from, file: file) : nil
         let stop = await StopSignal()
         let output = ReportedRun(report, isRehearsal: dryRun)
         guard let name = name ?? ImportName(source.rawValue) else { throw ValidationError("--id names no import") }
@@ -85,8 +87,7 @@ struct ImportRunCommand: AsyncParsableCommand {
                 clock: SystemClock()
             ) { stop.isRaised }
             do {
-                if source.isDatabase {
-                    let url = try SourceDatabase.url(from: from, file: file)
+                if let url {
                     return try await SourceDatabase.reading(url) { connection in
                         try await run.run {
                             try await output.open()
@@ -158,7 +159,7 @@ struct ProviderAlias: ExpressibleByArgument {
 }
 
 /// Whether SIGTERM or SIGINT has come, which no longer end the process by themselves.
-private final class StopSignal: Sendable {
+final class StopSignal: Sendable {
     private let flag = Mutex(false)
 
     init() async {

@@ -40,7 +40,7 @@ import Testing
                 await #expect(throws: ImportSuperseded.self) {
                     _ = try await store.merge([try Self.row(4)], of: second, by: call)
                 }
-                let record = try #require(try await store.record(of: name))
+                let record = try #require(try await store.records.record(of: name))
                 #expect(record.state == .finished && record.counts.isEmpty && record.accounts == 2)
                 let ends = try await database.query(
                     "SELECT reason FROM audit_events WHERE type = 'accounts_imported' ORDER BY reason", as: String.self)

@@ -1,0 +1,78 @@
+package import Accounts
+package import Postgres
+
+/// An import as it stands.
+package struct ImportRecord: Sendable {
+    package let id: ImportID
+    package let name: ImportName
+    /// The kind of source of its first run.
+    package let source: String
+    package let createdAt: Timestamp
+    package let lastRunAt: Timestamp
+    /// `nil` while a run is under way, and where one was cut off.
+    package let finishedAt: Timestamp?
+    package let state: State
+    /// Rows of the last run by outcome, by outcome and code (`conflict:email_taken`), and by note.
+    package let counts: [(outcome: String, count: Int)]
+    /// The rows that became an account.
+    package let accounts: Int
+
+    package enum State: String, Sendable {
+        case underWay = "under_way"
+        /// The process of the last run was killed. What it had written stays.
+        case cutOff = "cut_off"
+        case finished
+    }
+}
+
+/// `imports` as it stands: what was brought in, and whether a run is under way.
+package struct ImportRecords: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    package func list() async throws(PostgresError) -> [ImportRecord] { try await records("true") }
+
+    package func record(of name: ImportName) async throws(PostgresError) -> ImportRecord? {
+        try await records("name = \(name.text)").first
+    }
+
+    private func records(_ condition: SQL) async throws(PostgresError) -> [ImportRecord] {
+        try await database.query(
+            """
+            SELECT import_id, name, source, created_at, last_run_at, finished_at, CASE
+                    WHEN finished_at IS NOT NULL THEN \(ImportRecord.State.finished.rawValue)
+                    WHEN \(isLocked) THEN \(ImportRecord.State.underWay.rawValue)
+                    ELSE \(ImportRecord.State.cutOff.rawValue)
+                END, outcomes, outcome_counts,
+                (SELECT count(*) FROM imported_rows r WHERE r.import_id = imports.import_id)
+            FROM imports
+            WHERE \(condition)
+            ORDER BY name
+            """
+        ) { row throws(PostgresError) in
+            let (id, name, source, created, run, finished, state, outcomes, counts, accounts) = try row.decode(
+                ImportID.self, String.self, String.self, Timestamp.self, Timestamp.self, Timestamp?.self, String.self,
+                [String].self, [Int].self, Int.self)
+            guard let name = ImportName(name), let state = ImportRecord.State(rawValue: state) else {
+                throw PostgresValue.mismatch("a text that names no import or no state")
+            }
+            return ImportRecord(
+                id: id, name: name, source: source, createdAt: created, lastRunAt: run, finishedAt: finished,
+                state: state, counts: zip(outcomes, counts).map { ($0, $1) }, accounts: accounts)
+        }
+    }
+
+    /// Whether a run of the row's import holds the lock of its name (PostgreSQL, "pg_locks": a key of 64 bits is in halves).
+    private var isLocked: SQL {
+        """
+        EXISTS (
+            SELECT FROM pg_locks l
+            WHERE l.locktype = 'advisory' AND l.objsubid = 1
+                AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+                AND (l.classid::bigint << 32) | l.objid::bigint = \(ImportStore.lockKey("imports.name")))
+        """
+    }
+}

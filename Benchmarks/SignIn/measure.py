@@ -98,7 +98,8 @@ class Bench:
         return memory
 
     def start(self):
-        """The time until it is ready, and its memory soon after: its workers look once, as they start."""
+        """The time until it is ready, and its memory soon after: it hashes a password as it starts, which takes its memory
+        for a moment."""
         self.service.stop()
         seconds = self.service.start()
         time.sleep(2)

@@ -56,7 +56,7 @@ extension OAuthServer {
         case .accept(let authorization):
             let flow = try await web.openOAuthFlow(
                 authorization, clientName: client?.name ?? "",
-                languages: query.userLocale.prefix(1).map { $0.lowercased() },
+                languages: OAuthAuthorization.languages(query),
                 loginHint: OAuthAuthorization.loginHint(query), browser: browser, by: call)
             metrics.count(.authorize, .done)
             return .opened(flow)

@@ -195,6 +195,8 @@ import Testing
             (["APPLE_PRIVATE_KEY_PATH": "/nowhere.p8"], "apple.privateKeyPath", "names no file"),
             (["GOOGLE_SERVER_CLIENT_ID": "a"], "google.clientIds", "is required"),
             (["GOOGLE_CLIENT_IDS": ""], "google.clientIds", "at least 1"),
+            (["GOOGLE_HOSTED_DOMAINS": ""], "google.clientIds", "is required"),
+            (["GOOGLE_NONCE_FORM": "raw"], "google.clientIds", "is required"),
             (["GOOGLE_CLIENT_IDS": "a", "GOOGLE_SERVER_CLIENT_ID": "a"], "google.serverClientSecret", "is required"),
             (["GOOGLE_CLIENT_IDS": "a", "GOOGLE_SERVER_CLIENT_SECRET": "s"], "google.serverClientId", "is required"),
             (["MAIL_SMTP_URL": "smtp://mail.example"], "mail.from", "is required"),

@@ -19,11 +19,11 @@ import Testing
 
     @Test(
         arguments: [
-            ("TOKEN_URL", "https://a.example/"), ("REVOKE_URL", "https://a.example/"),
-            ("HOSTED_DOMAINS", "lamp.example"), ("RISC_CONFIGURATION_URL", "https://a.example/"),
-            ("NONCE_FORM", "raw"),
+            ("ISSUERS", "https://a.example/"), ("KEYS_URL", "https://a.example/"), ("TOKEN_URL", "https://a.example/"),
+            ("REVOKE_URL", "https://a.example/"), ("RISC_CONFIGURATION_URL", "https://a.example/"),
+            ("AUTHORIZE_URL", "https://a.example/"),
         ] as [(String, String)])
-    func `what is no client of people's switches nothing on`(name: String, value: String) throws {
+    func `what says where Google is switches nothing on`(name: String, value: String) throws {
         for setup in [try Self.setup(), try ConfigurationSetup()] {
             setup.environment["COUNTERSIGN_GOOGLE_\(name)"] = value
             #expect(try setup.load().reloadable.google == nil)

@@ -44,6 +44,14 @@ import Testing
         #expect(try Self.google(setup).projects.map(\.name) == ["beta"])
     }
 
+    @Test func `answers must name their issuer where that is asked for, also without an app of our own`() throws {
+        let setup = try Self.setup()
+        #expect(try !Self.google(setup).requiresAnswerIssuer)
+        setup.environment["COUNTERSIGN_WEB_GOOGLE_REQUIRE_ISS"] = "true"
+        #expect(try setup.load().reloadable.web == nil)
+        #expect(try Self.google(setup).requiresAnswerIssuer)
+    }
+
     @Test func `projects have keys in the file, too`() throws {
         let google = try ConfigurationSetup().load(
             yaml: """

@@ -53,7 +53,6 @@ import WebPages
                 ["https://lamp.example.com/in"], ["com.example.other:/in", "http://127.0.0.1/in"],
             ])
         #expect(web.relayPackages == ["other": "com.example.other"])
-        #expect(web.requiresGoogleIssuer)
         #expect(
             web.relayRedirectURIs(publicURL: "https://auth.example.com") == [
                 "https://auth.example.com/web/relay/apple/other"

@@ -182,6 +182,7 @@ struct ClientLibraryAccountTests {
         let client = try client()
         _ = try await newAccount("home", client)
         #expect(try await client.linkedServices().isEmpty)
+        #expect(try await client.identities().map(\.provider) == [.google])
         let service = try await world.linkingClient()
         let target = "https://oauth-redirect.googleusercontent.com/a/com.google.OPA"
         let link = try #require(URL(string: "https://auth.example.com/app-flip"))

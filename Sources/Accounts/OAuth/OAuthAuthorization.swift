@@ -8,6 +8,8 @@ package struct OAuthQuery: Sendable {
     package let scope: [String]
     package let codeChallenge: [String]
     package let codeChallengeMethod: [String]
+    package let uiLocales: [String]
+    /// Google's own.
     package let userLocale: [String]
     package let loginHint: [String]
 
@@ -21,6 +23,7 @@ package struct OAuthQuery: Sendable {
         scope = given("scope")
         codeChallenge = given("code_challenge")
         codeChallengeMethod = given("code_challenge_method")
+        uiLocales = given("ui_locales")
         userLocale = given("user_locale")
         loginHint = given("login_hint")
     }
@@ -81,7 +84,7 @@ package struct OAuthAuthorization: Hashable, Sendable {
         func redirect(_ error: OAuthRedirectError) -> Decision { .redirect(error, to: uri.text, state: state) }
         let single = [
             query.state, query.responseType, query.scope, query.codeChallenge, query.codeChallengeMethod,
-            query.userLocale, query.loginHint,
+            query.uiLocales, query.userLocale, query.loginHint,
         ]
         guard single.allSatisfy({ $0.count <= 1 }), let state, state.utf8.count <= maximumStateBytes,
             let type = query.responseType.first
@@ -123,6 +126,11 @@ package struct OAuthAuthorization: Hashable, Sendable {
     package static func isVerifier(_ text: String) -> Bool {
         (43...128).contains(text.utf8.count)
             && text.utf8.allSatisfy { isBase64URL($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~") }
+    }
+
+    /// The languages that the pages shall have, in their order.
+    package static func languages(_ query: OAuthQuery) -> [String] {
+        AppAuthorization.languages((query.uiLocales.prefix(1) + query.userLocale.prefix(1)).joined(separator: " "))
     }
 
     /// A hint that could be an address; the form can do nothing with any other.

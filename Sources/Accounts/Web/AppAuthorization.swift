@@ -63,9 +63,12 @@ extension AppAuthorization {
             let requested = query.redirectURI.only, let registered = app.redirectURI(matching: requested)
         else { return .refuseUnknownApp }
         let state = query.state.only.flatMap { isState($0) ? $0 : nil }
+        let languages = languages(query.uiLocales.first ?? "")
         func refusal(_ error: AppError) -> AuthorizeDecision {
             .refuse(
-                AppReturn(.error(error), to: requested, registered: registered, of: app, state: state, issuer: issuer))
+                AppReturn(
+                    .error(error), to: requested, registered: registered, of: app, state: state, issuer: issuer,
+                    languages: languages))
         }
         var provider: Provider?
         if !query.provider.isEmpty {
@@ -79,7 +82,7 @@ extension AppAuthorization {
         return .open(
             AppAuthorization(
                 app: app, redirectURI: requested, registered: registered, state: state, challenge: challenge,
-                provider: provider, languages: languages(query.uiLocales.first ?? ""),
+                provider: provider, languages: languages,
                 loginHint: query.loginHint.first.flatMap(hint)))
     }
 

@@ -37,6 +37,8 @@ package struct AppReturn: Hashable, Sendable {
     package let error: AppError?
     /// What `form-action` has to allow.
     package let formActionSource: String
+    /// Those that its person has asked for, of a page that opens the app.
+    package let languages: [String]
 
     package var isError: Bool { error != nil }
 
@@ -51,7 +53,7 @@ package struct AppReturn: Hashable, Sendable {
     ///   - issuer: our own, by which the app knows who answers (RFC 9207 §2).
     package init(
         _ outcome: Outcome, to requested: String, registered: AppRedirectURI, of app: WebApp, state: String?,
-        issuer: String
+        issuer: String, languages: [String]
     ) {
         var parameters: [(String, String)]
         switch outcome {
@@ -68,6 +70,7 @@ package struct AppReturn: Hashable, Sendable {
         appName = app.name
         kind = registered.kind
         formActionSource = registered.formActionSource(for: requested)
+        self.languages = languages
     }
 }
 

@@ -125,6 +125,14 @@ struct AccountWire: Decodable {
         let authorization: String
         let blocked: BlockWire?
         let credentialChangeRequired: Bool?
+
+        var identity: ClientAccount.Identity {
+            ClientAccount.Identity(
+                id: identityId, provider: provider, subject: subject, email: email, isEmailVerified: emailVerified,
+                isPrivateEmail: isPrivateEmail, isEmailDeliverable: emailDeliverable, linkedAt: linkedAt.date,
+                lastSignInAt: lastSignInAt?.date, authorization: .init(rawValue: authorization),
+                isBlocked: blocked?.isBlocked ?? false, isCredentialChangeRequired: credentialChangeRequired ?? false)
+        }
     }
 
     struct Replacement: Decodable {
@@ -152,16 +160,7 @@ struct AccountWire: Decodable {
             emailReplacement: emailReplacement.map { EmailReplacement(maskedEmail: $0.email, dueAt: $0.dueAt.date) },
             displayName: displayName,
             status: ClientAccount.Status(rawValue: status), createdAt: createdAt.date, hasPassword: hasPassword,
-            identities: identities.map { identity in
-                ClientAccount.Identity(
-                    id: identity.identityId, provider: identity.provider, subject: identity.subject,
-                    email: identity.email, isEmailVerified: identity.emailVerified,
-                    isPrivateEmail: identity.isPrivateEmail, isEmailDeliverable: identity.emailDeliverable,
-                    linkedAt: identity.linkedAt.date, lastSignInAt: identity.lastSignInAt?.date,
-                    authorization: .init(rawValue: identity.authorization),
-                    isBlocked: identity.blocked?.isBlocked ?? false,
-                    isCredentialChangeRequired: identity.credentialChangeRequired ?? false)
-            })
+            identities: identities.map(\.identity))
     }
 }
 

@@ -56,6 +56,11 @@ extension SignInClient {
 
     // MARK: Identities
 
+    /// The ways to sign in by a provider, the oldest first.
+    public func identities() async throws(SessionError) -> [ClientAccount.Identity] {
+        try await send("v1/account/identities").body(ListWire<AccountWire.Identity>.self).items.map(\.identity)
+    }
+
     /// Adds Apple as a way to sign in (fresh).
     ///
     /// - Throws: `refused("identity_already_linked", 409)`; `refused("provider_already_linked", 409)` when the account has

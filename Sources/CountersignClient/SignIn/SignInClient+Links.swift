@@ -9,9 +9,26 @@ extension SignInClient {
     public func create(
         _ ticket: LinkTicket, displayName: String? = nil
     ) async throws(SessionError) -> ClientAccount {
+        try await create(ticket, displayName, nil)
+    }
+
+    /// Makes an account with a password for the reader of a mailbox, whose ticket came of a mailed code.
+    ///
+    /// - Throws: as without one, and `refused("weak_password", 400)`; `refused("invalid_request", 400)` for a ticket of a
+    ///   provider's.
+    public func create(
+        _ ticket: LinkTicket, displayName: String? = nil, password: String
+    ) async throws(SessionError) -> ClientAccount {
+        try await create(ticket, displayName, password)
+    }
+
+    private func create(
+        _ ticket: LinkTicket, _ displayName: String?, _ password: String?
+    ) async throws(SessionError) -> ClientAccount {
         begin()
         var body: [String: JSONValue] = ["linkTicket": .string(ticket.value)]
         body["displayName"] = displayName.map(JSONValue.string)
+        body["password"] = password.map(JSONValue.string)
         let sentAt = now()
         let answer = try await server.send("v1/links/create", body).body(SignInWire.self, status: 201)
         guard case .signedIn(let signedIn) = answer else { throw .transient(retryAfter: nil) }

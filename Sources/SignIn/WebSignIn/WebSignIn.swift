@@ -276,7 +276,8 @@ package final class WebSignIn: Sendable {
     func appReturn(_ outcome: AppReturn.Outcome, of flow: StoredWebFlow) throws(SignInFailure) -> AppReturn {
         let (app, registered, requested) = try self.app(of: flow)
         return AppReturn(
-            outcome, to: requested, registered: registered, of: app, state: flow.appState, issuer: configuration.issuer)
+            outcome, to: requested, registered: registered, of: app, state: flow.appState, issuer: configuration.issuer,
+            languages: flow.languages)
     }
 
     /// The app of a flow, which may be configured no more.

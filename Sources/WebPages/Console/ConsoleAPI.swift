@@ -25,18 +25,14 @@ package struct ConsoleAPI: Sendable {
     private let renderer = ConsoleRenderer()
     /// The comparisons of the trail with its seals, each of which may read a hundred thousand rows.
     let comparisons = ConcurrencyLimit(1)
-    /// The header fields of every page and redirect. No form of a page ends outside of it.
-    private static let headers = [
-        (
-            name: "Content-Security-Policy",
-            value: """
-            default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
-            frame-ancestors 'none'
-            """
-        ),
-        ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"), ("X-Robots-Tag", "none"),
-        ("Cross-Origin-Opener-Policy", "same-origin"),
-    ]
+    /// No form of a page ends outside of it.
+    private static let policy = """
+        default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+        frame-ancestors 'none'
+        """
+    /// The header fields of every page and redirect.
+    private let headers: [(name: String, value: String)]
+    private let assetHeaders: [(name: String, value: String)]
 
     package init(
         administration: Administration, inspection: ServiceInspection, sessions: ConsoleSessions,
@@ -47,6 +43,9 @@ package struct ConsoleAPI: Sendable {
         self.sessions = sessions
         self.environment = environment
         self.host = host
+        let common = PageHeaders(isSecure: host.isSecure)
+        headers = common.fields(policy: Self.policy, isIsolated: true)
+        assetHeaders = common.forAssets
     }
 
     package var routes: [Route] {
@@ -85,7 +84,7 @@ package struct ConsoleAPI: Sendable {
             }
             var response = Response(
                 .ok, contentType: asset.mediaType, body: asset.bytes, caching: .shared(seconds: 31_536_000))
-            response.headers = PageHeaders(isSecure: false).forAssets
+            response.headers = assetHeaders
             return response
         }
     }
@@ -162,7 +161,7 @@ package struct ConsoleAPI: Sendable {
 
     private func response(_ page: ConsolePage, _ status: Status, in frame: ConsoleRenderer.Frame?) -> Response {
         var response = Response.html(status, renderer.html(page, in: frame))
-        response.headers = Self.headers
+        response.headers = headers
         return response
     }
 
@@ -186,13 +185,13 @@ package struct ConsoleAPI: Sendable {
     /// A document that the browser saves.
     func download(_ document: Response, name: String) -> Response {
         var response = document
-        response.headers = Self.headers + [("Content-Disposition", "attachment; filename=\"\(name)\"")]
+        response.headers = headers + [("Content-Disposition", "attachment; filename=\"\(name)\"")]
         return response
     }
 
     func redirect(to path: String) -> Response {
         var response = Response.redirect(to: path)
-        response.headers += Self.headers
+        response.headers += headers
         return response
     }
 

@@ -29,6 +29,9 @@ package struct ConsoleHost: Sendable {
         return names.contains(name) || (isWildcard && (name == "localhost" || ClientAddress(name) != nil))
     }
 
+    /// Whether browsers reach it over https.
+    var isSecure: Bool { publicHost != nil }
+
     /// Where the console is in a browser, without a path: by the proxy if there is one, else at the listener itself.
     ///
     /// - Parameter host: one that is accepted.

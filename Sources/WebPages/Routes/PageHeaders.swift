@@ -14,9 +14,14 @@ struct PageHeaders: Sendable {
     ///   - isIsolated: whether a page of another site that has opened this one loses its hold on it. Those of clients of
     ///     the OAuth server keep theirs, since they open it in a pop-up.
     func fields(targets: [String] = [], isIsolated: Bool = false) -> [(name: String, value: String)] {
+        self.fields(policy: policy(targets), isIsolated: isIsolated)
+    }
+
+    /// - Parameter policy: the whole `Content-Security-Policy`.
+    func fields(policy: String, isIsolated: Bool) -> [(name: String, value: String)] {
         var fields = [
-            ("Content-Security-Policy", policy(targets)), ("X-Frame-Options", "DENY"),
-            ("Referrer-Policy", "no-referrer"), ("X-Robots-Tag", "none"),
+            ("Content-Security-Policy", policy), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
+            ("X-Robots-Tag", "none"),
         ]
         if isSecure {
             fields.append(("Strict-Transport-Security", "max-age=\(Self.transportSecurityLifetime)"))

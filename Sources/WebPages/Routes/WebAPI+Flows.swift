@@ -161,7 +161,9 @@ extension WebAPI {
     func response(to request: Request, _ answer: AppReturn) -> Response {
         guard case .privateScheme = answer.kind else { return redirect(to: answer.uri, isIsolated: true) }
         let page = OpenAppPage(appName: answer.appName, uri: answer.uri, outcome: OpenAppPage.Outcome(answer))
-        return response(.openApp(page), to: request, targets: [answer.formActionSource], isIsolated: true)
+        return response(
+            .openApp(page), to: request, languages: answer.languages, targets: [answer.formActionSource],
+            isIsolated: true)
     }
 }
 

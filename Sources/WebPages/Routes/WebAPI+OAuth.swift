@@ -78,7 +78,7 @@ extension WebAPI {
         case .lackEmail(let page, let account):
             return response(.missingEmail(try missingEmailPage(page, account, flow)), to: request, flow: page)
         case .ask(let consent):
-            let language = language(of: request, consent.flow)
+            let language = language(of: request, consent.flow.languages)
             let page = ConsentPage(
                 client: consent.clientName, account: AccountTitle(consent.account),
                 otherAccount: try flow.target(Self.otherAccountPath),

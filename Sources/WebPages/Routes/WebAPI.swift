@@ -179,20 +179,22 @@ extension String {
 extension WebAPI {
     /// - Parameters:
     ///   - flow: the one that the page belongs to.
+    ///   - languages: those of a flow that has ended.
     ///   - targets: where its forms may end besides.
     func response(
-        _ page: WebPage, _ status: Status = .ok, to request: Request, flow: WebFlow? = nil, targets: [String] = [],
-        isIsolated: Bool = false
+        _ page: WebPage, _ status: Status = .ok, to request: Request, flow: WebFlow? = nil,
+        languages: [String]? = nil, targets: [String] = [], isIsolated: Bool = false
     ) -> Response {
-        var response = Response.html(status, pages.html(page, language: language(of: request, flow)))
+        let language = language(of: request, flow?.languages ?? languages)
+        var response = Response.html(status, pages.html(page, language: language))
         response.headers = headers.fields(
             targets: (flow?.formActionSources ?? []) + targets, isIsolated: flow?.isIsolated ?? isIsolated)
         return response
     }
 
-    func language(of request: Request, _ flow: WebFlow?) -> Language {
-        Language.choose(
-            uiLocales: flow?.languages ?? uiLocales(of: request), acceptLanguage: request.acceptedLanguages)
+    /// - Parameter languages: those of its flow, if it is of one.
+    func language(of request: Request, _ languages: [String]?) -> Language {
+        Language.choose(uiLocales: languages ?? uiLocales(of: request), acceptLanguage: request.acceptedLanguages)
     }
 
     /// A page with a form that was refused, shown again.

@@ -25,16 +25,16 @@ struct GoogleConfiguration: Sendable {
     let riscConfigurationURL: String
     let authorizeURL: String
     let nonceForm: NonceForm
+    /// Whether what comes back from the web sign-in must name its issuer.
+    let requiresAnswerIssuer: Bool
 
-    /// Nil when no client of people's is named: the provider is off.
+    /// Nil when nothing is set but where Google is: the provider is off.
     init?(from reader: inout ConfigurationReader) {
+        requiresAnswerIssuer = reader.value(Settings.Web.requiresGoogleIssuer)
         guard reader.sources.isGoogleOn else {
             // The faults of what is set show all the same. The console reads the others.
-            _ = reader.value(Settings.Google.authorizedParties)
-            _ = reader.value(Settings.Google.hostedDomains)
             _ = reader.value(Settings.Google.revokeURL)
             _ = reader.value(Settings.Google.riscConfigurationURL)
-            _ = reader.value(Settings.Google.nonceForm)
             return nil
         }
         projects = reader.googleProjects().map { Project(name: $0, from: &reader) }
@@ -97,11 +97,15 @@ extension GoogleConfiguration.Project {
 }
 
 extension ConfigurationSources {
-    /// Whether people sign in with Google: a client, a project or a service account is named. The other keys say where
-    /// Google is, which may be for the console's staff, and switch nothing on.
+    /// Whether people sign in with Google: any key is set but those that say where Google is, which may be for the
+    /// console's staff alone.
     var isGoogleOn: Bool {
         let names =
-            [Settings.Google.projects.name, Settings.Google.serviceAccountPath.name]
+            [
+                Settings.Google.projects.name, Settings.Google.serviceAccountPath.name,
+                Settings.Google.authorizedParties.name, Settings.Google.hostedDomains.name,
+                Settings.Google.nonceForm.name,
+            ]
             + Settings.Google.project("main").rows.map(\.name)
         return names.contains { value(of: $0) != nil }
     }

@@ -5,12 +5,9 @@ struct WebConfiguration: Sendable {
     let apps: [WebApp]
     /// The Android packages of the apps with a relay, by the names of the apps.
     let relayPackages: [String: String]
-    /// Whether Google's answers must name their issuer.
-    let requiresGoogleIssuer: Bool
 
     /// Nil when no app is listed: the web sign-in is off.
     init?(from reader: inout ConfigurationReader) {
-        requiresGoogleIssuer = reader.value(Settings.Web.requiresGoogleIssuer)
         let names = reader.value(Settings.Web.apps)
         var apps: [WebApp] = []
         var relayPackages: [String: String] = [:]

@@ -147,7 +147,7 @@ extension WebSignIn.Configuration {
     init(_ web: WebConfiguration?, _ configuration: ReloadableConfiguration, fixed: ServiceConfiguration) {
         self.init(
             issuer: fixed.tokens.issuer, publicURL: fixed.server.publicURL, apps: web?.apps ?? [],
-            apple: configuration.apple.flatMap(Apple.init), google: configuration.google.flatMap { Google($0, web) },
+            apple: configuration.apple.flatMap(Apple.init), google: configuration.google.flatMap(Google.init),
             offersEmailCode: fixed.mail != nil)
     }
 }
@@ -163,11 +163,11 @@ extension WebSignIn.Configuration.Apple {
 
 extension WebSignIn.Configuration.Google {
     /// Nil without a server client.
-    fileprivate init?(_ configuration: GoogleConfiguration, _ web: WebConfiguration?) {
+    fileprivate init?(_ configuration: GoogleConfiguration) {
         guard let client = configuration.webClient else { return nil }
         self.init(
             clientID: ProviderClientID(client.id), authorizeURL: configuration.authorizeURL,
-            hostedDomains: configuration.hostedDomains, requireIssuer: web?.requiresGoogleIssuer ?? false)
+            hostedDomains: configuration.hostedDomains, requireIssuer: configuration.requiresAnswerIssuer)
     }
 }
 

@@ -108,8 +108,7 @@ struct UseCases: Sendable {
     /// The routes of the public listener.
     func publicRoutes(_ configuration: ServiceConfiguration) -> [Route] {
         let mobile = MobileAPI(
-            service: signIn, web: webConfiguration == nil ? nil : signIn.web, oauth: oauth,
-            publicURL: configuration.server.publicURL)
+            service: signIn, web: signIn.web, oauth: oauth, publicURL: configuration.server.publicURL)
         return mobile.routes + EventsAPI(events: events).routes + webRoutes(configuration)
             + (oauth.map { OAuthAPI(server: $0).routes } ?? []) + (oauthConfiguration?.associations?.routes ?? [])
     }

@@ -69,6 +69,14 @@ import Testing
         #expect(Self.outcome(Self.query(changes), try Self.client()) == expected)
     }
 
+    @Test func `the pages have the languages of ui_locales, then Google's`() {
+        #expect(OAuthAuthorization.languages(Self.query()) == [])
+        #expect(OAuthAuthorization.languages(Self.query(["user_locale": ["de-DE"]])) == ["de-de"])
+        let both = Self.query(["user_locale": ["de-DE"], "ui_locales": ["fr-CA fr"]])
+        #expect(OAuthAuthorization.languages(both) == ["fr-ca", "fr", "de-de"])
+        #expect(Self.outcome(Self.query(["ui_locales": ["fr", "de"]]), try? Self.client()) == "invalid_request s")
+    }
+
     @Test func `a client that is unknown or disabled is refused, whatever it asks for`() throws {
         #expect(Self.outcome(Self.query(), nil) == "refuse")
         #expect(Self.outcome(Self.query(), try Self.client(status: .disabled)) == "refuse")

@@ -100,7 +100,7 @@ import Testing
         let request = try Self.opened { $0.state = [all] }
         let answer = AppReturn(
             .code("c"), to: "\(Self.uri)?from=web", registered: request.registered, of: request.app, state: all,
-            issuer: "https://auth.example.com")
+            issuer: "https://auth.example.com", languages: [])
         let returned = try #require(answer.uri.firstMatch(of: /&state=([^&]*)&iss=/)).1
         #expect(answer.uri.hasPrefix("\(Self.uri)?from=web&code=c&state=") && !answer.isError)
         #expect(!returned.contains("+"))

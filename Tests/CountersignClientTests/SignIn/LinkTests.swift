@@ -21,9 +21,12 @@ import Testing
         let client = server.client(store)
         #expect(try await client.create(Self.ticket(), displayName: "Kim").id == Fixture.accountID)
         _ = try await client.create(Self.ticket())
+        _ = try await client.create(Self.ticket(), password: "correct horse battery")
         #expect(server.requests.allSatisfy { $0.target == "/v1/links/create" && $0["authorization"].isEmpty })
         #expect(server.requests[0].json == ["linkTicket": .string(Fixture.ticket), "displayName": "Kim"])
         #expect(server.requests[1].json == ["linkTicket": .string(Fixture.ticket)])
+        #expect(
+            server.requests[2].json == ["linkTicket": .string(Fixture.ticket), "password": "correct horse battery"])
         #expect(try Fixture.stored(store.content).session?.accessToken == Fixture.access(1))
     }
 

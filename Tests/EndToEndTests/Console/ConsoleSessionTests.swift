@@ -286,6 +286,7 @@ import Testing
         let visit = ConsoleVisit(world)
         let page = try await visit.open("/console/", headers: [("Host", "support.example.com")])
         #expect(page.status == 200)
+        #expect(page.answer["Strict-Transport-Security"] == "max-age=31536000")
         let key = try await world.adminKey("read")
         for (proto, isSecure) in [("https", true), ("http", false)] {
             let answer = try await visit.browser.send(

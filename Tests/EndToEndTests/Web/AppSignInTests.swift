@@ -152,7 +152,7 @@ import Testing
 
     @Test func `a private scheme is opened by a page of ours, after a click there`() async throws {
         try await world.newPerson("scheme")
-        for changes in [[:], ["provider": "google"]] as [[String: String?]] {
+        for changes in [[:], ["provider": "google", "ui_locales": "ar"]] as [[String: String?]] {
             let attempt = try AppAttempt(redirectURI: WebWorld.privateScheme)
             let browser = world.browser()
             // The first page is ours also where the app names the provider: another app may have claimed the scheme.
@@ -162,6 +162,7 @@ import Testing
             let last = try await world.signIn("scheme", with: .google, on: first, browser)
             #expect(last.handedOver == nil)
             #expect(last.status == 200)
+            #expect(last.answer.body.contains(#"<html lang="\#(changes.isEmpty ? "en" : "ar")""#))
             let back = try AppAnswer(last)
             #expect(back.address == WebWorld.privateScheme)
             #expect(back["state"] == attempt.state)

@@ -117,8 +117,8 @@ package final class SignInService: Sendable {
         secretGuesses = SecretGuesses(limits: limits)
         calls = Calls(clock: clock, mailLanguages: configuration.mailLanguages)
         sessions = Sessions(
-            store: database.sessions, refreshes: database.sessionRefreshes, issuer: issuer, repetitions: repetitions,
-            metrics: metrics, logger: logger)
+            store: database.sessions, accounts: database.liveAccounts, refreshes: database.sessionRefreshes,
+            issuer: issuer, repetitions: repetitions, metrics: metrics, logger: logger)
         accounts = AccountSettings(
             store: database.accounts, replacements: database.emailReplacements,
             personalData: database.personalData, exports: exports,

@@ -9,6 +9,7 @@ package struct ServiceDatabase: Sendable {
     package let keyRing: KeyRing
     // Calls that come at once share statements, so there is one of each of these.
     package let identities: IdentityStore
+    package let liveAccounts: LiveAccounts
     package let sessionRefreshes: SessionRefreshes
     package let oauthRefreshes: OAuthRefreshes
 
@@ -16,6 +17,7 @@ package struct ServiceDatabase: Sendable {
         self.pool = pool
         self.keyRing = keyRing
         identities = IdentityStore(database: pool)
+        liveAccounts = LiveAccounts(database: pool)
         sessionRefreshes = SessionRefreshes(database: pool)
         oauthRefreshes = OAuthRefreshes(database: pool)
     }

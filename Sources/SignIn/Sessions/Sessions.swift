@@ -5,6 +5,7 @@ import Storage
 /// The sessions of an account: the one that an access token names, refresh, sign-out, the list.
 package struct Sessions: Sendable {
     let store: SessionStore
+    let accounts: LiveAccounts
     let refreshes: SessionRefreshes
     let issuer: SessionIssuer
     let repetitions: RepeatedEvents
@@ -23,7 +24,7 @@ package struct Sessions: Sendable {
     /// The same, with the account.
     package func account(of accessToken: [UInt8], by call: Call) async throws(SignInFailure) -> LiveAccount {
         let id = try await issuer.accessTokens.session(of: accessToken)
-        let live = try await stored { try await store.liveAccount(of: id, by: call) }
+        let live = try await stored { try await accounts.find(id, by: call) }
         guard let live, live.account.status == .active else { throw .invalidSession }
         return live
     }

@@ -34,20 +34,6 @@ package struct SessionStore: Sendable {
         return rows.first
     }
 
-    /// The session with its account, if it is live.
-    package func liveAccount(of id: SessionID, by call: Call) async throws(PostgresError) -> LiveAccount? {
-        let rows = try await database.query(
-            """
-            SELECT \(LiveAccount.columns)
-            FROM sessions s
-            JOIN accounts a ON a.account_id = s.account_id
-            LEFT JOIN identities i ON i.account_id = a.account_id
-            WHERE s.session_id = \(id) AND s.ended_at IS NULL AND s.expires_at > \(call.now)
-            ORDER BY i.created_at, i.identity_id
-            """, as: LiveAccount.row)
-        return LiveAccount(rows)
-    }
-
     static let liveColumns: SQL = """
         s.account_id, a.status, a.external_id, s.identity_id, s.auth_time, s.amr, s.created_at, s.expires_at, s.generation
         """
@@ -119,31 +105,6 @@ extension LiveSession {
             id: id, accountID: account, externalID: externalID, identityID: identity, authenticatedAt: authTime,
             methods: amr.compactMap(AuthenticationMethod.init), createdAt: created, expiresAt: expires,
             generation: generation)
-    }
-}
-
-extension LiveAccount {
-    /// The columns for a query that names the session `s`, its account `a` and the identities, outer-joined, `i`.
-    static let columns: SQL = """
-        s.session_id, s.identity_id, s.auth_time, s.amr, s.created_at, s.expires_at, s.generation,
-        \(AccountRow.columns)
-        """
-
-    static func row(_ row: PostgresRow) throws(PostgresError) -> (Session, AccountRow) {
-        let account = try AccountRow(row, from: 7)
-        let session = Session(
-            id: try SessionID(from: row[0]), accountID: account.account.id, externalID: account.account.externalID,
-            identityID: try IdentityID?(from: row[1]), authenticatedAt: try Timestamp(from: row[2]),
-            methods: try [String](from: row[3]).compactMap(AuthenticationMethod.init),
-            createdAt: try Timestamp(from: row[4]), expiresAt: try Timestamp(from: row[5]),
-            generation: try Int32(from: row[6]))
-        return (session, account)
-    }
-
-    /// - Parameter rows: one for each identity of the account, or one without; none when no session is live.
-    init?(_ rows: [(Session, AccountRow)]) {
-        guard let (session, _) = rows.first, let account = AccountRow.account(rows.map(\.1)) else { return nil }
-        self.init(session: session, account: account)
     }
 }
 

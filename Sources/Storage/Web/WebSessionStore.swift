@@ -69,7 +69,8 @@ package struct WebSessionStore: Sendable {
                 JOIN accounts a ON a.account_id = s.account_id
                 LEFT JOIN identities i ON i.account_id = a.account_id
                 ORDER BY i.created_at, i.identity_id
-                """, as: LiveAccount.row)
+                """
+            ) { row throws(PostgresError) in try LiveAccount.row(row) }
             return LiveAccount(rows)
         }
         let touch = { () async throws(PostgresError) in

@@ -1,5 +1,5 @@
--- why: anyone can have a code mailed to an address. That touches no account, so that one which an import made can still go
--- with it.
+-- why: anyone can have a code mailed to an address. That touches no account, so that one which an import made can still
+-- go with it. A code that an administrator has mailed is an act of theirs.
 --
 -- It acts with the owner's rights, as before (0033); what is not qualified is the server's own, or the trigger's table.
 CREATE OR REPLACE FUNCTION mark_imported_rows() RETURNS trigger
@@ -17,7 +17,8 @@ BEGIN
         FROM recorded e
         JOIN home_schema.imported_rows i ON i.account_id = e.account_id AND NOT i.is_touched
         WHERE e.type NOT IN ('guess_rejected', 'credential_rejected', 'code_requested', 'code_mailed', 'code_rejected',
-            'rate_limited', 'link_required', 'link_cancelled')
+                'rate_limited', 'link_required', 'link_cancelled')
+            OR (e.type = 'code_requested' AND e.actor IN ('administrator', 'operator'))
         ORDER BY i.account_id
         FOR UPDATE OF i
     ) t

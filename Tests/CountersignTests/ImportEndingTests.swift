@@ -51,6 +51,40 @@ import Testing
         #expect(try ImportCommandTests.lines(rest.output).count { $0.outcome == "created" } == 1_200 - report.count)
     }
 
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `an undo that is stopped ends behind its page, and the next one takes back the rest`(_ signal: Int32)
+        async throws
+    {
+        _ = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows.joined())
+        let undo = try await scratch.withPool(.test(poolSize: 1)) { database in
+            try await database.withConnection { connection in
+                // The second page waits for one of its accounts.
+                try await connection.execute("BEGIN")
+                try await connection.execute(
+                    """
+                    SELECT FROM accounts WHERE account_id = (
+                        SELECT account_id FROM imported_rows ORDER BY external_id_digest OFFSET 600 LIMIT 1)
+                    FOR UPDATE
+                    """)
+                let undo = try ImportUnderWay(scratch, ["undo", "ndjson"])
+                try await undo.awaitBlocked(by: connection)
+                kill(undo.process.processIdentifier, signal)
+                try await connection.execute("ROLLBACK")
+                return undo
+            }
+        }
+        let (kept, notices) = try await undo.end()
+        #expect(undo.process.terminationStatus == 1 && kept.isEmpty, "\(notices)")
+        #expect(notices.contains("1000 removed, 0 kept; stopped"), "\(notices)")
+        #expect(try await Self.count("accounts", scratch) == 200)
+        let rest = try await ImportCommandTests.run(["undo", "ndjson"], scratch)
+        #expect(rest.code == 0, "\(rest.errors)")
+        #expect(
+            try await Self.ends(scratch).suffix(2) == [
+                "import_undone ndjson: 1000 removed, 0 kept; stopped", "import_undone ndjson: 200 removed, 0 kept",
+            ])
+    }
+
     @Test func `of a run that is killed whole batches stay, and the next one goes on and records it`() async throws {
         let run = try await Self.begun(scratch)
         let shown = try await ImportCommandTests.run(["show", "ndjson"], scratch)

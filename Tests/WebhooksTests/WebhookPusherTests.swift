@@ -118,11 +118,22 @@ import Testing
             }
             let failure = try #require(try await world.store.failures(of: "crm", before: nil, limit: 10).items.first)
             #expect(failure.attempts == 2 && failure.lastError == "status_500" && failure.event.sequence == 1)
-            let older = try await world.store.failures(of: "crm", before: failure.event.id, limit: 10)
-            #expect(older.items.isEmpty && older.next == nil)
+            try await world.database.execute(
+                """
+                INSERT INTO webhook_failures
+                SELECT f.endpoint, t.id, f.position, f.type, f.account_id, f.external_id, f.sequence, f.members,
+                    f.happened_at, f.attempts, f.last_error, f.given_up_at
+                FROM webhook_failures f
+                CROSS JOIN (VALUES ('00000000-0000-7000-8000-000000000001'::uuid),
+                    ('00000000-0000-7000-8000-000000000002'::uuid)) t (id)
+                """)
+            let newest = try await world.store.failures(of: "crm", before: nil, limit: 2)
+            let older = try await world.store.failures(of: "crm", before: newest.next, limit: 2)
+            #expect(newest.items.map { "\($0.event.id)".last } == ["\(failure.event.id)".last, "2"])
+            #expect(older.items.map { "\($0.event.id)".last } == ["1"] && older.next == nil)
             #expect(try await world.store.deleteFailures(before: failure.givenUpAt, limit: 10) == 0)
             let later = failure.givenUpAt.advanced(bySeconds: 1)
-            #expect(try await world.store.deleteFailures(before: later, limit: 10) == 1)
+            #expect(try await world.store.deleteFailures(before: later, limit: 10) == 3)
         }
     }
 

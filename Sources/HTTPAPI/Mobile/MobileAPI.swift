@@ -6,7 +6,7 @@ package import SignIn
 /// The API for apps, and the documents for verifiers of our tokens.
 package struct MobileAPI: Sendable {
     let service: SignInService
-    /// `nil` where no app signs people in by the browser.
+    /// `nil` where neither apps nor clients sign people in by the browser.
     let web: WebSignIn?
     /// `nil` where the OAuth server is off.
     let oauth: OAuthServer?

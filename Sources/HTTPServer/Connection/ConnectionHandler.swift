@@ -242,7 +242,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         dispatch(.rejection(problem, requestID: nil), isLast: true, context)
     }
 
-    /// The bytes of a part, but for what is a few of any head.
+    /// About how many bytes a part had on the wire.
     private static func size(of part: HTTPServerRequestPart) -> Int {
         switch part {
         case .head(let head):

@@ -27,7 +27,7 @@ package final class PasswordHasher: Sendable {
     private let memory: WeightedLimit
     private let measuring: Task<Duration, Never>
     /// How long a refusal takes at least, from the beginning of the check: an imported hash may be quicker to check than one
-    /// of ours, and would show who was imported. Half more than one of ours takes, measured from the start on, beside it.
+    /// of ours, and would show who was imported. Measured from the start on, beside it.
     package var floor: Duration { get async { await measuring.value } }
     /// The hash that stands in for an account without a password, so that its check takes as long as any other.
     private let decoy: PasswordHash
@@ -44,10 +44,8 @@ package final class PasswordHasher: Sendable {
         self.places = FairLimit(running: slots, waiting: maximumWaiting)
         self.networkShare = max(1, (slots + maximumWaiting) * 2 / 3)
         let salt = try SecureRandom.bytes(16)
-        // Time and memory grow with n alike: a quarter of both is enough to know the whole.
-        let quarter = Scrypt.Cost(n: cost.n / 4, r: cost.r, p: cost.p)
         self.measuring = Task {
-            await PasswordHasher.time { _ = try? Scrypt.derive(password: [], salt: [], cost: quarter, count: 32) } * 6
+            await PasswordHasher.time { _ = try? Scrypt.derive(password: [], salt: [], cost: cost, count: 32) } * 3 / 2
         }
         self.decoy = PasswordHasher.format(cost, salt: salt, hash: SecretBytes(try SecureRandom.bytes(32)))
     }

@@ -62,8 +62,8 @@ package struct AccountSearch: Sendable {
         let rows = try await database.query(AccountSearch.statement(ids)) { row throws(PostgresError) in
             (reason: try String?(from: row[0]), account: try AccountRow(row, from: 1))
         }
-        // In a statement of its own: hardly any account has one, and a join would be planned by what the server guesses
-        // of a table that is nearly always empty.
+        // Once more than the account has it, since administrators see by whom and when it was requested. In a statement of
+        // its own: a join would be planned by what the server guesses of a table that is nearly always empty.
         let replacements = try await EmailReplacementStore(database: database).pending(of: ids)
         return Dictionary(grouping: rows, by: \.account.account.id).compactMapValues { rows in
             AccountRow.account(rows.map(\.account)).map {

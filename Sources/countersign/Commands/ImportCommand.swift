@@ -19,7 +19,7 @@ struct ImportCommand: AsyncParsableCommand {
         @OptionGroup var options: ConfigurationOptions
 
         func run() async throws {
-            let records = try await withDatabase(options) { try await ImportRecords(database: $0).list() }
+            let records = try await withImportRecords(options) { try await $0.list() }
             for record in records { print(record.line) }
         }
     }
@@ -31,7 +31,7 @@ struct ImportCommand: AsyncParsableCommand {
         @Argument(help: "The import's name.") var name: ImportName
 
         func run() async throws {
-            let record = try await withDatabase(options) { try await ImportRecords(database: $0).record(of: name) }
+            let record = try await withImportRecords(options) { try await $0.record(of: name) }
             guard let record else { throw CommandFailure("There is no import \(name).") }
             print(record.line)
         }
@@ -111,6 +111,13 @@ extension UsageFault {
     static func isBusy(_ name: ImportName) -> UsageFault {
         UsageFault(sentence: "another run of the import \(name) is under way")
     }
+}
+
+/// Runs the body with the records of the imports, which need no key ring. Their rows are counted.
+private func withImportRecords<Result: Sendable>(
+    _ options: ConfigurationOptions, _ body: (ImportRecords) async throws -> Result
+) async throws -> Result {
+    try await withDatabase(options, statementTimeout: .seconds(60)) { try await body(ImportRecords(database: $0)) }
 }
 
 /// Runs the body with the imports of the database.

@@ -122,6 +122,16 @@ import Testing
         }
     }
 
+    @Test func `a service of clients alone has the pages, and a code that no app has is refused`() async throws {
+        let apps = ["web.apps": Countersign.unset, "web.app.lamp.redirectUris": Countersign.unset]
+        try await World.run(apps.merging(["oauth.enabled": "true"]) { $1 }) { world in
+            #expect(try await world.service.get("/web/authorize").status == 400)
+            let exchange = try await world.service.post(
+                "/v1/sign-in/web", ["code": "a", "codeVerifier": "b", "redirectUri": "c"])
+            #expect(exchange.status == 401 && exchange.code == "invalid_token")
+        }
+    }
+
     @Test func `without a Services ID there is no button of Apple's`() async throws {
         try await WebWorld.run(["apple.servicesId": Countersign.unset]) { world in
             let browser = world.browser()

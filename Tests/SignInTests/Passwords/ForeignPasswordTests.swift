@@ -102,6 +102,14 @@ import Testing
             #expect(try await !hasher.verify("wrong", against: stored.map(PasswordHash.init), by: Self.anybody))
             #expect(ContinuousClock.now - begin >= floor, "\(stored ?? "none")")
         }
+        let own = try await hasher.hash("secret", by: Self.anybody)
+        var quickestOwn = Duration.seconds(60)
+        for _ in 0..<5 {
+            let begin = ContinuousClock.now
+            #expect(try await hasher.verify("secret", against: own, by: Self.anybody))
+            quickestOwn = min(quickestOwn, ContinuousClock.now - begin)
+        }
+        #expect(quickestOwn < floor)
         // A right one waits for nothing: this kind takes a few milliseconds at most.
         var quickest = Duration.seconds(60)
         for _ in 0..<20 {

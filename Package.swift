@@ -239,7 +239,7 @@ let package = Package(
         .testTarget(
             name: "PostgresTests", dependencies: ["Postgres", "TestSupport", log], swiftSettings: commonSettings),
         .testTarget(
-            name: "TextsTests", dependencies: ["Texts", "embed-texts"], swiftSettings: commonSettings),
+            name: "TextsTests", dependencies: ["Texts", "TestSupport", "embed-texts"], swiftSettings: commonSettings),
         .testTarget(name: "PrometheusTests", dependencies: ["Prometheus", metrics], swiftSettings: commonSettings),
         .testTarget(name: "KeyRingTests", dependencies: ["KeyRing"], swiftSettings: commonSettings),
         .testTarget(

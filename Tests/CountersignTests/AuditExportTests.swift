@@ -258,7 +258,7 @@ import Testing
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = errors
-        try process.run()
+        try process.start()
         #expect(try output.fileHandleForReading.read(upToCount: 10) == Data(#"{"row":{"e"#.utf8))
         try output.fileHandleForReading.close()
         await CountersignProcess.onThread { process.waitUntilExit() }
@@ -275,7 +275,7 @@ import Testing
         let errors = Pipe()
         process.standardOutput = try FileHandle(forWritingTo: URL(filePath: "/dev/full"))
         process.standardError = errors
-        try process.run()
+        try process.start()
         await CountersignProcess.onThread { process.waitUntilExit() }
         let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         #expect(process.terminationStatus == 1)

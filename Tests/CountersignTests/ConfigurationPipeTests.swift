@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import countersign
@@ -30,7 +31,7 @@ import Testing
         let errors = Pipe()
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         // Opening the pipe succeeds once the command has opened its end.
         var descriptor: Int32 = -1
         while descriptor < 0, process.isRunning {

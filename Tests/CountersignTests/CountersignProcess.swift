@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A run of the built `countersign`, the executable beside the test bundle.
@@ -36,7 +37,7 @@ struct CountersignProcess {
         process.standardInput = stdin
         process.standardOutput = stdout
         process.standardError = stderr
-        try process.run()
+        try process.start()
         // All three at once: a full pipe would block the process, and the thread that feeds it.
         async let fed: Void = onThread {
             // A process that reads no input closes the pipe, which is no fault of the test.

@@ -17,7 +17,7 @@ struct ImportUnderWay {
         (process.standardInput, process.standardOutput, process.standardError) = (input, output, errors)
         // A run that has ended reads no more, which is no fault of the test.
         signal(SIGPIPE, SIG_IGN)
-        try process.run()
+        try process.start()
         // Both at once, and all the time: a full pipe would block the process.
         texts = Task {
             async let report = CountersignProcess.onThread { try? output.fileHandleForReading.readToEnd() }

@@ -135,7 +135,7 @@ import Testing
                 process.environment = ["COUNTERSIGN_POSTGRES_URL": scratch.url]
                 process.standardOutput = FileHandle.nullDevice
                 process.standardError = FileHandle.nullDevice
-                try process.run()
+                try process.start()
                 while try await Self.progress(watcher) < reached { await Task.yield() }
                 kill(process.processIdentifier, SIGKILL)
                 process.waitUntilExit()

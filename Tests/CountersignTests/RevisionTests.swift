@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The build step that finds the commit, run as the build runs it, and what shows it.
@@ -23,7 +24,7 @@ import Testing
         process.executableURL = CountersignProcess.executable.deletingLastPathComponent()
             .appending(path: "embed-revision")
         process.arguments = [written.path, root.appending(path: ".git").path, output.path]
-        try process.run()
+        try process.start()
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)
         let source = try String(contentsOf: output, encoding: .utf8)

@@ -124,7 +124,7 @@ import Testing
         let (stdin, stdout) = (Pipe(), Pipe())
         process.standardInput = stdin
         process.standardOutput = stdout
-        try process.run()
+        try process.start()
         for _ in 0..<3 {
             try stdin.fileHandleForWriting.write(contentsOf: Data("\(token.token)\n".utf8))
             // Blocks for ever if the answer depends on more input.

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import TestSupport
 
 /// A TLS server run by the `openssl` command, with a certificate made for it. On release it ends and its files are
 /// removed.
@@ -41,7 +41,7 @@ final class TLSPeer: @unchecked Sendable {
         process = Self.openssl(arguments, in: directory)
         process.standardInput = input
         process.standardOutput = output
-        try Self.run(process)
+        try process.start()
         var banner = ""
         while banner.firstMatch(of: /ACCEPT .*:(\d+)\n/) == nil {
             let bytes = output.fileHandleForReading.availableData
@@ -80,7 +80,7 @@ final class TLSPeer: @unchecked Sendable {
     private static func makeCertificates(_ certificate: Certificate, in directory: URL) throws {
         func make(_ arguments: String) throws {
             let process = openssl(arguments.split(separator: " ").map(String.init), in: directory)
-            try run(process)
+            try process.start()
             process.waitUntilExit()
             guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
         }
@@ -100,12 +100,6 @@ final class TLSPeer: @unchecked Sendable {
             try make("x509 -in authority.pem -out peer.pem")
         }
     }
-
-    private static let starting = Mutex(())
-
-    /// One after the other: a process that starts beside another may inherit the socket by whose end Foundation notices that
-    /// the other has ended, and so hide it for as long as it runs itself.
-    private static func run(_ process: Process) throws { try starting.withLock { _ in try process.run() } }
 
     private static func openssl(_ arguments: [String], in directory: URL) -> Process {
         let process = Process()

@@ -15,7 +15,7 @@ import Testing
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["pg_dump", world.scratch.url]
         process.standardOutput = output
-        try process.run()
+        try process.start()
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)

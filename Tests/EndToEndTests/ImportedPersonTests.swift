@@ -83,7 +83,7 @@ import Testing
         process.arguments = [root.appending(path: "Tests/Django/people.py").path, scratch.url]
         let ended = AsyncStream<Void>.makeStream()
         process.terminationHandler = { _ in ended.continuation.finish() }
-        try process.run()
+        try process.start()
         for await _ in ended.stream {}
         try #require(process.terminationStatus == 0, "Scripts/python-environment installs what it needs")
     }

@@ -34,7 +34,7 @@ final class TokenVerifier: Sendable {
         let output = Pipe()
         process.standardInput = input
         process.standardOutput = output
-        try process.run()
+        try process.start()
         self.process = Mutex(process)
         Thread.detachNewThread { [self] in
             var buffer: [UInt8] = []

@@ -15,7 +15,7 @@ import Testing
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = error
-        try process.run()
+        try process.start()
         let texts = [output, error].map {
             String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         }

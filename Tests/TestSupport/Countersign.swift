@@ -193,7 +193,7 @@ private final class Child: Sendable {
         process.terminationHandler = { process in
             status.yield(process.terminationReason == .exit ? process.terminationStatus : nil)
         }
-        try process.run()
+        try process.start()
         let written = Collected(from: output)
         let log = Collected(from: error)
         let watchdog = try Watchdog(over: process.processIdentifier)

@@ -92,7 +92,7 @@ package final class MailServer: Sendable {
         process.standardOutput = output
         // It prints a traceback for each client that disconnects early.
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         server = Mutex(Server(process: process, lifeline: lifeline))
         state = Feed(of: output.fileHandleForReading)
         guard let port = await state.first(\.port) else {
@@ -133,7 +133,7 @@ package final class MailServer: Sendable {
         ]
         process.currentDirectoryURL = directory
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw Failure(description: "openssl made no certificate.") }
         let parts = try ["certificate.pem", "key.pem"].map { try Data(contentsOf: directory.appending(path: $0)) }

@@ -34,7 +34,7 @@ package enum Mounts {
         process.executableURL = URL(filePath: executable)
         process.arguments = words
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw Failed(command: executable) }
     }

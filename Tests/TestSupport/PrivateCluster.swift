@@ -157,7 +157,7 @@ package struct PrivateCluster {
         try await withCheckedThrowingContinuation { continuation in
             process.terminationHandler = { _ in continuation.resume() }
             do {
-                try process.run()
+                try process.start()
             } catch {
                 continuation.resume(throwing: error)
             }

@@ -69,7 +69,7 @@ package final class Sandbox: Sendable {
         process.arguments = ["--port", "0", "--seed", seed, "--keys", keys, "--until-input-ends"] + arguments
         process.standardInput = lifeline
         process.standardOutput = output
-        try process.run()
+        try process.start()
         let server = Server(process: process, lifeline: lifeline)
         guard let line = await firstLine(of: output), let start = line.range(of: "http://") else {
             process.terminate()

@@ -26,7 +26,7 @@ package final class SideProcess: Sendable {
         process.standardError = writing
         let (statuses, status) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { status.yield($0.terminationStatus) }
-        try process.run()
+        try process.start()
         watchdog = try Watchdog(over: process.processIdentifier)
         ended = Task { await statuses.first { _ in true } ?? -1 }
         self.process = Mutex(process)

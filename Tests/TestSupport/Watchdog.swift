@@ -17,7 +17,7 @@ final class Watchdog: Sendable {
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments = ["-c", "read -r line; \(command)", "sh"] + words
         process.standardInput = lifeline
-        try process.run()
+        try process.start()
         shell = Mutex((process, lifeline))
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The build step, run as the build runs it.
@@ -28,7 +29,7 @@ import Testing
         process.arguments = [directory.path, output.path]
         let errors = Pipe()
         process.standardError = errors
-        try process.run()
+        try process.start()
         let message = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
         return (process.terminationStatus, (try? String(contentsOf: output, encoding: .utf8)) ?? "", message)

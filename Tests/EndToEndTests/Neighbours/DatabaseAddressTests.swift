@@ -57,7 +57,7 @@ private struct PrivateHosts {
         process.executableURL = URL(filePath: "/usr/bin/unshare")
         process.arguments = ["--mount", "/bin/sh", "-c", "mount --bind /etc/hostname /etc/hosts"]
         process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
+        guard (try? process.start()) != nil else { return false }
         process.waitUntilExit()
         return process.terminationStatus == 0
     }()

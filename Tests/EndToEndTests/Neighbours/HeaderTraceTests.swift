@@ -92,7 +92,7 @@ private struct Trace {
         process.executableURL = URL(filePath: "/usr/bin/strace")
         process.arguments = ["-f", "-e", "trace=connect", "/bin/true"]
         process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
+        guard (try? process.start()) != nil else { return false }
         process.waitUntilExit()
         return process.terminationStatus == 0
     }()

@@ -104,7 +104,8 @@ import Testing
         }
         let own = try await hasher.hash("secret", by: Self.anybody)
         var quickestOwn = Duration.seconds(60)
-        for _ in 0..<5 {
+        // The machine may have been quiet while the floor was measured.
+        for _ in 0..<200 where quickestOwn >= floor {
             let begin = ContinuousClock.now
             #expect(try await hasher.verify("secret", against: own, by: Self.anybody))
             quickestOwn = min(quickestOwn, ContinuousClock.now - begin)

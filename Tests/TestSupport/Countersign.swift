@@ -219,7 +219,12 @@ private final class Child: Sendable {
 
 /// The output of a pipe, read by a thread of its own.
 private final class Collected: Sendable {
-    private let bytes = Mutex<[UInt8]>([])
+    private struct State {
+        var bytes: [UInt8] = []
+        var isOpen = true
+    }
+
+    private let state = Mutex(State())
     private let pipe: FileHandle
     private let ends: AsyncStream<Void>
 
@@ -227,12 +232,18 @@ private final class Collected: Sendable {
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         self.ends = ends
         self.pipe = pipe.fileHandleForReading
-        _ = fcntl(self.pipe.fileDescriptor, F_SETFL, O_NONBLOCK)
+        let descriptor = self.pipe.fileDescriptor
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         let thread = Thread { [self] in
-            repeat {
-                var readable = pollfd(fd: self.pipe.fileDescriptor, events: Int16(POLLIN), revents: 0)
+            while state.withLock({ drain(&$0) }) {
+                var readable = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 _ = poll(&readable, 1, -1)
-            } while drain()
+            }
+            // Here alone: its number may be another file's from then on.
+            state.withLock { state in
+                try? self.pipe.close()
+                state.isOpen = false
+            }
             end.finish()
         }
         thread.start()
@@ -240,24 +251,26 @@ private final class Collected: Sendable {
 
     /// Reads what the pipe holds. False if the other end is closed.
     @discardableResult
-    private func drain() -> Bool {
-        bytes.withLock { bytes in
-            var buffer = [UInt8](repeating: 0, count: 65_536)
-            while true {
-                let count = read(pipe.fileDescriptor, &buffer, buffer.count)
-                if count > 0 {
-                    bytes += buffer.prefix(count)
-                } else if count == 0 || errno != EINTR {
-                    return count < 0 && errno == EAGAIN
-                }
+    private func drain(_ state: inout State) -> Bool {
+        guard state.isOpen else { return false }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(pipe.fileDescriptor, &buffer, buffer.count)
+            if count > 0 {
+                state.bytes += buffer.prefix(count)
+            } else if count == 0 || errno != EINTR {
+                return count < 0 && errno == EAGAIN
             }
         }
     }
 
     /// All that has been written so far, whether or not the thread has read it.
     var text: String {
-        drain()
-        return String(decoding: bytes.withLock(\.self), as: UTF8.self)
+        let bytes = state.withLock { state in
+            drain(&state)
+            return state.bytes
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The whole output, once the other end is closed.

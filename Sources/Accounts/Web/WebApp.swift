@@ -37,7 +37,7 @@ package struct AppReturn: Hashable, Sendable {
     package let error: AppError?
     /// What `form-action` has to allow.
     package let formActionSource: String
-    /// Those that its person has asked for, of a page that opens the app.
+    /// The languages that its person has asked for, for the page that opens the app.
     package let languages: [String]
 
     package var isError: Bool { error != nil }

@@ -20,12 +20,12 @@ package struct WebhookSchedule: Sendable {
     ///   - jitter: 0 to 1, of which a fifth of the step is added.
     /// - Returns: `nil` when the event is given up.
     package func next(
-        after attempts: Int, at now: Timestamp, retryAfter: Int64?, jitter: Double = .random(in: 0...1)
+        after attempts: Int, at now: Timestamp, retryAfter: Int64, jitter: Double = .random(in: 0...1)
     ) -> Timestamp? {
         guard attempts >= 1, attempts <= steps.count else { return nil }
         let step = steps[attempts - 1] * 1000
         let spread = Int64(Double(step) * 0.2 * min(max(jitter, 0), 1))
-        let asked = min(max(retryAfter ?? 0, 0), 2 * steps[attempts - 1]) * 1000
+        let asked = min(max(retryAfter, 0), 2 * steps[attempts - 1]) * 1000
         return Timestamp(microseconds: now.microseconds + max(step + spread, asked) * 1000)
     }
 }

@@ -25,7 +25,7 @@ package struct WebhookEndpoint: Sendable {
 package enum WebhookOutcome: Equatable, Sendable {
     case delivered(status: Int)
     /// - Parameter retryAfter: the seconds that the receiver asks for.
-    case failed(WebhookError, status: Int? = nil, retryAfter: Int64? = nil)
+    case failed(WebhookError, status: Int? = nil, retryAfter: Int64 = 0)
     /// The receiver wants nothing more.
     case gone
     /// Nothing was sent: the process ends, or has no time left to.
@@ -105,7 +105,7 @@ package struct WebhookSender: Sendable {
         let isEncrypted = endpoint.url.hasPrefix("https:")
         request.accepts = { [targets] in targets.accept($0, isEncrypted: isEncrypted) }
         do throws(FetchError) {
-            return Self.outcome(of: try await fetcher.fetch(request))
+            return Self.outcome(of: try await fetcher.fetch(request), at: clock.now())
         } catch {
             return switch error.code {
             case .addressRefused, .protocolRefused, .invalidURL: .failed(.addressRefused)
@@ -118,13 +118,13 @@ package struct WebhookSender: Sendable {
         }
     }
 
-    private static func outcome(of response: FetchResponse) -> WebhookOutcome {
+    private static func outcome(of response: FetchResponse, at now: Timestamp) -> WebhookOutcome {
         switch response.status {
         case 200..<300: return .delivered(status: response.status)
         case 410: return .gone
         case 300..<400: return .failed(.redirected, status: response.status)
         default:
-            let asked = response.headers.first("Retry-After").flatMap { Int64($0) }
+            let asked = response.retryAfter(at: now.seconds)
             return .failed(.status(response.status), status: response.status, retryAfter: asked)
         }
     }

@@ -55,10 +55,10 @@ import Testing
     {
         let now = Timestamp(seconds: 1000)
         let schedule = WebhookSchedule.standard
-        #expect(schedule.next(after: 1, at: now, retryAfter: nil, jitter: 0)?.seconds == 1005)
-        #expect(schedule.next(after: 1, at: now, retryAfter: nil, jitter: 1)?.seconds == 1006)
-        #expect(schedule.next(after: 9, at: now, retryAfter: nil, jitter: 0)?.seconds == 87_400)
-        #expect(schedule.next(after: 10, at: now, retryAfter: nil) == nil)
+        #expect(schedule.next(after: 1, at: now, retryAfter: 0, jitter: 0)?.seconds == 1005)
+        #expect(schedule.next(after: 1, at: now, retryAfter: 0, jitter: 1)?.seconds == 1006)
+        #expect(schedule.next(after: 9, at: now, retryAfter: 0, jitter: 0)?.seconds == 87_400)
+        #expect(schedule.next(after: 10, at: now, retryAfter: 0) == nil)
         #expect(schedule.next(after: 1, at: now, retryAfter: 8, jitter: 0)?.seconds == 1008)
         #expect(schedule.next(after: 1, at: now, retryAfter: 3, jitter: 0)?.seconds == 1005)
         #expect(schedule.next(after: 1, at: now, retryAfter: 1_000_000, jitter: 0)?.seconds == 1010)

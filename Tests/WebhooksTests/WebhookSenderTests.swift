@@ -1,5 +1,6 @@
 import Accounts
 import Curl
+import Synchronization
 import TestSupport
 import Testing
 
@@ -42,6 +43,28 @@ import Testing
         // By the plain spelling it is there where that network is allowed.
         #expect(
             try await Self.send("http://127.0.0.1:\(port)/hook", allowing: ["127.0.0.1"]) == .delivered(status: 204))
+    }
+
+    @Test func `a receiver asks for time in seconds or by a date`() async throws {
+        let asked = Mutex("")
+        let listener = try LoopbackServer { _ in
+            [.respond(503, headers: [("Retry-After", asked.withLock { $0 })])]
+        }
+        func seconds(_ header: String) async throws -> Int64? {
+            asked.withLock { $0 = header }
+            guard
+                case .failed(.status(503), 503, let seconds) = try await Self.send(
+                    listener.url, allowing: ["127.0.0.1"])
+            else { return nil }
+            return seconds
+        }
+        for (header, expected) in [
+            ("120", 120), ("0", 0), ("-5", -5), ("Thu, 01 Jan 2026 12:00:00 GMT", 43_200),
+            ("Thursday, 01-Jan-26 00:01:00 GMT", 60), ("Thu Jan  1 00:00:01 2026", 1),
+            ("Wed, 31 Dec 2025 23:59:00 GMT", -60), ("soon", 0), ("", 0), ("99999999999999999999", 0),
+        ] as [(String, Int64)] {
+            #expect(try await seconds(header) == expected, "\(header)")
+        }
     }
 
     @Test(arguments: [

@@ -1,3 +1,4 @@
+import CCurl
 import Primitives
 
 /// A complete response. Redirects are responses like any other: nothing is followed.
@@ -11,6 +12,17 @@ package struct FetchResponse: Sendable {
         self.status = status
         self.headers = headers
         self.body = body
+    }
+
+    /// The seconds that the server asks to wait for, by `Retry-After` (RFC 9110 §10.2.3): a number or a date.
+    ///
+    /// - Parameter now: seconds since 1970.
+    /// - Returns: 0 without one, negative for a date that has passed.
+    package func retryAfter(at now: Int64) -> Int64 {
+        guard let text = headers.first("Retry-After") else { return 0 }
+        if let seconds = Int64(text) { return seconds }
+        let date = unsafe curl_getdate(text, nil)
+        return date == -1 ? 0 : Int64(date) - now
     }
 }
 

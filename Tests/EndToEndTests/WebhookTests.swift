@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import OpenSSL
+import Postgres
 import TestSupport
 import Testing
 
@@ -53,6 +54,42 @@ import Testing
                     ["webhooks", "list"], settings.merging(["postgres.url": world.scratch.url]) { $1 })
                 #expect(command.status == 0 && command.output.contains(#""name":"crm""#), "\(command.error)")
                 #expect(!world.service.log.contains("hidden"))
+            }
+        }
+    }
+
+    @Test func `the console lists what was given up, a page at a time for each endpoint`() async throws {
+        let receiver = try LoopbackServer { _ in [.respond(204)] }
+        try await WebhookEndpointFile.with(receiver.url) { settings in
+            try await World.run(settings) { world in
+                let key = try await world.adminKey("manage")
+                try await eventually("the endpoint is known") {
+                    try await world.service.administer("POST", "/admin/v1/webhooks/crm/resume", bearer: key).status
+                        == 200
+                }
+                try await world.scratch.execute(
+                    """
+                    INSERT INTO webhook_failures (endpoint, event_id, position, type, account_id, sequence, members, happened_at,
+                        attempts, last_error, given_up_at)
+                    SELECT 'crm', ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, n, 'account.created',
+                        '00000000-0000-7000-8000-000000000000', 1, '{}', now(), 10, 'status_500', now()
+                    FROM generate_series(1, 60) n
+                    """)
+                let visit = try await ConsoleVisit.signedIn(to: world, "read")
+                func events(on page: Browser.Page) -> [Int] {
+                    (1...60).filter { page.html.text.contains("8000-0000000000\($0 < 10 ? "0" : "")\($0)") }
+                }
+                let first = try await visit.open("/console/webhooks")
+                #expect(events(on: first) == Array(11...60))
+                let link = try #require(first.html.elements("a").first { $0.attributes["rel"] == "next" })
+                let path = try #require(link.attributes["href"])
+                let second = try await visit.open(path)
+                #expect(events(on: second) == Array(1...10), "\(second.html.text)")
+                #expect(!second.html.elements("a").contains { $0.attributes["rel"] == "next" })
+                // Of another endpoint's list nothing changes, and what is no event's id is refused.
+                let other = try await visit.open(path.replacing("failures=crm", with: "failures=x"))
+                #expect(events(on: other) == Array(11...60))
+                #expect(try await visit.open("/console/webhooks?failures=crm&cursor=x").status == 400)
             }
         }
     }

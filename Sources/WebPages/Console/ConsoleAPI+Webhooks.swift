@@ -1,5 +1,6 @@
 import Accounts
 import Administration
+import HTTPAPI
 import HTTPServer
 import Webhooks
 
@@ -11,6 +12,9 @@ extension ConsoleAPI {
         [
             page(Self.webhooksPath, .read) { request, visitor in
                 let webhooks = try await administration.webhooks()
+                // Each list goes on by itself.
+                let followed = try request.parameterValue("failures")
+                let cursor = try request.cursor(AccountEventID.self)
                 var parts: [ConsoleBlock] = [
                     .paragraph(.text("Endpoints are set up in the configuration: webhooks.endpoints.")),
                     .table(
@@ -23,12 +27,14 @@ extension ConsoleAPI {
                             acts: visitor.buttons(for:))),
                 ]
                 for webhook in webhooks where webhook.record.failures > 0 {
-                    let failures = try await administration.webhookFailures(webhook.endpoint.name, limit: Self.pageSize)
+                    let name = webhook.endpoint.name
+                    let failures = try await administration.webhookFailures(
+                        name, before: name == followed ? cursor : nil, limit: Self.pageSize)
                     parts += [
-                        .heading("Given up by \(webhook.endpoint.name)"),
+                        .heading("Given up by \(name)"),
                         .table(
                             ConsoleTable(
-                                caption: "Given up by \(webhook.endpoint.name)",
+                                caption: "Given up by \(name)",
                                 columns: ["Event", "Type", "Account", "Attempts", "Last error", "Given up"],
                                 rows: failures.items.map { failure in
                                     [
@@ -36,6 +42,9 @@ extension ConsoleAPI {
                                         .code("\(failure.event.accountID)"), .number(failure.attempts),
                                         .code(failure.lastError), .time(failure.givenUpAt),
                                     ]
+                                },
+                                next: failures.next.map {
+                                    consolePath(Self.webhooksPath, [("failures", name), ("cursor", $0.encoded)])
                                 })),
                     ]
                 }

@@ -109,11 +109,8 @@ extension OAuthServer {
     ) async throws(SignInFailure) -> Decided {
         guard let web = signIn.web else { throw .webFlowExpired }
         let (_, client, authorization) = try await request(of: id, browser: browser, by: call)
-        func redirect(_ error: OAuthRedirectError) -> Decided {
-            .redirect(
-                to: OAuthReturn.uri(
-                    error: error, to: authorization.redirectURI, state: authorization.state, issuer: issuer(for: client)
-                ))
+        func redirect(_ error: AuthorizationError) -> Decided {
+            .redirect(to: uri(error, for: client, authorization))
         }
         guard case .allow(let shown) = decision else {
             try await web.decide(id, browser: browser, by: call)
@@ -161,11 +158,29 @@ extension OAuthServer {
     ) async throws(SignInFailure) -> (flow: WebFlow, client: OAuthClient, authorization: OAuthAuthorization) {
         guard let web = signIn.web else { throw .webFlowExpired }
         let (flow, authorization) = try await web.oauthRequest(of: id, browser: browser, by: call)
+        return (flow, try await client(asking: authorization), authorization)
+    }
+
+    private func client(asking authorization: OAuthAuthorization) async throws(SignInFailure) -> OAuthClient {
         guard let client = try await client(authorization.clientID.text),
             client.status == .active, client.registers(authorization.redirectURI),
             authorization.scopes.isSubset(of: client.allowedScopes(of: configuration.scopes)),
             authorization.challenge != nil || !client.requiresPKCE
         else { throw .webFlowExpired }
-        return (flow, client, authorization)
+        return client
+    }
+
+    /// The way back to a client whose flow is over: its person could not be proven.
+    package func refusal(
+        of authorization: OAuthAuthorization, _ error: AuthorizationError
+    ) async throws(SignInFailure) -> String {
+        uri(error, for: try await client(asking: authorization), authorization)
+    }
+
+    private func uri(
+        _ error: AuthorizationError, for client: OAuthClient, _ authorization: OAuthAuthorization
+    ) -> String {
+        OAuthReturn.uri(
+            error: error, to: authorization.redirectURI, state: authorization.state, issuer: issuer(for: client))
     }
 }

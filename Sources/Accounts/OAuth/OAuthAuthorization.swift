@@ -29,8 +29,8 @@ package struct OAuthQuery: Sendable {
     }
 }
 
-/// The errors that go to a client's redirect URI (RFC 6749 §4.1.2.1).
-package enum OAuthRedirectError: String, Sendable {
+/// The errors that an app or a client gets at its redirect URI in the place of a code (RFC 6749 §4.1.2.1).
+package enum AuthorizationError: String, Sendable {
     case invalidRequest = "invalid_request"
     case unsupportedResponseType = "unsupported_response_type"
     case invalidScope = "invalid_scope"
@@ -64,7 +64,7 @@ package struct OAuthAuthorization: Hashable, Sendable {
     package enum Decision: Sendable {
         case accept(OAuthAuthorization)
         /// The client hears of it at its redirect URI.
-        case redirect(OAuthRedirectError, to: String, state: String?)
+        case redirect(AuthorizationError, to: String, state: String?)
         /// Nothing may be sent to the redirect URI: the person hears of it on our own page.
         case refuse
     }
@@ -81,7 +81,7 @@ package struct OAuthAuthorization: Hashable, Sendable {
             !uri.isForFlip
         else { return .refuse }
         let state = query.state.count == 1 ? query.state[0] : nil
-        func redirect(_ error: OAuthRedirectError) -> Decision { .redirect(error, to: uri.text, state: state) }
+        func redirect(_ error: AuthorizationError) -> Decision { .redirect(error, to: uri.text, state: state) }
         let single = [
             query.state, query.responseType, query.scope, query.codeChallenge, query.codeChallengeMethod,
             query.uiLocales, query.userLocale, query.loginHint,
@@ -154,7 +154,7 @@ package enum OAuthReturn {
     }
 
     package static func uri(
-        error: OAuthRedirectError, to redirectURI: String, state: String?, issuer: String?
+        error: AuthorizationError, to redirectURI: String, state: String?, issuer: String?
     ) -> String {
         uri([("error", error.rawValue)] + (state.map { [("state", $0)] } ?? []), to: redirectURI, issuer)
     }

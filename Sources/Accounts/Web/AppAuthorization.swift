@@ -64,7 +64,7 @@ extension AppAuthorization {
         else { return .refuseUnknownApp }
         let state = query.state.only.flatMap { isState($0) ? $0 : nil }
         let languages = languages(query.uiLocales.first ?? "")
-        func refusal(_ error: AppError) -> AuthorizeDecision {
+        func refusal(_ error: AuthorizationError) -> AuthorizeDecision {
             .refuse(
                 AppReturn(
                     .error(error), to: requested, registered: registered, of: app, state: state, issuer: issuer,

@@ -19,14 +19,6 @@ package struct WebApp: Sendable {
     }
 }
 
-/// The error that an app gets in the place of a code (RFC 6749 §4.1.2.1).
-package enum AppError: String, CaseIterable, Sendable {
-    case invalidRequest = "invalid_request"
-    case accessDenied = "access_denied"
-    case serverError = "server_error"
-    case temporarilyUnavailable = "temporarily_unavailable"
-}
-
 /// Where a web flow leaves us for the app.
 package struct AppReturn: Hashable, Sendable {
     /// Complete, with its parameters: printable ASCII.
@@ -34,7 +26,7 @@ package struct AppReturn: Hashable, Sendable {
     package let appName: String
     package let kind: AppRedirectURI.Kind
     /// `nil` where it brings a code.
-    package let error: AppError?
+    package let error: AuthorizationError?
     /// What `form-action` has to allow.
     package let formActionSource: String
     /// The languages that its person has asked for, for the page that opens the app.
@@ -44,7 +36,7 @@ package struct AppReturn: Hashable, Sendable {
 
     package enum Outcome: Hashable, Sendable {
         case code(String)
-        case error(AppError)
+        case error(AuthorizationError)
     }
 
     /// - Parameters:

@@ -46,7 +46,7 @@ struct WebStepCounters: Sendable {
             count(step, outcome(value))
             return value
         } catch {
-            count(step, OutcomeLabel(error).outcome == .unavailable ? .unavailable : .refused)
+            count(step, Outcome(error))
             throw error
         }
     }
@@ -56,12 +56,19 @@ struct WebStepCounters: Sendable {
     }
 }
 
+extension WebStepCounters.Outcome {
+    fileprivate init(_ failure: SignInFailure) {
+        self = OutcomeLabel(failure).outcome == .unavailable ? .unavailable : .refused
+    }
+}
+
 extension WebStep {
     var stepOutcome: WebStepCounters.Outcome {
         switch self {
         case .returned(let answer): answer.isError ? .refused : .done
         case .link, .confirm, .choose, .passwordReset, .signedIn, .linked, .cancelled: .done
-        case .unproven, .notLinked: .refused
+        case .unproven, .notLinked, .refusedClient: .refused
+        case .failed(_, let failure): WebStepCounters.Outcome(failure)
         }
     }
 }

@@ -174,7 +174,8 @@ extension WebSignIn {
             guard let secrets = taken.secrets else { throw .fault(operation: "read a flow's secrets") }
             guard isIssuedByGoogle(answer) else {
                 note(.issuerMismatch, provider: .google, by: call)
-                return try await fail(taken.flow, .credentialRejected(.issuerRejected, retryAfter: nil))
+                return try await fail(
+                    taken.flow, .credentialRejected(.issuerRejected, retryAfter: nil), by: call)
             }
             if let error = answer.error {
                 return try await decline(taken.flow, browser: browser, error: error, by: call)
@@ -229,7 +230,7 @@ extension WebSignIn {
             person = try await verify()
         } catch {
             if flow.errand?.session != nil { return try await notLinked(flow, error) }
-            guard flow.linkTicket != nil else { return try await fail(flow, error) }
+            guard flow.linkTicket != nil else { return try await fail(flow, error, by: call) }
             return try await unproven(flow, .refused(error), by: call)
         }
         if let session = flow.errand?.session { return try await link(flow, person, to: session, by: call) }
@@ -252,31 +253,39 @@ extension WebSignIn {
             guard let reopened else { throw .webFlowExpired }
             return .choose(try await page(of: reopened, by: call), isCancelled: true)
         }
-        guard flow.kind == .app else { return try await fail(flow, refusal) }
-        try await end(flow, as: .failed)
-        return .returned(try appReturn(.error(isCancelled ? .accessDenied : .serverError), of: flow))
+        return try await fail(flow, refusal, as: isCancelled ? .accessDenied : .serverError, by: call)
     }
 
-    /// Ends a flow whose person could not be proven. The app learns no more than whether to try again.
-    private func fail(_ flow: StoredWebFlow, _ failure: SignInFailure) async throws(SignInFailure) -> WebStep {
+    /// Ends a flow whose person could not be proven.
+    ///
+    /// - Parameter error: what an app or a client gets; unless given, no more than whether to try again.
+    private func fail(
+        _ flow: StoredWebFlow, _ failure: SignInFailure, as error: AuthorizationError? = nil, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
         do throws(SignInFailure) {
             try await end(flow, as: .failed)
         } catch {
             // Nobody else can continue it, and it is over in minutes.
             logger.warning("failed web flow not ended", metadata: ["flowId": "\(flow.id)"])
         }
-        guard flow.kind == .app else { throw failure }
-        return .returned(try appReturn(.error(AppError(failure)), of: flow))
+        let error = error ?? (failure.isTemporary ? .temporarilyUnavailable : .serverError)
+        switch flow.kind {
+        case .app: return .returned(try appReturn(.error(error), of: flow))
+        case .oauth:
+            guard let request = OAuthFlowRequest(stored: flow.oauthRequest) else { throw failure }
+            return .refusedClient(request.authorization, error)
+        case .account: return .failed(try await page(of: flow, as: .failed, by: call), failure)
+        }
     }
 }
 
-extension AppError {
-    fileprivate init(_ failure: SignInFailure) {
-        self = OutcomeLabel(failure).outcome == .unavailable ? .temporarilyUnavailable : .serverError
-        switch failure {
-        case .rateLimited: self = .temporarilyUnavailable
-        case .fault: self = .serverError
-        default: break
+extension SignInFailure {
+    /// Whether trying again may help.
+    fileprivate var isTemporary: Bool {
+        switch self {
+        case .rateLimited: true
+        case .fault: false
+        default: OutcomeLabel(self).outcome == .unavailable
         }
     }
 }

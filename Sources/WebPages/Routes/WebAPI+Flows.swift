@@ -1,6 +1,7 @@
 import Accounts
 import HTTPAPI
 import HTTPServer
+import OAuthServer
 import SignIn
 
 /// Opening a flow, looking at it, giving it up.
@@ -27,7 +28,7 @@ extension WebAPI {
                 let (flow, _) = try flowForm(of: request, "/web/cancel") { _ in }
                 if let response = try await refuseConsent(in: flow, request) { return response }
                 let step = try await signIn.cancel(flow.id, browser: flow.browser, by: call(of: request))
-                return response(to: request, step)
+                return try await response(to: request, step)
             },
         ]
     }
@@ -125,10 +126,18 @@ extension WebAPI {
 // MARK: - Where a browser goes on
 
 extension WebAPI {
-    func response(to request: Request, _ step: WebStep) -> Response {
+    func response(to request: Request, _ step: WebStep) async throws(SignInFailure) -> Response {
         switch step {
         case .returned(let answer):
             return response(to: request, answer)
+        case .refusedClient(let authorization, let error):
+            guard let oauth else { throw SignInFailure.webFlowExpired }
+            return redirect(to: try await oauth.refusal(of: authorization, error))
+        case .failed(let flow, let failure):
+            let page = FailurePage(
+                FailurePage.Failure(failure, failure.problem), retryLink: AccountPath.account.naming(flow.languages),
+                requestID: request.id)
+            return response(.failure(page), after: failure, to: request, flow: flow)
         case .link(let flow):
             return redirect(to: flow.page(), flow: flow)
         case .confirm(let flow):
@@ -172,7 +181,7 @@ extension OpenAppPage.Outcome {
         switch answer.error {
         case nil: self = .signedIn
         case .accessDenied: self = .cancelled
-        case .invalidRequest, .serverError, .temporarilyUnavailable: self = .failed
+        default: self = .failed
         }
     }
 }

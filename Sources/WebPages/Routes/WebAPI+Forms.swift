@@ -30,7 +30,7 @@ extension WebAPI {
             let step = try await signIn.password(
                 email: email, password: password, flow: flow.id, browser: flow.browser,
                 by: call(of: request))
-            return response(to: request, step)
+            return try await response(to: request, step)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongPassword, request) { page, fault in
                 .password(try passwordPage(page, flow, email: email, error: fault))
@@ -77,7 +77,7 @@ extension WebAPI {
         do throws(SignInFailure) {
             let step = try await signIn.emailCode(
                 email: email, code: code, flow: flow.id, browser: flow.browser, by: call(of: request))
-            return response(to: request, step)
+            return try await response(to: request, step)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
                 .emailCode(try emailCodePage(page, flow, .code(email: email), error: fault))

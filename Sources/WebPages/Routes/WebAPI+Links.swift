@@ -62,7 +62,7 @@ extension WebAPI {
             Route(.post, "/web/link/cancel", priority: .revoking) { request in
                 let (flow, _) = try flowForm(of: request, "/web/link/cancel") { _ in }
                 let step = try await signIn.cancelLink(flow: flow.id, browser: flow.browser, by: call(of: request))
-                return response(to: request, step)
+                return try await response(to: request, step)
             },
         ]
     }
@@ -76,7 +76,7 @@ extension WebAPI {
             let step = try await signIn.create(
                 flow: flow.id, browser: flow.browser, displayName: text.flatMap(DisplayName.init),
                 password: password.flatMap { $0.isEmpty ? nil : $0 }, by: call(of: request))
-            return response(to: request, step)
+            return try await response(to: request, step)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
                 guard let link = page.link else { throw SignInFailure.webFlowExpired }
@@ -93,7 +93,7 @@ extension WebAPI {
             let step = try await signIn.bind(
                 flow: flow.id, browser: flow.browser, credential: credential, replacing: form.isReplacing,
                 by: call(of: request))
-            return response(to: request, step)
+            return try await response(to: request, step)
         } catch {
             failure = error
         }

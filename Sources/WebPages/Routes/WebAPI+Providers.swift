@@ -27,14 +27,14 @@ extension WebAPI {
                 guard !request.isSpeculative else { return untouched }
                 let step = try await signIn.finishApple(
                     handle: handle, browser: cookies.browser(of: request), by: call(of: request))
-                return response(to: request, step)
+                return try await response(to: request, step)
             },
             Route(.get, "/web/callback/google") { request in
                 let answer = try googleAnswer(in: try request.queryValues())
                 guard !request.isSpeculative else { return untouched }
                 let step = try await signIn.finishGoogle(
                     answer, browser: cookies.browser(of: request), by: call(of: request))
-                return response(to: request, step)
+                return try await response(to: request, step)
             },
         ]
     }

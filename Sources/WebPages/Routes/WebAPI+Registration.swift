@@ -59,7 +59,7 @@ extension WebAPI {
             do throws(SignInFailure) {
                 let step = try await signIn.confirmRegistration(
                     code: code, flow: flow.id, browser: flow.browser, by: call)
-                return response(to: request, step)
+                return try await response(to: request, step)
             } catch {
                 return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
                     .emailCode(try registrationCodePage(page, flow, email: form.email, error: fault))
@@ -123,7 +123,7 @@ extension WebAPI {
                 .forgot(try forgotPage(page, flow, .code(email: form.email), error: fault))
             }
         }
-        guard case .passwordReset(let page) = step else { return response(to: request, step) }
+        guard case .passwordReset(let page) = step else { return try await response(to: request, step) }
         let chooser = try chooserScreen(.first, page, flow, email: form.email, isPasswordReset: true)
         return response(chooser, to: request, flow: page)
     }

@@ -60,6 +60,24 @@ import Testing
         #expect(try await world.grants(of: client) == 0)
     }
 
+    @Test(arguments: [("iss", "https%3A%2F%2Fevil.example"), ("error", "admin_policy_enforced")])
+    func `a provider that proves nobody links nothing, and the client hears of it`(
+        _ parameter: String, _ value: String
+    ) async throws {
+        let client = try await world.linkingClient()
+        let browser = world.browser()
+        try await world.newPerson("unproven")
+        let chooser = try await browser.open(client.url())
+        let shown = try await world.press(.google, on: chooser, browser)
+        let page = try await world.consent("unproven", at: shown, browser, following: false)
+        let back = try await browser.open(
+            try #require(page.answer["Location"]).settingParameter(parameter, to: value))
+        let answer = try AppAnswer(back)
+        #expect(answer["error"] == "server_error" && answer["state"] == "AB+cd/EF==", "\(answer.uri)")
+        #expect(answer.uri.hasPrefix(client.redirectURI))
+        #expect(try await world.grants(of: client) == 0)
+    }
+
     @Test func `a flow has one decision, in the browser that began it`() async throws {
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("decider")

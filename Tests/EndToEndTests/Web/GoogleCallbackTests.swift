@@ -41,6 +41,22 @@ import Testing
         #expect(late.status == 400)
     }
 
+    @Test func `where no app waits, the page of a failure is in the flow's languages and leads back`() async throws {
+        try await world.newPerson("ohne-app")
+        let browser = world.browser()
+        let chooser = try await browser.open(WebWorld.publicURL + "/web/account?ui_locales=de")
+        let shown = try await world.press(.google, on: chooser, browser)
+        let page = try await world.consent("ohne-app", at: shown, browser, following: false)
+        let location = try #require(page.answer["Location"]).settingParameter("iss", to: "https%3A%2F%2Fevil.example")
+        let back = try await browser.open(location)
+        #expect(back.status == 401)
+        #expect(back.answer.body.contains(#"<html lang="de""#), "\(back.answer.body)")
+        let link = try #require(back.html.elements("a").first { $0.attributes["class"] == "button primary" })
+        let again = try await browser.click(try #require(link.attributes["href"]), on: back)
+        #expect(again.html.forms.contains { $0.path == "/web/start/google" })
+        #expect(again.answer.body.contains(#"<html lang="de""#))
+    }
+
     @Test func `an answer without an issuer is taken unless that is required`() async throws {
         let pending = try await self.pending("issuerless", #""withoutParameters":["iss"]"#)
         #expect(try AppAnswer(try await pending.browser.follow(pending.page))["code"] != nil)
@@ -67,5 +83,14 @@ import Testing
             #expect((back["code"] != nil) == isIn, "\(person): \(back.uri)")
             #expect((back["error"] == nil) == isIn, "\(person)")
         }
+    }
+}
+
+extension String {
+    /// This address with another value of a parameter of its query, as it is.
+    func settingParameter(_ name: String, to value: String) -> String {
+        let parts = split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let others = parts.dropFirst().joined().split(separator: "&").filter { !$0.hasPrefix("\(name)=") }
+        return "\(parts[0])?" + (others.map(String.init) + ["\(name)=\(value)"]).joined(separator: "&")
     }
 }

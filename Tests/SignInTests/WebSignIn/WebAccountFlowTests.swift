@@ -156,7 +156,8 @@ import Testing
         let flow = try await fixture.openAccountFlow()
         try await fixture.base.sandbox.alterNext(.apple, token: .init(expired: true))
         let answer = try await fixture.appleAnswer(flow)
-        try await expectFailure("expired") { try await fixture.finish(answer) }
+        guard case .failed(_, let failure) = try await fixture.finish(answer) else { return #expect(Bool(false)) }
+        #expect("\(failure)".contains("expired"))
         #expect(try await fixture.status(flow) == "failed")
     }
 

@@ -299,6 +299,7 @@ let package = Package(
                 "countersign", "embed-revision", "TestSupport", "HTTPAPI", "HTTPServer", "Curl", "Accounts", "JSON",
                 "KeyRing", "Migrator",
                 "OpenSSL", "Postgres", "Prometheus", "Providers", "Primitives", "Storage", "WebPages", log, lifecycle,
+                arguments,
             ],
             swiftSettings: commonSettings),
         .testTarget(

@@ -13,7 +13,7 @@ package struct MigrationScript: Sendable {
     /// of the last migration that a program knows. Named by a line `-- serves-from: 0018` of the comment at its head;
     /// absent where every earlier program can serve, which is the rule.
     package var servesFrom: Int? {
-        for line in head {
+        for line in head where line.hasPrefix("-- serves-from:") {
             if let match = line.wholeMatch(of: /-- serves-from: ([0-9]{4})/) { return Int(match.1) }
         }
         return nil
@@ -28,7 +28,8 @@ package struct MigrationScript: Sendable {
     /// Named by lines `-- mends: 0026 CHECKSUM` of the comment at the head.
     var mended: [Mended] {
         head.compactMap { line in
-            guard let match = line.wholeMatch(of: /-- mends: ([0-9]{4}) ([0-9a-f]{64})/), let version = Int(match.1)
+            guard line.hasPrefix("-- mends:"),
+                let match = line.wholeMatch(of: /-- mends: ([0-9]{4}) ([0-9a-f]{64})/), let version = Int(match.1)
             else {
                 return nil
             }
@@ -37,8 +38,14 @@ package struct MigrationScript: Sendable {
     }
 
     /// The lines of the comment at the beginning.
-    private var head: some Sequence<Substring> {
-        text.split(separator: "\n", omittingEmptySubsequences: false).prefix { $0.hasPrefix("--") }
+    private var head: [Substring] {
+        var lines: [Substring] = []
+        var rest = text[...]
+        while rest.hasPrefix("--") {
+            lines.append(rest.prefix { $0 != "\n" })
+            rest = rest[lines[lines.count - 1].endIndex...].dropFirst()
+        }
+        return lines
     }
 
     /// The statements, one by one. Outside a transaction they are sent singly, because the server runs a message of

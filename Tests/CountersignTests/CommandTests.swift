@@ -1,5 +1,8 @@
+import ArgumentParser
 import Foundation
 import Testing
+
+@testable import countersign
 
 /// The commands around configuration, as processes.
 @Suite struct CommandTests {
@@ -82,5 +85,17 @@ import Testing
         #expect(run.code == 2)
         #expect(run.output.isEmpty)
         #expect(run.errors.hasPrefix("countersign: "))
+    }
+}
+
+@Suite struct CommandNameTests {
+    /// A name that ArgumentParser makes of the type takes it half a millisecond, at each start, for each command there is.
+    @Test func `every command states its name`() {
+        func names(of command: any ParsableCommand.Type) -> [String?] {
+            [command.configuration.commandName] + command.configuration.subcommands.flatMap(names)
+        }
+        let names = names(of: Countersign.self)
+        #expect(names.count > 70)
+        #expect(!names.contains(nil))
     }
 }

@@ -7,7 +7,7 @@ import JSON
 extension AccountCommand {
     struct Find: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Finds people by what support was given, as the console's search box does.",
+            commandName: "find", abstract: "Finds people by what support was given, as the console's search box does.",
             discussion: """
                 An address or its beginning, a whole name, the id of an account, an identity or a session, apple: or \
                 google: and a subject, or the id in the system before. A line each: account, status, address, name. Exit \
@@ -42,6 +42,7 @@ extension AccountCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "show",
             abstract: "Prints an account, one line of what it is and one for each of its identities.")
 
         @OptionGroup var options: ConfigurationOptions

@@ -107,6 +107,7 @@ struct AccountCommand: AsyncParsableCommand {
 
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "export",
             abstract: "Prints everything that is stored about the person of an account, as one JSON document.",
             discussion: """
                 What GET /admin/v1/accounts/{id}/export answers with. Without password hashes, tokens and codes. Recorded \

@@ -9,7 +9,7 @@ struct AdminKeyCommand: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Makes a key and prints it, alone on its line.",
+            commandName: "create", abstract: "Makes a key and prints it, alone on its line.",
             discussion: """
                 It is shown this once: the database holds its SHA-256. Needs postgres.migrationUrl where the service has a \
                 role of its own, which can make no key.
@@ -54,7 +54,8 @@ struct AdminKeyCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints all keys, one JSON line each.")
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Prints all keys, one JSON line each.")
 
         @OptionGroup var options: ConfigurationOptions
 

@@ -25,6 +25,7 @@ struct AppleTransferCommand: AsyncParsableCommand {
 
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "export",
             abstract: "For the sending team, before or after the transfer: asks for each user's transfer identifier.",
             discussion: """
                 Uses the sending team's key, and keeps the identifiers in the database. Those that are there already are \
@@ -50,6 +51,7 @@ struct AppleTransferCommand: AsyncParsableCommand {
 
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "import",
             abstract: "For the receiving team, after the transfer: gives each user their new subject.",
             discussion: """
                 Uses the receiving team's key. A user who signs in meanwhile is moved by that. An interrupted run is \

@@ -12,7 +12,7 @@ struct AuditCommand: AsyncParsableCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Seals what waits for it, then checks every row of the audit trail.",
+            commandName: "verify", abstract: "Seals what waits for it, then checks every row of the audit trail.",
             discussion: """
                 Prints what is not as it was sealed, a line each, and at the end how far the trail goes: keep the head \
                 that it names somewhere else, and give it to a later run as --head. Only that detects that a whole end \

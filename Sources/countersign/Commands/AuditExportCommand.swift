@@ -7,7 +7,7 @@ import Storage
 extension AuditCommand {
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints the rows and the seals of a period, a JSON object a line.",
+            commandName: "export", abstract: "Prints the rows and the seals of a period, a JSON object a line.",
             discussion: """
                 Each line is {"row":{…}} or {"seal":{…}}, with the columns of the tables. A seal comes behind the rows \
                 that it covers and has the code of the seal before it, so that every seal can be checked again with \

@@ -8,7 +8,7 @@ struct ConfigCommand: ParsableCommand {
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Checks the whole configuration as `serve` does, and names every fault.")
+            commandName: "check", abstract: "Checks the whole configuration as `serve` does, and names every fault.")
 
         @OptionGroup var options: ConfigurationOptions
 
@@ -23,6 +23,7 @@ struct ConfigCommand: ParsableCommand {
 
     struct Example: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "example",
             abstract: "Prints a configuration file with every key, its form, its default and what it is for.")
 
         func run() {
@@ -32,6 +33,7 @@ struct ConfigCommand: ParsableCommand {
 
     struct Reference: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "reference",
             abstract: "Reads docs/configuration.md from standard input, and prints it with the keys as they are.",
             shouldDisplay: false)
 
@@ -43,13 +45,14 @@ struct ConfigCommand: ParsableCommand {
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "show",
             abstract: "Prints every key, its value, where that comes from, and what it is for. Secrets are left out.")
 
         @OptionGroup var options: ConfigurationOptions
 
         func run() throws {
             let sources = try options.sources()
-            for line in ConfigurationListing(sources: sources).lines { print(line) }
+            for line in ConfigurationListing.lines(of: sources) { print(line) }
             sources.warnOfUnknownVariables()
             // Invalid values are reported after the valid ones. Keys that only `serve` needs aren't required here.
             _ = try sources.load { reader in reader.refuseUnacceptable() }

@@ -9,6 +9,7 @@ struct ConsoleCommand: AsyncParsableCommand {
 
     struct End: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "end",
             abstract: "Ends all sessions of a member of the staff at the console, in every process, at once.",
             discussion: """
                 They can sign in again, unless console.staff lacks their name. Exit code 1 when nobody has signed in under the \
@@ -30,7 +31,7 @@ struct ConsoleCommand: AsyncParsableCommand {
 
     struct Forget: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Releases a name for another account at Google, and ends its sessions.",
+            commandName: "forget", abstract: "Releases a name for another account at Google, and ends its sessions.",
             discussion: """
                 From the first sign-in on a name belongs to one account at Google, whatever address that gets. Exit code 1 \
                 when nobody has signed in under the name.

@@ -9,7 +9,7 @@ struct EventsCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints events, the newest first, one JSON line each.")
+            commandName: "list", abstract: "Prints events, the newest first, one JSON line each.")
 
         @OptionGroup var options: ConfigurationOptions
         @Option(help: "Of one provider, apple or google; both if absent.") var provider: Provider?
@@ -29,7 +29,8 @@ struct EventsCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints one event as a JSON line.")
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Prints one event as a JSON line.")
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var target: ActTarget<Replay>

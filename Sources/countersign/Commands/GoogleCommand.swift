@@ -21,7 +21,7 @@ struct GoogleCommand: AsyncParsableCommand {
 
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints where events go and which, as a JSON line; warns of what differs.")
+            commandName: "status", abstract: "Prints where events go and which, as a JSON line; warns of what differs.")
 
         @OptionGroup var options: EventStreamOptions
 
@@ -46,7 +46,7 @@ struct GoogleCommand: AsyncParsableCommand {
 
     struct Register: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Has events sent to a URL, and prints what Google accepted.",
+            commandName: "register", abstract: "Has events sent to a URL, and prints what Google accepted.",
             discussion: "Registering again replaces the URL and the events, and leaves the stream on or off as it is.")
 
         @OptionGroup var options: EventStreamOptions
@@ -89,7 +89,7 @@ struct GoogleCommand: AsyncParsableCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Has Google send a verification event.",
+            commandName: "verify", abstract: "Has Google send a verification event.",
             discussion: "The running service stores and logs it: `countersign events list --provider google` shows it.")
 
         @OptionGroup var options: EventStreamOptions
@@ -110,7 +110,7 @@ struct GoogleCommand: AsyncParsableCommand {
     }
 
     struct Enable: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Switches the stream on.")
+        static let configuration = CommandConfiguration(commandName: "enable", abstract: "Switches the stream on.")
 
         @OptionGroup var options: EventStreamOptions
 
@@ -124,7 +124,7 @@ struct GoogleCommand: AsyncParsableCommand {
 
     struct Disable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Switches the stream off: events that happen meanwhile are never sent.")
+            commandName: "disable", abstract: "Switches the stream off: events that happen meanwhile are never sent.")
 
         @OptionGroup var options: EventStreamOptions
 

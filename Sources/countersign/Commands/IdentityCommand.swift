@@ -10,6 +10,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "Lists the identities that can't sign in because their provider has disabled the account there.",
             discussion: """
                 A line each: identity, account, provider, realm, subject, since when, and the provider's word for why. \

@@ -14,7 +14,8 @@ struct ImportCommand: AsyncParsableCommand {
         subcommands: [ImportRunCommand.self, List.self, Show.self, Undo.self], defaultSubcommand: ImportRunCommand.self)
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints the imports, a JSON object a line.")
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Prints the imports, a JSON object a line.")
 
         @OptionGroup var options: ConfigurationOptions
 
@@ -25,7 +26,8 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints an import as a JSON object.")
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Prints an import as a JSON object.")
 
         @OptionGroup var options: ConfigurationOptions
         @Argument(help: "The import's name.") var name: ImportName
@@ -39,7 +41,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     struct Undo: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes the accounts of an import that nothing else has touched.",
+            commandName: "undo", abstract: "Removes the accounts of an import that nothing else has touched.",
             discussion: """
                 An account stays where its person, an administrator or a provider has done anything with it since: each is \
                 printed as a JSON object a line, and then the command exits with 1. Another run of the import makes those \

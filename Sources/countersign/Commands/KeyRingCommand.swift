@@ -11,6 +11,7 @@ struct KeyRingCommand: AsyncParsableCommand {
 
     struct Rewrap: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "rewrap",
             abstract: "Reseals, under the first line of the key ring, what is sealed under another one.",
             discussion: """
                 Every running process has to have the first line in its ring. It goes on beside them, and an interrupted \

@@ -13,7 +13,7 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints the keys, a JSON line each, the one that takes over last first.",
+            commandName: "list", abstract: "Prints the keys, a JSON line each, the one that takes over last first.",
             discussion: """
                 A key is "next" while it is only published, then "signing", then "verifying" until the last token that it \
                 signed has expired.
@@ -29,7 +29,7 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Makes the next key, and prints it as a JSON line.",
+            commandName: "rotate", abstract: "Makes the next key, and prints it as a JSON line.",
             discussion: """
                 The running processes publish it within seconds, and all sign with it from the same moment on. The \
                 previous key is removed when the last token that it signed has expired. While a next key is published \

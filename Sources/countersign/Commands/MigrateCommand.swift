@@ -11,6 +11,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
     struct Up: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "up",
             abstract: "Applies the migrations that are missing. Any number of runners may do so at once.")
 
         @OptionGroup var options: ConfigurationOptions
@@ -38,6 +39,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
     struct Down: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "down",
             abstract: "Takes the latest migrations back, and with them what their columns and tables hold.",
             discussion: "Asks once when standard input is a terminal, and nothing elsewhere.")
 
@@ -64,7 +66,8 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     struct Status: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Lists the migrations and whether they are applied.")
+        static let configuration = CommandConfiguration(
+            commandName: "status", abstract: "Lists the migrations and whether they are applied.")
 
         @OptionGroup var options: ConfigurationOptions
 
@@ -79,7 +82,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Checks that the database has exactly the schema of this binary.")
+            commandName: "verify", abstract: "Checks that the database has exactly the schema of this binary.")
 
         @OptionGroup var options: ConfigurationOptions
 
@@ -93,7 +96,8 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     struct New: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Writes the two files of a new migration.")
+        static let configuration = CommandConfiguration(
+            commandName: "new", abstract: "Writes the two files of a new migration.")
 
         @Argument(help: "verb_object, such as create_accounts.") var name: String
         @Option(help: "Where migrations are kept.") var directory = "Migrations"

@@ -15,7 +15,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Makes a client and prints its id and secret, as one JSON line.",
+            commandName: "create", abstract: "Makes a client and prints its id and secret, as one JSON line.",
             discussion: "The secret is shown this once: the database holds its SHA-256.")
 
         @OptionGroup var options: ConfigurationOptions
@@ -88,7 +88,8 @@ struct OAuthClientCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints all clients, one JSON line each.")
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Prints all clients, one JSON line each.")
 
         @OptionGroup var options: ConfigurationOptions
 
@@ -108,7 +109,8 @@ struct OAuthClientCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints a client as one JSON line.")
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Prints a client as one JSON line.")
 
         @OptionGroup var options: ConfigurationOptions
         @Argument(help: "Its clientId.", transform: clientID) var id: OAuthClientID
@@ -123,7 +125,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
 
     struct RotateSecret: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Gives a client a new secret and prints it, as one JSON line.",
+            commandName: "rotate-secret", abstract: "Gives a client a new secret and prints it, as one JSON line.",
             discussion: "With --keep-old the secret before counts beside it for that long.")
 
         @OptionGroup var options: ConfigurationOptions

@@ -9,7 +9,7 @@ struct RevocationCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints revocations, the newest first, one JSON line each.")
+            commandName: "list", abstract: "Prints revocations, the newest first, one JSON line each.")
 
         @OptionGroup var options: ConfigurationOptions
         @Option(help: "In one status: pending, done or failed; all if absent.") var status: Revocation.Status?

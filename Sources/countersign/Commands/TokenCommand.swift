@@ -8,6 +8,7 @@ struct TokenCommand: AsyncParsableCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "verify",
             abstract: "Verifies identity tokens, and prints one JSON line for each, in order, as they come.",
             discussion: """
                 Reads the tokens from the arguments, or one per line from standard input, where an empty line is a token \

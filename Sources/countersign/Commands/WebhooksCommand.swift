@@ -11,7 +11,8 @@ struct WebhooksCommand: AsyncParsableCommand {
         subcommands: [List.self, Test.self, Pause.self, Resume.self, Replay.self, Failures.self, Secret.self])
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints the endpoints, one JSON line each.")
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Prints the endpoints, one JSON line each.")
 
         @OptionGroup var options: ConfigurationOptions
 
@@ -23,6 +24,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Test: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "test",
             abstract: "Posts an event of the type endpoint.test to an endpoint, and prints what came of it.")
 
         @OptionGroup var options: ConfigurationOptions
@@ -39,6 +41,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Pause: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "pause",
             abstract: "Pushes nothing to an endpoint until it is resumed; its events wait in the feed.")
 
         @OptionGroup var options: ConfigurationOptions
@@ -51,7 +54,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Resume: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Goes on with an endpoint that was paused or has stopped.")
+            commandName: "resume", abstract: "Goes on with an endpoint that was paused or has stopped.")
 
         @OptionGroup var options: ConfigurationOptions
         @Argument(help: "Its name.") var name: String
@@ -63,6 +66,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "replay",
             abstract: "Pushes events of the feed once more, beside what is new, and prints how many.")
 
         @OptionGroup var options: ConfigurationOptions
@@ -91,6 +95,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Failures: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "failures",
             abstract: "Prints the events that an endpoint did not take and that were given up, one JSON line each.")
 
         @OptionGroup var options: ConfigurationOptions
@@ -109,7 +114,8 @@ struct WebhooksCommand: AsyncParsableCommand {
     }
 
     struct Secret: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints a new secret for an endpoint's file.")
+        static let configuration = CommandConfiguration(
+            commandName: "secret", abstract: "Prints a new secret for an endpoint's file.")
 
         @Flag(help: "A key pair instead: what signs, and on a second line what receivers verify with.")
         var ed25519 = false

@@ -59,10 +59,6 @@ struct AppleConfiguration: Sendable {
     /// The team whose Services ID the web sign-in's button has.
     var webTeam: Team? { teams.first { $0.servicesID != nil } }
 
-    static func isTeamName(_ name: String) -> Bool {
-        name.wholeMatch(of: /[a-z][a-z0-9]{0,31}/) != nil
-    }
-
     /// The `aud` of a token determines the team, so a client ID may belong to only one.
     private func refuseSharedClientIDs(_ reader: inout ConfigurationReader) {
         var owners: [[UInt8]: String] = [:]

@@ -2,17 +2,19 @@
 struct ConfigurationListing {
     /// The value of each key, empty where it has none.
     let values: [(name: String, value: String)]
-    /// One line per key.
-    let lines: [String]
 
     init(sources: ConfigurationSources) {
         values = sources.rows.map { ($0.name, ConfigurationListing.shown($0, in: sources)) }
-        lines = zip(sources.rows, values.map(\.value)).map { row, value in
+    }
+
+    /// One line per key, with where its value comes from and what it is for.
+    static func lines(of sources: ConfigurationSources) -> [String] {
+        sources.rows.map { row in
             let found = sources.value(of: row.name)
             let origin = found?.origin ?? (row.defaultText == nil ? nil : .builtIn)
             let absence = "not set" + (row.fallbackDescription.map { ": \($0)" } ?? "")
             let source = origin.map { "\($0)" } ?? absence
-            return "\(row.name): \(ConfigurationListing.quoted(value))  # \(source). \(row.plainMeaning)"
+            return "\(row.name): \(quoted(shown(row, in: sources)))  # \(source). \(row.plainMeaning)"
         }
     }
 

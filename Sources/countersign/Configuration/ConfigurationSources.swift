@@ -1,4 +1,5 @@
 import Configuration
+import Synchronization
 
 /// A variable with our prefix that belongs to no key.
 struct UnknownVariable: Equatable, CustomStringConvertible {
@@ -13,7 +14,11 @@ struct UnknownVariable: Equatable, CustomStringConvertible {
 struct ConfigurationSources: Sendable {
     private static let fileVariable = "COUNTERSIGN_CONFIG"
 
-    private let environment: EnvironmentVariablesProvider
+    private static let spelling = EnvironmentVariablesProvider(environmentVariables: [:])
+    /// The variable of each key that was asked for: spelling one takes 10 µs, and a start asks for hundreds several times.
+    private static let spelled = Mutex<[String: String]>([:])
+
+    private let environment: [String: String]
     /// The names of all variables that begin with `COUNTERSIGN_`.
     private let variables: [String]
     private let file: ConfigurationFile?
@@ -24,7 +29,7 @@ struct ConfigurationSources: Sendable {
     init(
         path: String?, environment variables: [String: String], isReload: Bool = false
     ) throws(ConfigurationFaults) {
-        environment = EnvironmentVariablesProvider(environmentVariables: variables)
+        environment = variables
         self.variables = variables.keys.filter { $0.hasPrefix("COUNTERSIGN_") }.sorted()
         if let path {
             file = try ConfigurationFile(path: path, origin: .commandLine, isReload: isReload)
@@ -37,10 +42,8 @@ struct ConfigurationSources: Sendable {
 
     /// The effective value of a key, and its origin.
     func value(of name: String) -> (raw: RawValue, origin: ConfigurationOrigin)? {
-        let found = try? environment.value(forKey: variableKey(for: name), type: .string)
-        if let found, case .string(let text)? = found.value?.content {
-            return (.text(text), .environment(found.encodedKey))
-        }
+        let variable = variable(for: name)
+        if let text = environment[variable] { return (.text(text), .environment(variable)) }
         let file = kept.names.contains(name) ? kept.file : file
         guard let file, let raw = file.value(of: name) else { return nil }
         return (raw, .file(file.path))
@@ -87,7 +90,13 @@ struct ConfigurationSources: Sendable {
 
     /// `apple.clientIds` → `COUNTERSIGN_APPLE_CLIENT_IDS`, as the environment provider spells it.
     func variable(for name: String) -> String {
-        (try? environment.value(forKey: variableKey(for: name), type: .string).encodedKey) ?? name
+        Self.spelled.withLock { spelled in
+            if let variable = spelled[name] { return variable }
+            let key = AbsoluteConfigKey(["countersign"] + name.split(separator: ".").map(String.init))
+            let variable = (try? Self.spelling.value(forKey: key, type: .string).encodedKey) ?? name
+            spelled[name] = variable
+            return variable
+        }
     }
 
     /// The variables with our prefix that belong to no key: a misspelt one silently leaves a default in place. They are
@@ -97,9 +106,5 @@ struct ConfigurationSources: Sendable {
         let known = Set(rows.map { variable(for: $0.name) } + [Self.fileVariable])
         return variables.filter { !known.contains($0) }
             .map { UnknownVariable(name: $0, nearest: known.nearest(to: $0)) }
-    }
-
-    private func variableKey(for name: String) -> AbsoluteConfigKey {
-        AbsoluteConfigKey(["countersign"] + name.split(separator: ".").map(String.init))
     }
 }

@@ -61,9 +61,6 @@ struct ConsoleConfiguration: Sendable {
             authorizeURL: authorizeURL, tokenURL: tokenURL, issuers: issuers)
     }
 
-    /// The name is a part of variables.
-    static func isName(_ name: String) -> Bool { name.wholeMatch(of: /[a-z][a-z0-9]{0,31}/) != nil }
-
     private static func people(
         _ names: [String], from reader: inout ConfigurationReader
     ) -> [ConsoleStaff.Person] {

@@ -57,10 +57,6 @@ struct GoogleConfiguration: Sendable {
     /// The client of the web sign-in's button: that of the first project which has one.
     var webClient: ServerClient? { projects.lazy.compactMap(\.serverClient).first }
 
-    static func isProjectName(_ name: String) -> Bool {
-        name.wholeMatch(of: /[a-z][a-z0-9]{0,31}/) != nil
-    }
-
     /// The `aud` of a token determines the project whose client exchanges the code, so a client ID may belong to only one.
     private func refuseSharedClientIDs(_ reader: inout ConfigurationReader) {
         var owners: [[UInt8]: String] = [:]

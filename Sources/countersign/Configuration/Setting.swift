@@ -1,3 +1,5 @@
+import Primitives
+
 /// One configuration key: its name, what its value looks like, its default, whether it may be shown, and when a change of it
 /// takes effect.
 struct Setting<Value: Sendable>: Sendable {
@@ -59,6 +61,16 @@ extension Setting: SettingRow {
 
     func located(_ text: String, in folder: String) -> String {
         (text as? Value).flatMap { form.located($0, folder) as? String } ?? text
+    }
+}
+
+extension String {
+    /// Whether it can name a team, a project, an app: it becomes a part of keys, of variables and of paths.
+    var isKeyPart: Bool {
+        guard let first = utf8.first, utf8.count <= 32, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first) else {
+            return false
+        }
+        return utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0.isASCIIDigit }
     }
 }
 

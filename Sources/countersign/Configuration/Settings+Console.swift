@@ -14,7 +14,7 @@ extension Settings {
         static let hostedDomain = Setting(
             "console.google.hostedDomain", .text, reloads: true, "The Workspace domain of the staff, what `hd` must be")
         static let staff = Setting(
-            "console.staff", .list(of: "names in lower case", where: ConsoleConfiguration.isName), default: "",
+            "console.staff", .list(of: "names in lower case", where: \.isKeyPart), default: "",
             reloads: true, "Who may sign in with Google; each name, which the trail has, has keys `console.person.NAME`"
         )
         static let keySignIn = Setting(
@@ -43,7 +43,7 @@ extension Settings {
 
         static func rows(staff names: [String]) -> [any SettingRow] {
             [clientID, clientSecretPath, hostedDomain, staff, keySignIn]
-                + names.filter(ConsoleConfiguration.isName).flatMap { person($0).rows }
+                + names.filter(\.isKeyPart).flatMap { person($0).rows }
         }
     }
 }

@@ -13,7 +13,7 @@ extension Settings {
 
     enum Webhooks {
         static let endpoints = Setting(
-            "webhooks.endpoints", .list(of: "names in lower case", where: WebhooksConfiguration.isName), default: "",
+            "webhooks.endpoints", .list(of: "names in lower case", where: \.isKeyPart), default: "",
             reloads: true,
             "Where events are [pushed](webhooks.md); each name has keys `webhooks.endpoint.NAME`")
         static let allowedNetworks = Setting(
@@ -60,7 +60,7 @@ extension Settings {
 
         static func rows(endpoints names: [String]) -> [any SettingRow] {
             [endpoints, allowedNetworks, retrySeconds]
-                + names.filter(WebhooksConfiguration.isName).flatMap { endpoint($0).rows }
+                + names.filter(\.isKeyPart).flatMap { endpoint($0).rows }
         }
     }
 }

@@ -4,7 +4,7 @@ import Providers
 extension Settings {
     enum Google {
         static let projects = Setting(
-            "google.projects", .list(of: "project names in lower case", where: GoogleConfiguration.isProjectName),
+            "google.projects", .list(of: "project names in lower case", where: \.isKeyPart),
             default: "", reloads: true,
             """
             More Google projects, each with keys `google.project.NAME`; the short keys (`google.clientIds`) are those of \
@@ -88,7 +88,7 @@ extension Settings {
         }
 
         static func rows(projects: [String]) -> [any SettingRow] {
-            let named = projects.filter { $0 != "main" && GoogleConfiguration.isProjectName($0) }
+            let named = projects.filter { $0 != "main" && $0.isKeyPart }
             return project("main").rows + named.flatMap { project($0).rows } + [
                 Self.projects, authorizedParties, hostedDomains, serviceAccountPath, issuers, keysURL, tokenURL,
                 revokeURL, riscConfigurationURL, authorizeURL, nonceForm,

@@ -4,7 +4,7 @@ import Accounts
 extension Settings {
     enum Web {
         static let apps = Setting(
-            "web.apps", .list(of: "app names in lower case", where: WebConfiguration.isAppName), default: "",
+            "web.apps", .list(of: "app names in lower case", where: \.isKeyPart), default: "",
             reloads: true,
             """
             The apps that sign people in by the browser, by the names that they send as `app`; each has the keys \
@@ -46,7 +46,7 @@ extension Settings {
         }
 
         static func rows(apps: [String]) -> [any SettingRow] {
-            [Self.apps, requiresGoogleIssuer] + apps.filter(WebConfiguration.isAppName).flatMap { app($0).rows }
+            [Self.apps, requiresGoogleIssuer] + apps.filter(\.isKeyPart).flatMap { app($0).rows }
         }
     }
 

@@ -69,7 +69,7 @@ enum Settings {
 
     enum Apple {
         static let teams = Setting(
-            "apple.teams", .list(of: "team names in lower case", where: AppleConfiguration.isTeamName), default: "main",
+            "apple.teams", .list(of: "team names in lower case", where: \.isKeyPart), default: "main",
             reloads: true,
             """
             Apple developer teams, or environments. A person's `sub` is per team, so each team's identities are kept \
@@ -325,7 +325,7 @@ enum Settings {
         ]
         let apple: [any SettingRow] =
             Apple.team("main").rows
-            + teams.filter { $0 != "main" && AppleConfiguration.isTeamName($0) }.flatMap { Apple.team($0).rows } + [
+            + teams.filter { $0 != "main" && $0.isKeyPart }.flatMap { Apple.team($0).rows } + [
                 Apple.teams, Apple.redirectURIs, Apple.issuers, Apple.keysURL, Apple.tokenURL, Apple.revokeURL,
                 Apple.userMigrationURL, Apple.authorizeURL, Apple.nonceForm,
             ]

@@ -2,6 +2,7 @@ import Accounts
 import Curl
 import Foundation
 import Postgres
+import Primitives
 
 /// The form of a value: a description of it, and its parser.
 struct ValueForm<Value: Sendable>: Sendable {
@@ -38,7 +39,9 @@ extension ValueForm<String> {
     static var host: ValueForm {
         ValueForm(expectation: "an IP address or a host name", placeholder: "") { raw in
             raw.text.flatMap { text in
-                text.wholeMatch(of: /[A-Za-z0-9.\-]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/) == nil ? nil : text
+                let isName = !text.isEmpty && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || ".-".utf8.contains($0) }
+                let isIPv6 = text.contains(":") && text.allSatisfy { $0.isASCII && $0.isHexDigit || ":.".contains($0) }
+                return isName || isIPv6 ? text : nil
             }
         }
     }

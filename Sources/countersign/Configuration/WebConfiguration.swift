@@ -32,9 +32,4 @@ struct WebConfiguration: Sendable {
     func relayRedirectURIs(publicURL: String) -> [String] {
         apps.map(\.id).filter { relayPackages[$0] != nil }.map { publicURL + "/web/relay/apple/" + $0 }
     }
-
-    /// The name is a part of variables and of paths.
-    static func isAppName(_ name: String) -> Bool {
-        name.wholeMatch(of: /[a-z][a-z0-9]{0,31}/) != nil
-    }
 }

@@ -20,9 +20,6 @@ struct WebhooksConfiguration: Sendable {
         }
         self.targets = targets
     }
-
-    /// The name is a part of variables and of paths.
-    static func isName(_ name: String) -> Bool { name.wholeMatch(of: /[a-z][a-z0-9]{0,31}/) != nil }
 }
 
 extension WebhookEndpoint {

@@ -44,6 +44,18 @@ import Testing
         #expect(full.text == "ffffffff-ffff-7fff-bfff-ffffffffffff")
     }
 
+    @Test func `a host is this machine's by its name or address, not by what resolves to it`() {
+        for host in ["localhost", "LocalHost", "127.0.0.1", "127.255.1.254", "::1"] {
+            #expect(host.isLoopbackHost, "\(host)")
+        }
+        for host in [
+            "", "localhost.", "localhost.example", "127.0.0", "127.0.0.1.", "127.0.0.1.5", "127.0.0.1000", "127..0.1",
+            "127.0.0.x", "128.0.0.1", "1270.0.0.1", "::2", "[::1]", "１27.0.0.1",
+        ] {
+            #expect(!host.isLoopbackHost, "\(host)")
+        }
+    }
+
     @Test func `a text about a person is printed as a placeholder, and revealed up to its limit`() {
         let text = PersonalText(String(repeating: "k", count: 300))
         #expect("\(text)" == "(personal)")

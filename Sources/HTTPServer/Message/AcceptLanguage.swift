@@ -1,3 +1,5 @@
+import Primitives
+
 /// `Accept-Language` (RFC 9110 §12.5.4).
 package enum AcceptLanguage {
     private static let maximumTags = 16
@@ -26,12 +28,12 @@ package enum AcceptLanguage {
     /// The weight in thousandths of `q=0.8`, `q=1` or no parameter; `nil` if malformed.
     private static func weight(_ parameters: ArraySlice<String>) -> Int? {
         guard let parameter = parameters.first else { return 1000 }
-        guard parameters.count == 1, let match = parameter.lowercased().wholeMatch(of: /q=(0|1)(?:\.([0-9]{0,3}))?/),
-            let whole = Int(match.1)
+        let bytes = Array(parameter.utf8)
+        guard parameters.count == 1, 3...7 ~= bytes.count, bytes[0].asciiLowercased == UInt8(ascii: "q"),
+            bytes[1] == UInt8(ascii: "="), bytes.count == 3 || bytes[3] == UInt8(ascii: "."),
+            bytes[2].isASCIIDigit, bytes.dropFirst(4).allSatisfy(\.isASCIIDigit)
         else { return nil }
-        let digits = match.2.map(String.init) ?? ""
-        let fraction = Int(digits + String(repeating: "0", count: 3 - digits.count)) ?? 0
-        let weight = whole * 1000 + fraction
+        let weight = [2, 4, 5, 6].reduce(0) { $0 * 10 + ($1 < bytes.count ? Int(bytes[$1] - UInt8(ascii: "0")) : 0) }
         return weight <= 1000 ? weight : nil
     }
 }

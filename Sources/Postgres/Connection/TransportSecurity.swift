@@ -1,4 +1,5 @@
 import Glibc
+import Primitives
 
 /// Who can read and change what passes between this process and the server, as a connection string says.
 ///
@@ -39,7 +40,6 @@ package enum TransportSecurity: Equatable, Sendable {
 
     /// A socket's directory begins with a slash, an abstract socket with an at sign.
     private static func isLocal(_ host: Substring) -> Bool {
-        host.hasPrefix("/") || host.hasPrefix("@") || host.lowercased() == "localhost" || host == "::1"
-            || host.wholeMatch(of: /127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}/) != nil
+        host.hasPrefix("/") || host.hasPrefix("@") || host.isLoopbackHost
     }
 }

@@ -1,4 +1,5 @@
 import HTTPServer
+import Primitives
 
 /// Whether a request is for the console's own address. A page of another site whose name leads to this address (DNS
 /// rebinding) sends its own name.
@@ -48,8 +49,17 @@ package struct ConsoleHost: Sendable {
     /// The name in lower case, an IPv6 address without brackets, and the port; none for those that browsers leave out.
     private static func parts(of host: String) -> (name: String, port: String?) {
         let host = host.lowercased()
-        guard let match = host.wholeMatch(of: /(\[([^\]]*)\]|[^:]*)(?::([0-9]+))?/) else { return (host, nil) }
-        let port = match.3.map(String.init)
-        return (String(match.2 ?? match.1), port == "443" || port == "80" ? nil : port)
+        let name: Substring
+        var rest: Substring
+        if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
+            name = host[..<end].dropFirst()
+            rest = host[end...].dropFirst()
+        } else {
+            name = host.prefix { $0 != ":" }
+            rest = host[name.endIndex...]
+        }
+        guard let separator = rest.popFirst() else { return (String(name), nil) }
+        guard separator == ":", !rest.isEmpty, rest.utf8.allSatisfy(\.isASCIIDigit) else { return (host, nil) }
+        return (String(name), rest == "443" || rest == "80" ? nil : String(rest))
     }
 }

@@ -1,5 +1,6 @@
 import Accounts
 import Postgres
+import Primitives
 
 /// What is allowed, and dangerous where it is not meant: `serve` logs it at each start, the doctor reports it.
 enum ConfigurationWarning: Equatable, Sendable {
@@ -59,7 +60,7 @@ extension ServiceConfiguration {
     /// What the addresses of the listeners and of the proxies open.
     private var exposures: [ConfigurationWarning] {
         let trusted = server.clientsTrusted.map { ConfigurationWarning.clientsTrusted(network: $0) }
-        return WebAddress.isLoopback(admin.host) ? trusted : trusted + [.exposedPrivateListener(host: admin.host)]
+        return admin.host.isLoopbackHost ? trusted : trusted + [.exposedPrivateListener(host: admin.host)]
     }
 
     /// The providers whose keys come from elsewhere, in a service that the public reaches. The stand-in of tests and demos

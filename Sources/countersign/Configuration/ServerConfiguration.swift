@@ -1,5 +1,6 @@
 import HTTPAPI
 import HTTPServer
+import Primitives
 
 /// The public listener.
 struct ServerConfiguration: Sendable {
@@ -27,7 +28,7 @@ struct ServerConfiguration: Sendable {
             publicURL = url.hasSuffix("/") ? String(url.dropLast()) : url
         } else {
             publicURL = "http://127.0.0.1:\(port)"
-            if !host.isEmpty, !WebAddress.isLoopback(host) {
+            if !host.isEmpty, !host.isLoopbackHost {
                 reader.refuse(Settings.Server.publicURL.name, "is required when server.host is no loopback address")
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// The parts of a URL that a configuration rule looks at.
 struct WebAddress {
@@ -28,13 +29,6 @@ struct WebAddress {
     static func path(of text: String) -> String { URLComponents(string: text)?.percentEncodedPath ?? "" }
 
     var isLoopback: Bool {
-        WebAddress.isLoopback(host)
-    }
-
-    /// Whether the host is `localhost`, in 127.0.0.0/8, or ::1. A name that merely resolves to one of them does not
-    /// count.
-    static func isLoopback(_ host: String) -> Bool {
-        host.lowercased() == "localhost" || host == "::1"
-            || host.wholeMatch(of: /127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}/) != nil
+        host.isLoopbackHost
     }
 }

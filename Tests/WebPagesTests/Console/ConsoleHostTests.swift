@@ -36,6 +36,10 @@ struct ConsoleHostTests {
                 ["example.com", "asupport.example.com", "support.example.com.evil.example"]
             ),
             ("127.0.0.1", "support.example.com:8443", ["support.example.com", "support.example.com:443"]),
+            (
+                "127.0.0.1", "support.example.com",
+                ["support.example.com:", "support.example.com:8a", "support.example.com:1:2", "[support.example.com]x"]
+            ),
         ] as [(String, String?, [String])])
     func `any other name is not`(address: String, publicHost: String?, hosts: [String]) {
         let host = ConsoleHost(address: address, publicHost: publicHost)

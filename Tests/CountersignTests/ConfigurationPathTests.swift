@@ -90,6 +90,14 @@ import Testing
         #expect(setup.faults() == ["keyring.path (COUNTERSIGN_KEYRING_PATH): names no file"])
     }
 
+    @Test func `a pipe in the place of a secret's file is none, and isn't waited for`() throws {
+        let setup = try Setup()
+        let path = setup.directory.appending(path: "pipe").path
+        try #require(mkfifo(path, 0o600) == 0)
+        setup.environment["COUNTERSIGN_KEYRING_PATH"] = path
+        #expect(setup.faults() == ["keyring.path (COUNTERSIGN_KEYRING_PATH): names no file (\(path))"])
+    }
+
     @Test func `every key that names a file or a folder counts from the file's folder`() {
         let rows = Settings.rows(
             teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"], staff: ["kim"], webhooks: ["crm"])

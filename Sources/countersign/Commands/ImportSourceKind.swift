@@ -78,15 +78,13 @@ enum SourceDatabase {
     }
 
     private static func secret(in path: String) throws -> String {
-        let target = URL(filePath: path).resolvingSymlinksInPath().path
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
-            let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue,
-            let data = try? FileHandle(forReadingFrom: URL(filePath: target)).read(upToCount: 65_536)
-        else { throw UsageFault(sentence: "the file \(path) can't be read") }
-        guard mode & 0o077 == 0 else {
+        guard let file = RegularFile(path: path), let bytes = file.read(upTo: 65_536) else {
+            throw UsageFault(sentence: "the file \(path) can't be read")
+        }
+        guard file.mode & 0o077 == 0 else {
             throw UsageFault(sentence: "the file \(path) can be opened by others than its owner: set its mode to 0600")
         }
-        return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// Runs the body in a read-only transaction there.

@@ -88,7 +88,7 @@ extension AppleConfiguration.Team {
         var keyWrittenAt: Date?
         if let path, let bytes = reader.secretFile(settings.privateKeyPath, path) {
             privateKey = try? P256PrivateKey(pem: bytes)
-            keyWrittenAt = Self.modificationDate(ofFileAt: path)
+            keyWrittenAt = RegularFile(path: path)?.modificationDate
             if privateKey == nil {
                 reader.refuse(
                     settings.privateKeyPath.name, "names a file that isn't an unencrypted PKCS#8 P-256 key in PEM")
@@ -114,10 +114,5 @@ extension AppleConfiguration.Team {
             return clientIDs
         }
         return clientIDs + [servicesID]
-    }
-
-    private static func modificationDate(ofFileAt path: String) -> Date? {
-        let target = URL(filePath: path).resolvingSymlinksInPath().path
-        return (try? FileManager.default.attributesOfItem(atPath: target))?[.modificationDate] as? Date
     }
 }

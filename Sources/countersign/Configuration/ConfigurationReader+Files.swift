@@ -8,31 +8,22 @@ extension ConfigurationReader {
     /// another service or a colleague can read is no secret any more.
     mutating func secretFile(_ setting: Setting<String>, _ path: String) -> [UInt8]? {
         guard !path.isEmpty else { return nil }
-        // The target's mode counts, not that of a link to it.
-        let target = URL(filePath: path).resolvingSymlinksInPath().path
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
-            attributes[.type] as? FileAttributeType == .typeRegular,
-            let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue,
-            let owner = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value
-        else {
-            refuse(setting, path, Self.isOutOfReach(target) ? "names a file that can't be read" : "names no file")
+        guard let file = RegularFile(path: path) else {
+            refuse(setting, path, errno == EACCES ? "names a file that can't be read" : "names no file")
             return nil
         }
-        guard Self.isSecret(mode: mode, owner: owner, reader: geteuid()) else {
+        guard Self.isSecret(mode: file.mode, owner: file.owner, reader: geteuid()) else {
             refuse(setting, path, "names a file that others than its owner can open: set its mode to 0600")
             return nil
         }
-        guard let handle = FileHandle(forReadingAtPath: target),
-            let data = try? handle.read(upToCount: Self.maximumSecretBytes + 1) ?? Data()
-        else {
+        guard let bytes = file.read(upTo: Self.maximumSecretBytes + 1) else {
             refuse(setting, path, "names a file that can't be read")
             return nil
         }
-        guard data.count <= Self.maximumSecretBytes else {
+        guard bytes.count <= Self.maximumSecretBytes else {
             refuse(setting, path, "names a file that is too large")
             return nil
         }
-        let bytes = [UInt8](data)
         fingerprints[setting.name] = SHA256.hash(bytes)
         return bytes
     }
@@ -40,20 +31,14 @@ extension ConfigurationReader {
     /// The bytes of a file that everybody may read; nil after a fault.
     mutating func file(_ setting: Setting<String>, _ path: String, maximumBytes: Int) -> [UInt8]? {
         guard !path.isEmpty else { return nil }
-        let target = URL(filePath: path).resolvingSymlinksInPath().path
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
-            attributes[.type] as? FileAttributeType == .typeRegular,
-            let handle = FileHandle(forReadingAtPath: target),
-            let data = try? handle.read(upToCount: maximumBytes + 1) ?? Data()
-        else {
+        guard let bytes = RegularFile(path: path)?.read(upTo: maximumBytes + 1) else {
             refuse(setting, path, "names no file that can be read")
             return nil
         }
-        guard data.count <= maximumBytes else {
+        guard bytes.count <= maximumBytes else {
             refuse(setting, path, "names a file that is larger than \(maximumBytes / 1024) KiB")
             return nil
         }
-        let bytes = [UInt8](data)
         fingerprints[setting.name] = SHA256.hash(bytes)
         return bytes
     }
@@ -61,11 +46,6 @@ extension ConfigurationReader {
     /// Records a fault of the file that a key names, and shows which one that is.
     mutating func refuse(_ setting: Setting<String>, _ path: String, _ sentence: String) {
         refuse(setting.name, sentence + (Self.isShowable(path) ? " (\(ConfigurationFile.absolute(path)))" : ""))
-    }
-
-    /// Whether this user may not even look whether the file is there.
-    private static func isOutOfReach(_ path: String) -> Bool {
-        access(path, F_OK) != 0 && errno == EACCES
     }
 
     /// Whether a text is a path beyond doubt. One that isn't is not shown: it may be the secret itself in place of

@@ -52,7 +52,7 @@ class Browser:
     def ask(self, method, url, fields=None, body=None, headers=()):
         parts = urllib.parse.urlsplit(url)
         connection = self.connections.setdefault(parts.netloc, http.client.HTTPConnection(parts.netloc, timeout=120))
-        sent = {"X-Forwarded-For": self.address, "Accept-Language": "en"} | dict(headers)
+        sent = {"X-Forwarded-For": self.address, "Accept-Language": "en-US,en;q=0.9,de;q=0.8"} | dict(headers)
         if fields is not None:
             body = urllib.parse.urlencode(fields)
             sent["Content-Type"] = "application/x-www-form-urlencoded"

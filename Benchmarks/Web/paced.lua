@@ -37,7 +37,7 @@ function request()
         number = number + 1
         address = string.format("10.%d.%d.7", math.floor(number / 256) % 256, number % 256)
     end
-    local headers = { ["X-Forwarded-For"] = address, ["Accept-Language"] = "en" }
+    local headers = { ["X-Forwarded-For"] = address, ["Accept-Language"] = "en-US,en;q=0.9,de;q=0.8" }
     if target.cookie ~= "-" then headers["Cookie"] = target.cookie end
     return wrk.format("GET", target.path, headers)
 end

@@ -67,8 +67,8 @@ extension WebStep {
         switch self {
         case .returned(let answer): answer.isError ? .refused : .done
         case .link, .confirm, .choose, .passwordReset, .signedIn, .linked, .cancelled: .done
-        case .unproven, .notLinked, .refusedClient: .refused
-        case .failed(_, let failure): WebStepCounters.Outcome(failure)
+        case .unproven, .notLinked, .refusedClient(_, .accessDenied, _): .refused
+        case .refusedClient(_, _, let failure), .failed(_, let failure): WebStepCounters.Outcome(failure)
         }
     }
 }

@@ -32,8 +32,8 @@ package struct WebFlow: Sendable {
 package enum WebStep: Sendable {
     /// The flow leaves us for its app: with a code, or with an error.
     case returned(AppReturn)
-    /// The person of a client's flow could not be proven, and the client hears of it.
-    case refusedClient(OAuthAuthorization, AuthorizationError)
+    /// The person of a client's flow could not be proven, and the client hears of it; the failure is for log and counters.
+    case refusedClient(OAuthAuthorization, AuthorizationError, SignInFailure)
     /// The person of a flow that ends here could not be proven.
     case failed(WebFlow, SignInFailure)
     /// The person chooses on our own page whether to make an account.

@@ -268,12 +268,15 @@ extension WebSignIn {
             // Nobody else can continue it, and it is over in minutes.
             logger.warning("failed web flow not ended", metadata: ["flowId": "\(flow.id)"])
         }
+        if case .fault(let operation) = failure {
+            logger.error("web flow failed", metadata: ["flowId": "\(flow.id)", "operation": "\(operation)"])
+        }
         let error = error ?? (failure.isTemporary ? .temporarilyUnavailable : .serverError)
         switch flow.kind {
         case .app: return .returned(try appReturn(.error(error), of: flow))
         case .oauth:
             guard let request = OAuthFlowRequest(stored: flow.oauthRequest) else { throw failure }
-            return .refusedClient(request.authorization, error)
+            return .refusedClient(request.authorization, error, failure)
         case .account: return .failed(try await page(of: flow, as: .failed, by: call), failure)
         }
     }

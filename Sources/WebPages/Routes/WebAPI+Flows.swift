@@ -130,9 +130,11 @@ extension WebAPI {
         switch step {
         case .returned(let answer):
             return response(to: request, answer)
-        case .refusedClient(let authorization, let error):
+        case .refusedClient(let authorization, let error, let failure):
             guard let oauth else { throw SignInFailure.webFlowExpired }
-            return redirect(to: try await oauth.refusal(of: authorization, error))
+            var response = redirect(to: try await oauth.refusal(of: authorization, error))
+            response.problem = failure.problem
+            return response
         case .failed(let flow, let failure):
             let page = FailurePage(
                 FailurePage.Failure(failure, failure.problem), retryLink: AccountPath.account.naming(flow.languages),

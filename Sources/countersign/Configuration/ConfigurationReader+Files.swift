@@ -9,7 +9,9 @@ extension ConfigurationReader {
     mutating func secretFile(_ setting: Setting<String>, _ path: String) -> [UInt8]? {
         guard !path.isEmpty else { return nil }
         guard let file = RegularFile(path: path) else {
-            refuse(setting, path, errno == EACCES ? "names a file that can't be read" : "names no file")
+            refuse(
+                setting, path,
+                [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) ? "names no file" : "names a file that can't be read")
             return nil
         }
         guard Self.isSecret(mode: file.mode, owner: file.owner, reader: geteuid()) else {

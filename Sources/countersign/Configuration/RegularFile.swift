@@ -10,8 +10,9 @@ struct RegularFile {
 
     /// Nil, with `errno`, where there is none, or none that may be opened.
     init?(path: String) {
-        // O_NONBLOCK keeps the open of a pipe from waiting for a writer, and changes nothing for a file.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        // O_NONBLOCK keeps the open of a pipe from waiting for a writer, and changes nothing for a file. A URL's path has
+        // the home folder in the place of `~`.
+        let descriptor = open(URL(filePath: path).path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()

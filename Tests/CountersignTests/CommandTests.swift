@@ -89,7 +89,7 @@ import Testing
 }
 
 @Suite struct CommandNameTests {
-    /// A name that ArgumentParser makes of the type takes it half a millisecond, at each start, for each command there is.
+    /// A name that ArgumentParser makes of the type takes it a third of a millisecond, at each start, for each command there is.
     @Test func `every command states its name`() {
         func names(of command: any ParsableCommand.Type) -> [String?] {
             [command.configuration.commandName] + command.configuration.subcommands.flatMap(names)

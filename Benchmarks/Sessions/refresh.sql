@@ -1,5 +1,5 @@
 -- The work of one refresh in the database, as one statement for pgbench: looks the session and its account up, and rotates.
--- Sources/Storage/Sessions/SessionRefreshes.swift does the same for many, by two statements, between which it decides.
+-- Sources/Storage/Sessions/SessionRefreshes.swift does the same for many.
 \set n random(1, :sessions)
 WITH found AS (
     SELECT s.session_id, s.parent_generation, s.rotated_at, s.rotation_parent, s.rotation_network,

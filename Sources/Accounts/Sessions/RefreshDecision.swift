@@ -49,6 +49,12 @@ extension RefreshLineage {
     /// that moves, or another party.
     package static let maximumReplacements = Replacements(sameNetwork: 10, otherNetwork: 2)
 
+    /// What the first use of the newest token makes of any lineage; `nil` for the last generations.
+    package static func firstUse(of newest: Int32, from network: Network?, at now: Timestamp) -> RefreshLineage? {
+        guard newest < Int32.max - 2 else { return nil }
+        return RefreshLineage(generation: newest + 1, parent: newest, rotatedAt: now, network: network)
+    }
+
     /// Decides what becomes of a token of the given generation whose authenticity has been checked.
     ///
     /// - Parameters:
@@ -60,8 +66,7 @@ extension RefreshLineage {
         guard generation < Int32.max - 2 else { return .reused }
         if presented == generation || presented == generation + 1 && !isRestored {
             // One ahead: a failover lost the rotation that issued it.
-            return .renewed(
-                RefreshLineage(generation: presented + 1, parent: presented, rotatedAt: now, network: network))
+            return RefreshLineage.firstUse(of: presented, from: network, at: now).map { .renewed($0) } ?? .reused
         }
         guard presented == parent else { return presented < generation ? .reused : .unknown }
         if now <= rotatedAt.advanced(bySeconds: Lifetimes.refreshRetrySeconds) { return .renewed(self) }

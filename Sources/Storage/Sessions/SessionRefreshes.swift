@@ -14,7 +14,7 @@ package enum RefreshOutcome: Sendable {
 package struct SessionRefreshes: Sendable {
     private let database: Database
     private let lookups: StatementBatcher<Lookup, Result<RefreshableSession?, PostgresError>>
-    private let swaps: StatementBatcher<Swap, Bool>
+    private let swaps: StatementBatcher<Swap, Result<Session?, PostgresError>>
 
     package init(database: Database) {
         self.database = database
@@ -31,13 +31,22 @@ package struct SessionRefreshes: Sendable {
 
     /// Rotates, repeats, or ends on reuse, as ``RefreshLineage`` decides.
     ///
-    /// The lineage is compared and swapped, so that a refresh holds no lock and no connection between its two
-    /// statements; the loser of a race decides again on what the winner wrote.
+    /// The lineage is compared and swapped. For the newest token, which nearly all present, that is all: what its use
+    /// makes is known without a look at the row. Any other is looked up first and decided on, with no lock and no
+    /// connection held between the two statements; the loser of a race decides again on what the winner wrote.
     ///
     /// - Parameter address: the client's network address as text.
     package func refresh(
         _ id: SessionID, generation presented: Int32, by call: Call, lifetimes: SessionLifetimes, address: String?
     ) async throws -> RefreshOutcome {
+        if let renewed = RefreshLineage.firstUse(of: presented, from: call.origin.network, at: call.now),
+            let session = try await swaps.answer(
+                Swap(
+                    id: id, former: presented, renewed: renewed, address: address, now: call.now, lifetimes: lifetimes)
+            ).get()
+        {
+            return .renewed(session)
+        }
         // Each lost race ages the presented token by one generation, so this ends after a few rounds.
         while let row = try await lookups.answer(Lookup(id: id, now: call.now)).get(),
             row.live.accountStatus == .active
@@ -64,11 +73,9 @@ package struct SessionRefreshes: Sendable {
                     session.renewed(generation: session.generation, expiresAt: min(session.expiresAt, expiresAt)))
             case .renewed(let renewed):
                 let swap = Swap(
-                    id: id, former: row.lineage, renewed: renewed, address: address, now: call.now,
-                    expiresAt: expiresAt)
-                if try await swaps.answer(swap) {
-                    return .renewed(session.renewed(generation: renewed.generation, expiresAt: expiresAt))
-                }
+                    id: id, former: row.lineage.generation, renewed: renewed, address: address, now: call.now,
+                    lifetimes: lifetimes)
+                if let session = try await swaps.answer(swap).get() { return .renewed(session) }
             }
         }
         return .unknown
@@ -140,43 +147,46 @@ extension SessionRefreshes {
         return await database.namingTables(of: answers)
     }
 
-    /// A lineage in place of the one that was looked up.
+    /// A lineage in place of that of a generation, of which a session has one.
     private struct Swap: Sendable {
         let id: SessionID
-        let former: RefreshLineage
+        let former: Int32
         let renewed: RefreshLineage
         let address: String?
         let now: Timestamp
-        let expiresAt: Timestamp
+        let lifetimes: SessionLifetimes
     }
 
-    /// - Returns: whether each session was live and still of the former lineage.
+    /// - Returns: each session with its new lineage, if it was live, of an active account and still of the former generation.
     private static func swap(
         _ swaps: [Swap], _ lockWait: LockWait, in session: any PostgresSession
-    ) async throws(PostgresError) -> [Bool] {
+    ) async throws(PostgresError) -> [Result<Session?, PostgresError>] {
         let renewed = swaps.map(\.renewed)
-        let swapped = try await session.query(
+        let rows = try await session.query(
             """
             WITH posted AS MATERIALIZED (
-                SELECT \(swaps.map(\.id)) AS session_ids, \(swaps.map(\.former.generation)) AS former_generations,
-                    \(swaps.map(\.former.parent)) AS former_parents, \(renewed.map(\.generation)) AS generations,
-                    \(renewed.map(\.parent)) AS parents, \(renewed.map(\.rotatedAt)) AS rotation_times,
-                    \(renewed.map(\.network)) AS networks,
+                SELECT \(swaps.map(\.id)) AS session_ids, \(swaps.map(\.former)) AS former_generations,
+                    \(renewed.map(\.generation)) AS generations, \(renewed.map(\.parent)) AS parents,
+                    \(renewed.map(\.rotatedAt)) AS rotation_times, \(renewed.map(\.network)) AS networks,
                     \(renewed.map(\.replacements.sameNetwork)) AS same_network_counts,
                     \(renewed.map(\.replacements.otherNetwork)) AS other_network_counts,
                     \(swaps.map(\.now)) AS nows, \(swaps.map(\.address)) AS addresses,
-                    \(swaps.map(\.expiresAt)) AS expiry_times
+                    \(swaps.map { $0.now.advanced(bySeconds: $0.lifetimes.unused) }) AS unused_ends,
+                    \(swaps.map(\.lifetimes.absolute)) AS absolute_lifetimes
             ), locked AS (
-                SELECT p.*
+                SELECT p.*, s.account_id,
+                    -- As SessionLifetimes.end has it.
+                    LEAST(p.unused_end, s.created_at + p.absolute_lifetime * interval '1 second') AS expires_at
                 FROM posted
-                CROSS JOIN LATERAL unnest(session_ids, former_generations, former_parents, generations, parents,
-                    rotation_times, networks, same_network_counts, other_network_counts, nows, addresses, expiry_times
-                ) WITH ORDINALITY AS p (session_id, former_generation, former_parent, generation, parent, rotated_at,
-                    network, same_network, other_network, now, address, expires_at, position)
+                CROSS JOIN LATERAL unnest(session_ids, former_generations, generations, parents, rotation_times, networks,
+                    same_network_counts, other_network_counts, nows, addresses, unused_ends, absolute_lifetimes
+                ) WITH ORDINALITY AS p (session_id, former_generation, generation, parent, rotated_at, network,
+                    same_network, other_network, now, address, unused_end, absolute_lifetime, position)
                 CROSS JOIN LATERAL (
-                    SELECT FROM sessions s
-                    WHERE s.session_id = p.session_id AND s.generation = p.former_generation
-                        AND s.parent_generation = p.former_parent AND s.ended_at IS NULL
+                    SELECT s.account_id, s.created_at
+                    FROM sessions s
+                    WHERE s.session_id = p.session_id AND s.generation = p.former_generation AND s.ended_at IS NULL
+                        AND s.expires_at > p.now
                     LIMIT 1
                     FOR NO KEY UPDATE \(lockWait.clause)
                 ) s
@@ -194,12 +204,22 @@ extension SessionRefreshes {
                 WHERE position BETWEEN 1 AND 1000
                 ORDER BY session_id, position
             ) f
-            WHERE s.session_id = f.session_id
-            RETURNING f.position
-            """, as: Int.self)
-        var answers = [Bool](repeating: false, count: swaps.count)
-        for position in swapped { answers[position - 1] = true }
-        return answers
+            CROSS JOIN LATERAL (SELECT a.* FROM accounts a WHERE a.account_id = f.account_id LIMIT 1) a
+            WHERE s.session_id = f.session_id AND f.expires_at > f.now AND a.status = 'active'
+            RETURNING f.position, \(SessionStore.liveColumns)
+            """
+        ) { row throws(PostgresError) in
+            let index = try Int(from: row[0]) - 1
+            return (
+                index,
+                Result { () throws(PostgresError) in
+                    try LiveSession(swaps[index].id, row, from: 1).session as Session?
+                }
+            )
+        }
+        var answers = [Result<Session?, PostgresError>](repeating: .success(nil), count: swaps.count)
+        for (index, answer) in rows { answers[index] = answer }
+        return await session.namingTables(of: answers)
     }
 }
 

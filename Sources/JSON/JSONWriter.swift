@@ -9,6 +9,9 @@ package struct JSONWriter: Sendable {
 
     package init() {}
 
+    @usableFromInline
+    package init(capacity: Int) { bytes.reserveCapacity(capacity) }
+
     /// Takes the bytes that are written so far; the document goes on.
     package mutating func take() -> [UInt8] {
         defer { bytes = [] }
@@ -249,7 +252,7 @@ extension JSONWriter {
     package static func object<Failure: Error>(
         _ write: (inout JSONWriter) throws(Failure) -> Void
     ) throws(Failure) -> [UInt8] {
-        var writer = JSONWriter()
+        var writer = JSONWriter(capacity: 1024)
         try writer.object(write)
         return writer.bytes
     }

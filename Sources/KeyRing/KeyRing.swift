@@ -8,7 +8,7 @@ import Primitives
 /// The text has one key per line, `id base64-of-32-bytes`. New values are written under the first line, and values
 /// under any line are read. Each purpose uses its own subkey, derived by HKDF-SHA-256 (RFC 5869) with the purpose as
 /// its label.
-package struct KeyRing: Sendable {
+package final class KeyRing: Sendable {
     /// What a subkey is for; the raw value is its HKDF label.
     package enum Purpose: String, CaseIterable, Sendable {
         case grants

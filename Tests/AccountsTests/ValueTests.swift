@@ -107,6 +107,7 @@ import Testing
 
     @Test func `a name is cut at 100 characters`() {
         #expect(DisplayName(String(repeating: "é", count: 150))?.text.count == 100)
+        #expect(DisplayName(String(repeating: "e", count: 150))?.text == String(repeating: "e", count: 100))
     }
 
     @Test func `a name of nothing visible is no name`() {

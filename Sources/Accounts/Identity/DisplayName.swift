@@ -7,11 +7,27 @@ package struct DisplayName: ExactString {
     /// Drops controls and the characters that reorder or hide text (bidirectional overrides and isolates, zero-width
     /// marks), trims spaces, cuts at 100 characters; `nil` when nothing is left.
     package init?(_ input: String) {
+        if DisplayName.isPlain(input.utf8) {
+            text = input
+            return
+        }
         var cut = String(DisplayName.visible(input).prefix(DisplayName.maximumCharacters))
         if cut.last == " " { cut.removeLast() }
         // One character may be a base with any number of combining marks: bound the bytes too.
         guard !cut.isEmpty, cut.utf8.count <= DisplayName.maximumCharacters * 16 else { return nil }
         self.text = cut
+    }
+
+    /// Whether a text is a name as it stands, as most are: short, of printable ASCII, and without a space that is not alone
+    /// between two characters.
+    private static func isPlain(_ input: String.UTF8View) -> Bool {
+        guard 1...maximumCharacters ~= input.count else { return false }
+        var last: UInt8 = 0x20
+        for byte in input {
+            guard 0x20...0x7E ~= byte, byte != 0x20 || last != 0x20 else { return false }
+            last = byte
+        }
+        return last != 0x20
     }
 
     /// Whether a name loses some of its characters by its length.

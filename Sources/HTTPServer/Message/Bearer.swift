@@ -15,10 +15,10 @@ package enum Bearer: Equatable, Sendable {
             self = .absent
             return
         }
-        let scheme = "bearer "
-        let prefix = field.utf8.prefix(scheme.utf8.count)
-        let token = field.utf8.dropFirst(scheme.utf8.count).drop { $0 == 0x20 }
-        guard fields.count == 1, prefix.equalsIgnoringASCIICase(scheme.utf8), 1...Self.maximumBytes ~= token.count,
+        let scheme = "bearer ".utf8
+        let octets = Array(field.utf8)
+        let token = octets.dropFirst(scheme.count).drop { $0 == 0x20 }
+        guard fields.count == 1, octets.prefix(scheme.count).equalsIgnoringASCIICase(scheme), 1...Self.maximumBytes ~= token.count,
             token.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: ",") })
         else {
             self = .malformed

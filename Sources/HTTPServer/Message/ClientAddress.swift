@@ -52,12 +52,9 @@ extension ClientAddress: CustomStringConvertible {
 
     package var text: String {
         let octets = (0..<16).map { UInt8(truncatingIfNeeded: bits >> (120 - 8 * $0)) }
+        if isIPv4 { return "\(octets[12]).\(octets[13]).\(octets[14]).\(octets[15])" }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        if isIPv4 {
-            inet_ntop(AF_INET, Array(octets.suffix(4)), &text, socklen_t(text.count))
-        } else {
-            inet_ntop(AF_INET6, octets, &text, socklen_t(text.count))
-        }
+        inet_ntop(AF_INET6, octets, &text, socklen_t(text.count))
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// The processing of an event to its response: request id, route, admission, handler, error mapping, headers, log line,
 /// metrics.
-struct Responder: Sendable {
+final class Responder: Sendable {
     let routes: RouteTable
     let admission: AdmissionController
     private let queueTimeout: Duration

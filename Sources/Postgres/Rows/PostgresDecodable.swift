@@ -84,13 +84,10 @@ extension Double: PostgresDecodable {
 extension UUID: PostgresDecodable {
     package init(from value: PostgresValue) throws(PostgresError) {
         try value.expect(.uuid)
-        let octets = try [UInt8](bytesOf: value)
-        guard octets.count == 16 else { throw PostgresValue.mismatch("a uuid of \(octets.count) octets") }
-        self.init(
-            uuid: (
-                octets[0], octets[1], octets[2], octets[3], octets[4], octets[5], octets[6], octets[7],
-                octets[8], octets[9], octets[10], octets[11], octets[12], octets[13], octets[14], octets[15]
-            ))
+        self = try value.withBytes { octets throws(PostgresError) in
+            guard octets.byteCount == 16 else { throw PostgresValue.mismatch("a uuid of \(octets.byteCount) octets") }
+            return unsafe UUID(uuid: octets.unsafeLoadUnaligned(as: uuid_t.self))
+        }
     }
 }
 

@@ -11,9 +11,7 @@ package struct SQL: Sendable {
     private var placeholderOffsets: [Int]
 
     package init(unsafeSQL text: String) {
-        self.text = text
-        parameters = PostgresEncoder()
-        placeholderOffsets = []
+        self.init(stringInterpolation: Interpolation(unsafeSQL: text))
     }
 
     private init(_ text: String, _ parameters: PostgresEncoder, _ placeholderOffsets: [Int]) {
@@ -25,7 +23,7 @@ package struct SQL: Sendable {
 
 extension SQL: ExpressibleByStringInterpolation {
     package init(stringLiteral value: StaticString) {
-        self.init(unsafeSQL: value.description)
+        self.init(value.description, PostgresEncoder(), [])
     }
 
     package init(stringInterpolation: Interpolation) {
@@ -36,6 +34,11 @@ extension SQL: ExpressibleByStringInterpolation {
         fileprivate var text: String
         fileprivate var parameters: PostgresEncoder
         fileprivate var placeholderOffsets: [Int]
+
+        fileprivate init(unsafeSQL: String) {
+            self.init(literalCapacity: 0, interpolationCount: 0)
+            appendInterpolation(unsafeSQL: unsafeSQL)
+        }
 
         package init(literalCapacity: Int, interpolationCount: Int) {
             text = ""
@@ -73,7 +76,9 @@ extension SQL: ExpressibleByStringInterpolation {
             parameters.append(contentsOf: statement.parameters)
         }
 
+        /// `PQsendQueryParams` takes the text up to its first NUL.
         package mutating func appendInterpolation(unsafeSQL: String) {
+            if unsafeSQL.utf8.contains(0) { parameters.refuse("the statement holds U+0000") }
             text += unsafeSQL
         }
 
@@ -97,12 +102,10 @@ extension SQL {
         "INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "SHARE", "CREATE", "ALTER", "DROP",
     ]
 
-    /// The reason why the statement cannot be sent, nil when it can. `PQsendQueryParams` counts parameters in 16 bits
-    /// and takes the text up to its first NUL.
+    /// The reason why the statement cannot be sent, nil when it can. `PQsendQueryParams` counts parameters in 16 bits.
     var fault: String? {
         if let fault = parameters.fault { return fault }
         if parameters.ranges.count > 65_535 { return "more than 65,535 values are bound" }
-        if text.utf8.contains(0) { return "the statement holds U+0000" }
         return nil
     }
 }
@@ -111,4 +114,11 @@ extension SQL {
 struct PreparedKey: Hashable {
     let text: String
     let types: [UInt32]
+
+    /// Without the text, whose octets would cost more than the look-up: few statements are of one length and one list of
+    /// types.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(text.utf8.count)
+        hasher.combine(types)
+    }
 }

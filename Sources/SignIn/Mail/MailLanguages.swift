@@ -1,4 +1,5 @@
 import Accounts
+import Primitives
 import Texts
 
 /// The languages in which mail can be written, the default one first; empty when no mail is sent.
@@ -14,7 +15,7 @@ struct MailLanguages: Sendable {
             var subtags = wanted.split(separator: "-")
             while !subtags.isEmpty {
                 let range = subtags.joined(separator: "-")
-                if let language = tags.first(where: { $0.lowercased() == range }) {
+                if let language = tags.first(where: { $0.utf8.equalsIgnoringASCIICase(range.utf8) }) {
                     return language
                 }
                 subtags.removeLast()

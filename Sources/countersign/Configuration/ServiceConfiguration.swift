@@ -49,7 +49,7 @@ extension ConfigurationReader {
 
 extension KeyRing {
     /// The ring in the file that `keyring.path` names.
-    init?(from reader: inout ConfigurationReader) {
+    convenience init?(from reader: inout ConfigurationReader) {
         guard let bytes = reader.secretFile(Settings.keyringPath, reader.value(Settings.keyringPath)) else {
             return nil
         }

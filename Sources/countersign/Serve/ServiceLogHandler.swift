@@ -49,12 +49,13 @@ struct ServiceLogHandler: LogHandler {
         let fields = merged.compactMap { name, value in text(of: value).map { (name: name, value: $0) } }
             .sorted { $0.name < $1.name }
         let time = SystemClock().now().rfc3339Milliseconds
-        let line =
+        var line =
             switch format {
             case .json: Self.json(time, event, fields)
             case .text: Self.plain(time, event, fields)
             }
-        Self.write(line + [UInt8(ascii: "\n")])
+        line.append(UInt8(ascii: "\n"))
+        Self.write(line)
     }
 
     /// Whether the last line was cut off.

@@ -332,10 +332,13 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
 }
 
 extension PostgresError {
-    /// Whether the statement changed nothing, for a reason that may lie in one of its values.
+    /// Whether the statement changed nothing, for a reason that may lie in one of its values or rows. When the server has no
+    /// time or room for a batch, its calls one by one would only ask for more of it.
     fileprivate var isRefusal: Bool {
         switch code {
-        case .server, .encoding: true
+        // Data exceptions, violated constraints, deadlocks.
+        case .server(let sqlState): ["22", "23", "40"].contains(sqlState.prefix(2)) || isOfLockedRow
+        case .encoding: true
         default: false
         }
     }

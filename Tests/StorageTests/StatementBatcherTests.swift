@@ -104,6 +104,30 @@ import Testing
         #expect(batches.withLock(\.self) == [[.first], [.old, .young], [.young]])
     }
 
+    @Test(arguments: [("22P02", true), ("40P01", true), ("57014", false), ("53100", false)])
+    func `the calls of a refused batch run alone only where one of them may be at fault`(
+        sqlState: String, runsAlone: Bool
+    ) async throws {
+        let mayEnd = Atomic(false)
+        let batches = Mutex<[[Int]]>([])
+        let batcher = StatementBatcher<Int, Int>(concurrency: 1, timeout: .seconds(60)) {
+            (calls, _) throws(PostgresError) in
+            batches.withLock { $0.append(calls) }
+            if calls == [0] { while !mayEnd.load(ordering: .relaxed) { try? await pollingPause() } }
+            if calls.count > 1 { throw PostgresError(.server(sqlState: sqlState), operation: .query, location: "") }
+            return calls
+        }
+        async let first = batcher.answer(0)
+        defer { mayEnd.store(true, ordering: .relaxed) }
+        while batches.withLock(\.isEmpty) { try await pollingPause() }
+        let others = (1...2).map { call in Task { try? await batcher.answer(call) } }
+        while batcher.waitingCount < 2 { try await pollingPause() }
+        mayEnd.store(true, ordering: .relaxed)
+        #expect(try await first == 0)
+        for (call, other) in zip(1...2, others) { #expect(await other.value == (runsAlone ? call : nil)) }
+        #expect(batches.withLock { $0.map(\.count) } == (runsAlone ? [1, 2, 1, 1] : [1, 2]))
+    }
+
     /// The batches that have run, some of which go on until they may end.
     private final class History: Sendable {
         let batches = Mutex<[Int]>([])

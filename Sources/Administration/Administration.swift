@@ -1,7 +1,7 @@
 package import Accounts
 import Metrics
 package import Postgres
-package import Primitives
+import Primitives
 package import SignIn
 import Storage
 package import Webhooks
@@ -36,7 +36,8 @@ package struct Administrator: Sendable {
 package struct Administration: Sendable {
     let database: Database
     let clock: any WallClock
-    let exports: ConcurrencyLimit
+    /// The exports that are written at once; apart from those to people, who may be slow to read.
+    let exports = ConcurrencyLimit(4)
     /// Tables of the trail that are being written.
     let sheets = ConcurrencyLimit(2)
     /// The clients of the OAuth server; `nil` where that is off.
@@ -54,14 +55,13 @@ package struct Administration: Sendable {
 
     /// - Parameters:
     ///   - refusals: those of the process; a new one if absent.
-    ///   - exports: those of the process.
     ///   - mailLanguages: the languages in which mail can be written, the default one first; empty when no mail is sent.
     ///   - codes: those under the configuration of the moment.
     package init(
         database: Database, oauth: OAuthAdministration? = nil, feed: Feed? = nil,
         webhooks: @escaping @Sendable () -> WebhookConfiguration = { .none }, sender: WebhookSender? = nil,
         refusals: RefusalAggregator? = nil,
-        exports: ConcurrencyLimit = PersonalDataExport.concurrency(), clock: any WallClock,
+        clock: any WallClock,
         mailLanguages: [String] = [],
         codes: @escaping @Sendable () -> SupportCodes? = { nil }
     ) {
@@ -76,7 +76,6 @@ package struct Administration: Sendable {
             uniqueKeysWithValues: RefusedKey.allCases.map {
                 ($0, Counter(label: "countersign_admin_key_refusals_total", dimensions: [("reason", $0.rawValue)]))
             })
-        self.exports = exports
         self.clock = clock
         self.mailLanguages = mailLanguages
     }

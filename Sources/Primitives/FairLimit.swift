@@ -63,6 +63,11 @@ package final class FairLimit<Party: Hashable & Sendable>: Sendable {
             for share in shares { served[share.party] = turn }
         }
 
+        mutating func run(_ shares: [Share<Party>]) {
+            running += 1
+            serve(shares)
+        }
+
         mutating func giveBack(_ shares: [Share<Party>]) {
             inUse.giveBack(shares)
             for share in shares where inUse.count(of: share.party) == 0 { served[share.party] = nil }
@@ -118,6 +123,29 @@ package final class FairLimit<Party: Hashable & Sendable>: Sendable {
         return try await work()
     }
 
+    /// Room for work that outlives the call which begins it, freed with the value.
+    package final class Place: Sendable {
+        private let limit: FairLimit
+        private let shares: [Share<Party>]
+
+        fileprivate init(in limit: FairLimit, _ shares: [Share<Party>]) {
+            self.limit = limit
+            self.shares = shares
+        }
+
+        deinit { limit.leave(shares) }
+    }
+
+    /// - Returns: `nil` when there is no room now, or one of the parties has its share.
+    package func acquire(_ shares: [Share<Party>]) -> Place? {
+        let isAdmitted = state.withLock { state in
+            guard state.running < maximumRunning, state.inUse.take(shares) else { return false }
+            state.run(shares)
+            return true
+        }
+        return isAdmitted ? Place(in: self, shares) : nil
+    }
+
     /// How much runs, and how much waits.
     package var occupancy: (running: Int, waiting: Int) { state.withLock { ($0.running, $0.waiting.count) } }
 
@@ -126,8 +154,7 @@ package final class FairLimit<Party: Hashable & Sendable>: Sendable {
             let (isAdmitted, dropped): (Bool?, Waiter?) = state.withLock { state in
                 guard state.inUse.take(shares) else { return (false, nil) }
                 if state.running < maximumRunning {
-                    state.running += 1
-                    state.serve(shares)
+                    state.run(shares)
                     return (true, nil)
                 }
                 var dropped: Waiter?

@@ -60,12 +60,12 @@ package final class SignInService: Sendable {
     ///   - refusals: the aggregator of the service that this one replaces; a new one if absent.
     ///   - metrics: likewise.
     ///   - codesUnderWay: likewise.
-    ///   - exports: likewise; those of administrators count among them.
+    ///   - exports: likewise.
     package init(
         configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?,
         endpoints: TokenEndpoints, database: ServiceDatabase, accessTokens: AccessTokens,
         passwordHasher: PasswordHasher, refusals: RefusalAggregator? = nil, metrics: SignInMetrics = SignInMetrics(),
-        codesUnderWay: CodesUnderWay = CodesUnderWay(), exports: ConcurrencyLimit = PersonalDataExport.concurrency(),
+        codesUnderWay: CodesUnderWay = CodesUnderWay(), exports: FairLimit<Party> = PersonalDataExport.places(),
         strayGrants: StrayGrants? = nil, clock: any WallClock, logger: Logger
     ) {
         let refusals = refusals ?? RefusalAggregator(trail: database.audit, clock: clock)

@@ -57,6 +57,19 @@ import Testing
         #expect(outcome == .some(.some("turned away")))
     }
 
+    @Test func `a place that is held counts until it is given up`() async {
+        let limit = FairLimit<String>(running: 2)
+        var held = [limit.acquire(Self.shares("a", limit: 1))]
+        #expect(held[0] != nil)
+        #expect(limit.acquire(Self.shares("a", limit: 1)) == nil, "it has its share")
+        held.append(limit.acquire(Self.shares("b")))
+        #expect(limit.acquire(Self.shares("c")) == nil, "there are no more")
+        #expect(limit.occupancy.running == 2)
+        held = []
+        #expect(await limit.admit(Self.shares("a", limit: 1)) { "run" } == "run")
+        #expect(limit.occupancy.running == 0)
+    }
+
     @Test func `an end makes room, and so does a failure`() async throws {
         let limit = FairLimit<String>(running: 1)
         for _ in 0..<3 {

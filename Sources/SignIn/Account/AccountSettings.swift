@@ -7,7 +7,7 @@ package struct AccountSettings: Sendable {
     let store: AccountStore
     let replacements: EmailReplacementStore
     let personalData: PersonalData
-    let exports: ConcurrencyLimit
+    let exports: FairLimit<Party>
     let codes: EmailCodes
     let hasher: PasswordHasher
     let limits: RateLimiter
@@ -103,8 +103,10 @@ package struct AccountSettings: Sendable {
     /// Everything that is stored about the session's person.
     package func export(of session: Session, by call: Call) async throws(SignInFailure) -> PersonalDataExport {
         guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
-        guard let place = exports.acquire() else { throw .overloaded(retryAfter: 1) }
         let subject = "\(session.accountID)"
+        let shares = call.caller.shares(
+            network: PersonalDataExport.placesOfNetwork, of: (subject, PersonalDataExport.placesOfAccount))
+        guard let place = exports.acquire(shares) else { throw .overloaded(retryAfter: 1) }
         try await limits.draw(.exportPerAccount, of: subject, by: call)
         do throws(SignInFailure) {
             let export = try await stored {

@@ -13,19 +13,24 @@ package struct PersonalDataExport: Sendable {
     /// The least that is written at once, but for the end: a list may be empty.
     private static let partBytes = 32 * 1024
 
-    /// The exports that a process writes at once. Each has a page of rows in memory; what is slow is the one who reads.
-    package static func concurrency() -> ConcurrencyLimit { ConcurrencyLimit(16) }
+    /// The exports to people that a process writes at once. Each has a page of rows in memory; what is slow is the one who
+    /// reads, and so nobody may have all the places.
+    package static func places() -> FairLimit<Party> { FairLimit(running: 16) }
+
+    /// Of these, what one network and one account may have.
+    static let placesOfNetwork = 4
+    static let placesOfAccount = 2
 
     private let id: AccountID
     private let store: PersonalData
     private let call: Call
     /// Among those of the process, for as long as this value lives.
-    private let place: ConcurrencyLimit.Place?
+    private let place: (any Sendable)?
 
     /// Records the export; `nil` when there is no such account.
     package init?(
         of id: AccountID, from store: PersonalData, by call: Call,
-        holding place: ConcurrencyLimit.Place? = nil
+        holding place: (any Sendable)? = nil
     ) async throws {
         guard try await store.recordExport(of: id, by: call) else { return nil }
         self.id = id

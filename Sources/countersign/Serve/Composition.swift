@@ -114,7 +114,7 @@ enum Composition {
                 },
                 feed: Feed(store: storage.feed, keyRing: configuration.keyRing, news: feedNews),
                 webhooks: { useCases.value.pushed }, sender: sender, refusals: resources.refusals,
-                exports: resources.exports, clock: clock,
+                clock: clock,
                 mailLanguages: configuration.mail?.templates.languages ?? [],
                 codes: { useCases.value.signIn.supportCodes })
             if let staff = configuration.reloadable.console.google?.staff {

@@ -21,7 +21,7 @@ struct ServiceResources: Sendable {
     let refusals: RefusalAggregator
     let metrics = SignInMetrics()
     let codesUnderWay = CodesUnderWay()
-    let exports = PersonalDataExport.concurrency()
+    let exports = PersonalDataExport.places()
     let strayGrants: StrayGrants
     let oauthMetrics = OAuthMetrics()
     let oauthClients: OAuthClients

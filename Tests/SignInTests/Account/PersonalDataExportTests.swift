@@ -93,8 +93,11 @@ import Testing
         #expect(!text.contains("kim-request"))
     }
 
-    @Test(arguments: ["guess_rejected", "rate_limited"])
-    func `from where somebody guessed at the account stays out`(type: String) async throws {
+    @Test(arguments: [
+        "guess_rejected", "rate_limited", "link_required", "email_stated", "email_reclaimed", "refresh_reused",
+        "web_code_reused", "client_unlinked",
+    ])
+    func `from where another may have come stays out`(type: String) async throws {
         let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
         try await fixture.database.execute(
             """
@@ -212,19 +215,17 @@ import Testing
         try await SignInFixture.run {
             $0.limits = [.exportPerAccount: .limit(count: 2, seconds: 3_600)]
         } _: { fixture in
-            let underWay = ConcurrencyLimit(2)
-            let accounts = try fixture.service(exports: underWay).accounts
+            let accounts = try fixture.service(exports: FairLimit(running: 1)).accounts
             let administration = Administration(
-                database: fixture.storage.pool, exports: underWay, clock: fixture.clock,
-                mailLanguages: [])
+                database: fixture.storage.pool, clock: fixture.clock, mailLanguages: [])
             let administrator = try await fixture.administered().administrator
             let signedIn = try await fixture.register("kim@example.com")
             let session = try await fixture.opened(signedIn)
             // A place is taken from the beginning to the end of the document, however slowly it is read.
-            var exports = [
-                try await accounts.export(of: session, by: fixture.call),
-                try await administration.export(signedIn.account.id, by: administrator),
-            ]
+            var exports = [try await accounts.export(of: session, by: fixture.call)]
+            for _ in 1...4 {
+                exports.append(try await administration.export(signedIn.account.id, by: administrator))
+            }
             for export in exports { _ = try await Self.document(export) }
             await expectFailure(.overloaded(retryAfter: 1)) {
                 try await accounts.export(of: session, by: fixture.call)
@@ -232,12 +233,26 @@ import Testing
             await #expect(throws: AdministrationFailure.overloaded(retryAfter: 1)) {
                 try await administration.export(signedIn.account.id, by: administrator)
             }
-            #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 2)
+            #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 5)
             exports = []
             _ = try await accounts.export(of: session, by: fixture.call)
             _ = try await administration.export(signedIn.account.id, by: administrator)
-            #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 4)
+            #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 7)
         }
+    }
+
+    @Test func `an account has two of the places, and the others are for other people`() async throws {
+        let accounts = fixture.service.accounts
+        let kim = try await fixture.opened(try await fixture.register("kim@example.com"))
+        let robin = try await fixture.opened(try await fixture.register("robin@example.com"))
+        var exports = [
+            try await accounts.export(of: kim, by: fixture.call), try await accounts.export(of: kim, by: fixture.call),
+        ]
+        await expectFailure(.overloaded(retryAfter: 1)) { try await accounts.export(of: kim, by: fixture.call) }
+        exports.append(try await accounts.export(of: robin, by: fixture.call))
+        exports.removeFirst()
+        exports.append(try await accounts.export(of: kim, by: fixture.call))
+        for export in exports { _ = try await Self.document(export) }
     }
 
     @Test func `an administrator gets it, also of a disabled account, and it is recorded with the key's name`()

@@ -18,7 +18,7 @@ extension SignInFixture {
     func service(
         apple: Bool = true, keyRing: KeyRing? = nil, storage: ServiceDatabase? = nil,
         passwordHasher: PasswordHasher? = nil,
-        exports: ConcurrencyLimit = PersonalDataExport.concurrency(),
+        exports: FairLimit<Party> = PersonalDataExport.places(),
         nonceForms: (apple: NonceForm, google: NonceForm) = (.sha256Hex, .raw),
         _ configure: (inout SignInService.Configuration) -> Void = { _ in }
     ) throws -> SignInService {

@@ -214,9 +214,10 @@ extension ExportedTable {
         id: "event_id"
     ) { id, _ in isOfIdentity(id) }
 
-    /// Where staff and providers called from, and by which request, is theirs. So is where a wrong guess came from, which
-    /// need not be its person's.
-    private static let isOwnRequest: SQL = "actor = 'person' AND type NOT IN ('guess_rejected', 'rate_limited')"
+    /// Where staff and providers called from, and by which request, is theirs. So is where one came from who may be another.
+    private static let isOwnRequest: SQL = """
+        actor = 'person' AND type = ANY (\(AuditEvent.Kind.allCases.filter { $0.isOfThePersonAlone }.map(\.rawValue)))
+        """
 
     private static let auditEvents = ExportedTable(
         "audit_events", as: "auditEvents",

@@ -149,8 +149,9 @@ package struct GrantStore: Sendable {
     /// - Returns: whether the authorization is over.
     package func noteDead(_ check: GrantCheck, reason: String, by call: Call) async throws -> Bool {
         try await database.change(by: call) { change in
-            _ = try await change.execute(
-                "SELECT FROM identities WHERE identity_id = \(check.identityID) FOR NO KEY UPDATE")
+            // A sign-in by it waits, and is refused then, or has opened its session before.
+            let locked = try await change.accounts.lock(
+                "a.account_id = (SELECT i.account_id FROM identities i WHERE i.identity_id = \(check.identityID))")
             // Another grant may have replaced it since: then nothing has ended.
             let gone = try await change.execute(
                 """
@@ -165,18 +166,17 @@ package struct GrantStore: Sendable {
                 WHERE identity_id = \(check.identityID)
                 """)
             guard others == 0 else { return false }
-            let accounts = try await change.query(
+            _ = try await change.execute(
                 """
                 UPDATE identities
                 SET authorization_status = 'revoked', not_before = GREATEST(not_before, \(call.now))
                 WHERE identity_id = \(check.identityID)
-                RETURNING account_id
-                """, as: AccountID.self)
+                """)
             try await change.onBehalf(of: .provider).sessions.end(
                 .openedBy(check.identityID), because: .authorizationRevoked)
             try await change.record(
                 AuditEvent(
-                    .authorizationRevoked, by: .provider, accountID: accounts.first, identityID: check.identityID,
+                    .authorizationRevoked, by: .provider, accountID: locked.first, identityID: check.identityID,
                     provider: check.provider, reason: reason))
             return true
         }

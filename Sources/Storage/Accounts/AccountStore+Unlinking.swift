@@ -100,7 +100,7 @@ extension Change.Accounts {
             """
             DELETE FROM outbox o
             USING accounts a
-            WHERE a.account_id = \(account.id) AND o.kind = 'mail' AND o.recipient = a.email
+            WHERE a.account_id = \(account.id) AND o.kind = 'mail' AND o.recipient IN (a.email, a.pending_email)
             """)
         // Skipped likewise.
         _ = try await change.execute(

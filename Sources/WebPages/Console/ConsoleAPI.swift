@@ -102,6 +102,8 @@ package struct ConsoleAPI: Sendable {
             guard let visitor = try await visitor(of: request, isActivity: isActivity) else {
                 return showAlone(signInPage(for: request))
             }
+            // A key for the feed opens nothing else.
+            guard visitor.administrator.scopes != [.feed] else { throw AdministrationFailure.forbidden }
             if let scope { try visitor.administrator.require(scope) }
             return try await handler(request, visitor)
         }

@@ -30,6 +30,13 @@ import Testing
         #expect(try await world.audited("console_opened") > 0)
     }
 
+    @Test func `a key for the feed opens no page`() async throws {
+        let visit = ConsoleVisit(world)
+        let page = try await visit.signIn(with: try await world.adminKey("feed"))
+        #expect(page.status == 403 && !page.isSignIn)
+        #expect(try await visit.open("/console/system").status == 403)
+    }
+
     @Test(arguments: ["", "csa_", "csa_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "' OR 1=1 --", "revoked"])
     func `a wrong key is refused in place, and leaves no cookie`(key: String) async throws {
         let key = key == "revoked" ? try await world.revokedAdminKey() : key

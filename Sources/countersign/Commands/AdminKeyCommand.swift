@@ -35,7 +35,7 @@ struct AdminKeyCommand: AsyncParsableCommand {
                 let names = scopes.split(separator: ",", omittingEmptySubsequences: false)
                 let parsed = names.compactMap { AdminKey.Scope(rawValue: String($0)) }
                 guard !parsed.isEmpty, parsed.count == names.count else {
-                    throw ValidationError("--scopes are read, revoke and manage, with commas between them")
+                    throw ValidationError("--scopes are read, revoke, manage and feed, with commas between them")
                 }
                 return Set(parsed)
             }

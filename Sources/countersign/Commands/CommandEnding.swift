@@ -43,6 +43,11 @@ struct CommandEnding {
             "Nobody knows whether it took effect\(reason): see, and run the command again if it did not."
         case .serverEncoding(let encoding):
             "The database's encoding is \(encoding): create it with ENCODING 'UTF8'."
+        case .server("42501"):
+            """
+            The database's role may not do that (SQLSTATE 42501)\(reason): set postgres.migrationUrl, whose role owns the \
+            tables.
+            """
         case .server(let state):
             "The database refused (SQLSTATE \(state))\(reason)."
         case .cancelled, .encoding, .decoding, .closed, .protocolViolation:

@@ -71,23 +71,40 @@ struct WebhooksCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @Argument(help: "The endpoint's name.") var name: String
-        @Option(help: "From when on, as 2026-01-31T12:00:00Z.") var since: String
+        @Option(help: "From when on, as 2026-01-31T12:00:00Z.") var since: String?
+        @Option(help: "The id of one event, which is pushed alone; in place of --since.") var event: String?
         @Option(name: .customLong("type"), help: "A type of events; all that the endpoint gets if absent.")
         var types: [String] = []
 
         func validate() throws {
-            guard Timestamp(rfc3339: since) != nil else { throw ValidationError("--since is a time in RFC 3339") }
+            _ = try start
             for type in types where AccountEvent.Kind(rawValue: type) == nil {
                 throw ValidationError(
                     "--type takes these: \(AccountEvent.Kind.allCases.map(\.rawValue).joined(separator: ", "))")
             }
         }
 
+        private var start: ReplayStart {
+            get throws {
+                switch (since, event) {
+                case (let since?, nil):
+                    guard let time = Timestamp(rfc3339: since) else {
+                        throw ValidationError("--since is a time in RFC 3339")
+                    }
+                    return .since(time)
+                case (nil, let event?):
+                    guard let id = AccountEventID(event) else { throw ValidationError("--event is the id of an event") }
+                    return .event(id)
+                default: throw ValidationError("give either --since or --event")
+                }
+            }
+        }
+
         func run() async throws {
-            guard let time = Timestamp(rfc3339: since) else { return }
+            let start = try start
             let kinds = Set(types.compactMap(AccountEvent.Kind.init))
             let count = try await withWebhooks(options) {
-                try await $0.replayWebhook(name, .since(time), types: kinds.isEmpty ? nil : kinds, by: $1)
+                try await $0.replayWebhook(name, start, types: kinds.isEmpty ? nil : kinds, by: $1)
             }
             print(#"{"events":\#(count)}"#)
         }

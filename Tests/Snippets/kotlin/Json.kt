@@ -11,6 +11,9 @@ class JSONObject() {
     fun getInt(name: String): Int = TODO()
     fun getJSONObject(name: String): JSONObject = TODO()
     fun getJSONArray(name: String): JSONArray = TODO()
+    fun has(name: String?): Boolean = TODO()
+    fun optJSONObject(name: String?): JSONObject? = TODO()
+    fun optJSONArray(name: String?): JSONArray? = TODO()
 }
 
 class JSONException(message: String?) : Exception(message)
@@ -18,4 +21,5 @@ class JSONException(message: String?) : Exception(message)
 class JSONArray {
     fun length(): Int = TODO()
     fun getString(index: Int): String = TODO()
+    fun getJSONObject(index: Int): JSONObject = TODO()
 }

@@ -1,3 +1,9 @@
 package android.os
 
 class Bundle
+
+class Build {
+    companion object {
+        @JvmField val MODEL: String = TODO()
+    }
+}

@@ -65,9 +65,7 @@ import Testing
     }
 
     @Test func `what the database refuses is said with its SQLSTATE, in one sentence`() async throws {
-        _ = try await scratch.withPool { owner in
-            try await owner.execute("ALTER TABLE admin_keys ADD CONSTRAINT no_keys CHECK (false)")
-        }
+        try await scratch.execute("ALTER TABLE admin_keys ADD CONSTRAINT no_keys CHECK (false)")
         let refused = try await run(["create", "--name", "k", "--scopes", "read"], scratch)
         #expect(refused.code == 1)
         #expect(refused.output.isEmpty)

@@ -32,15 +32,15 @@ import Testing
 
     @Test func `what is not as it was sealed is printed, a line each`() async throws {
         _ = try await trail.sealed()
-        try await trail.change("UPDATE audit_events SET type = 'signed_out'")
+        try await trail.scratch.execute("UPDATE audit_events SET type = 'signed_out'")
         let changed = try await trail.verify()
         #expect(changed.code == 1)
         let seal = #/seal 1 \(up to [0-9TZ:-]+\): /#
         #expect(changed.lines.first?.replacing(seal, with: "") == "a row, or the seal itself, was changed")
         #expect(changed.lines.last?.contains("findings: 1; head 1:") == true)
-        try await trail.change("DELETE FROM audit_events")
+        try await trail.scratch.execute("DELETE FROM audit_events")
         #expect(try await trail.verify().lines.first?.replacing(seal, with: "") == "rows are missing: 3")
-        try await trail.change("DELETE FROM audit_seals")
+        try await trail.scratch.execute("DELETE FROM audit_seals")
         let cut = try await trail.verify()
         #expect(cut.code == 1)
         #expect(
@@ -48,7 +48,7 @@ import Testing
                 "seal 1: the end of the trail was cut off: 1 seals, 3 rows",
                 "0 rows under 0 seals checked, 0 not sealed yet, findings: 1; head none",
             ])
-        try await trail.change("DELETE FROM audit_head")
+        try await trail.scratch.execute("DELETE FROM audit_head")
         #expect(try await trail.verify().code == 0)
     }
 
@@ -64,7 +64,7 @@ import Testing
 
     @Test func `a trail with columns of a later release is left to that one`() async throws {
         _ = try await trail.sealed()
-        try await trail.change("ALTER TABLE audit_events ADD COLUMN colour text, ADD COLUMN shape text")
+        try await trail.scratch.execute("ALTER TABLE audit_events ADD COLUMN colour text, ADD COLUMN shape text")
         let run = try await trail.verify()
         #expect(run.code == 1)
         #expect(run.output.isEmpty)
@@ -78,7 +78,7 @@ import Testing
 
     @Test func `rows that were taken away are passed over by a later start`() async throws {
         _ = try await trail.sealed()
-        try await trail.change("DELETE FROM audit_events")
+        try await trail.scratch.execute("DELETE FROM audit_events")
         #expect(try await trail.verify().code == 1)
         let run = try await trail.verify("--since", "2099-01-01T00:00:00Z")
         #expect(run.code == 0, "\(run.output)")

@@ -46,11 +46,11 @@ import Testing
     }
 
     private static func count(_ trail: AuditTrailFixture) async throws -> [String] {
-        try await ImportCommandTests.rows(
+        try await trail.scratch.texts(
             """
             SELECT concat_ws(' ', (SELECT count(*) FROM audit_events WHERE type = 'signed_in'),
                 (SELECT count(*) FROM audit_seals))
-            """, trail.scratch)
+            """)
     }
 
     @Test func `what goes is exported first, its seals can be checked again, and the trail is sound`() async throws {
@@ -79,8 +79,8 @@ import Testing
             let verified = try await trail.sealed()
             #expect(verified.code == 0, "\(verified.output)")
             #expect(verified.output.hasPrefix("5 rows under 5 seals checked, 0 not sealed yet, findings: 0; head 7:"))
-            let recorded = try await ImportCommandTests.rows(
-                "SELECT concat_ws(' ', actor, reason) FROM audit_events WHERE type = 'audit_dropped'", trail.scratch)
+            let recorded = try await trail.scratch.texts(
+                "SELECT concat_ws(' ', actor, reason) FROM audit_events WHERE type = 'audit_dropped'")
             let reason = try #require(recorded.first)
             #expect(reason.wholeMatch(of: #/operator before 2026-07, rows 2, 2:[0-9a-f]{64}/#) != nil)
 
@@ -121,7 +121,7 @@ import Testing
 
     @Test func `a partition that goes is named`() async throws {
         try await Self.withTrail { trail in
-            try await trail.change(
+            try await trail.scratch.execute(
                 "CREATE TABLE audit_events_by_hand PARTITION OF audit_events FOR VALUES FROM ('2020-01-01Z') TO ('2020-03-01Z')",
                 "CREATE TABLE audit_events_open PARTITION OF audit_events FOR VALUES FROM (MINVALUE) TO ('2019-01-01Z')"
             )

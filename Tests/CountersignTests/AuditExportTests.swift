@@ -101,16 +101,14 @@ import Testing
     /// The rows in the database, in the order of the seals, as objects without what is NULL.
     private static func stored(_ trail: AuditTrailFixture, where condition: SQL = "true") async throws -> [NSDictionary]
     {
-        let texts = try await trail.scratch.withPool { database in
-            try await database.query(
-                """
-                SELECT jsonb_strip_nulls(to_jsonb(e) || jsonb_build_object('created_at',
-                    to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::text
-                FROM audit_events e
-                WHERE \(condition)
-                ORDER BY chain, transaction_id, event_id
-                """, as: String.self)
-        }
+        let texts = try await trail.scratch.texts(
+            """
+            SELECT jsonb_strip_nulls(to_jsonb(e) || jsonb_build_object('created_at',
+                to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::text
+            FROM audit_events e
+            WHERE \(condition)
+            ORDER BY chain, transaction_id, event_id
+            """)
         return try texts.map { try object($0) }
     }
 
@@ -132,7 +130,7 @@ import Testing
 
     @Test func `every column of every row is there, and the seals can be made again from it`() async throws {
         let id = "'01890000-0000-7000-8000-000000000001'"
-        try await trail.change(
+        try await trail.scratch.execute(
             """
             INSERT INTO audit_events (event_id, type, actor, account_id, identity_id, revocation_id, provider, jti,
                 reason, request_id, session_id, network, occurrences, actor_name, created_at)
@@ -152,19 +150,17 @@ import Testing
         #expect(lines[4]["begins_at"] == nil)
         #expect(lines[4]["previous_mac"]?.string == lines[1]["mac"]?.string)
         #expect(try Self.rows(run) == (try await Self.stored(trail)))
-        let columns = try await trail.scratch.withPool { database in
-            try await database.query(
-                """
-                SELECT attname::text FROM pg_attribute
-                WHERE attrelid = 'audit_events'::regclass AND attnum > 0 AND NOT attisdropped
-                """, as: String.self)
-        }
+        let columns = try await trail.scratch.texts(
+            """
+            SELECT attname::text FROM pg_attribute
+            WHERE attrelid = 'audit_events'::regclass AND attnum > 0 AND NOT attisdropped
+            """)
         #expect(lines[0].members.map(\.name).sorted() == columns.sorted())
     }
 
     @Test(.fixture(AuditTrailFixture.self)) func `a row that was changed does not fit its seal`() async throws {
         try await trail.sealed()
-        try await trail.change("UPDATE audit_events SET actor = 'operator'")
+        try await trail.scratch.execute("UPDATE audit_events SET actor = 'operator'")
         let lines = try Self.lines(try await Self.export(trail, "--since", "2026-01-01T00:00:00Z"))
         let keyRing = try KeyRing(parsing: try String(contentsOf: trail.keyRing, encoding: .utf8))
         let code = try Self.code(of: try #require(lines.last), over: lines.dropLast(), keyRing)
@@ -177,7 +173,7 @@ import Testing
             try await trail.record(1, at: "'2026-11-05T\(unsafeSQL: hour):00Z'")
             try await trail.sealed()
         }
-        try await trail.change(
+        try await trail.scratch.execute(
             """
             INSERT INTO audit_events (event_id, type, actor, created_at)
             VALUES ('01890000-0000-7000-8000-000000000001', 'signed_in', 'person', '2026-11-05T04:00Z'),
@@ -227,7 +223,7 @@ import Testing
             try await trail.record(1, at: "now()")
             try await trail.sealed()
         }
-        try await trail.change("DELETE FROM audit_seals WHERE seal_number = 2")
+        try await trail.scratch.execute("DELETE FROM audit_seals WHERE seal_number = 2")
         let lines = try Self.lines(try await Self.export(trail, "--since", "2026-01-01T00:00:00Z"))
         #expect(lines.map(\.kind) == ["row", "seal", "row", "row", "seal"])
         #expect(lines.last?["seal_number"]?.integer == 3)
@@ -284,7 +280,7 @@ import Testing
 
     @Test(.fixture(AuditTrailFixture.self))
     func `a trail with columns of a later release is left to that one`() async throws {
-        try await trail.change("ALTER TABLE audit_events ADD COLUMN colour text")
+        try await trail.scratch.execute("ALTER TABLE audit_events ADD COLUMN colour text")
         let run = try await Self.export(trail, "--since", "2026-01-01T00:00:00Z")
         #expect(run.code == 1)
         #expect(run.output.isEmpty)

@@ -43,15 +43,9 @@ struct AuditTrailFixture: TestFixture {
         }
     }
 
-    func change(_ statements: SQL...) async throws {
-        try await scratch.withPool { database in
-            for statement in statements { _ = try await database.execute(statement) }
-        }
-    }
-
     /// - Parameter time: an expression, of which each row has the value.
     func record(_ count: Int, at time: SQL) async throws {
-        try await change(
+        try await scratch.execute(
             """
             INSERT INTO audit_events (event_id, type, actor, created_at)
             SELECT gen_random_uuid(), 'signed_in', 'person', \(time)
@@ -64,10 +58,10 @@ struct AuditTrailFixture: TestFixture {
         granted privileges: String..., body: (_ url: String) async throws -> CountersignProcess
     ) async throws -> CountersignProcess {
         let role = "auditor_" + UUID().uuidString.replacing("-", with: "").lowercased()
-        try await change("CREATE ROLE \(unsafeSQL: role) LOGIN")
-        for privilege in privileges { try await change("GRANT \(unsafeSQL: privilege) TO \(unsafeSQL: role)") }
+        try await scratch.execute("CREATE ROLE \(unsafeSQL: role) LOGIN")
+        for privilege in privileges { try await scratch.execute("GRANT \(unsafeSQL: privilege) TO \(unsafeSQL: role)") }
         let run = try await body(scratch.url + (scratch.url.contains("?") ? "&" : "?") + "user=\(role)")
-        try await change("DROP OWNED BY \(unsafeSQL: role)", "DROP ROLE \(unsafeSQL: role)")
+        try await scratch.execute("DROP OWNED BY \(unsafeSQL: role)", "DROP ROLE \(unsafeSQL: role)")
         return run
     }
 

@@ -128,10 +128,8 @@ import Testing
     @Test func `a password file beside the configuration opens the database, from wherever it is asked`() async throws {
         try await PrivateCluster.run { cluster, url in
             let scratch = ScratchDatabase(url: url)
-            let rules = try await scratch.withPool(.test(poolSize: 1)) { database in
-                try await database.execute("CREATE ROLE guarded LOGIN SUPERUSER PASSWORD 'canary'")
-                return try await database.query("SELECT current_setting('hba_file')", as: String.self)[0]
-            }
+            try await scratch.execute("CREATE ROLE guarded LOGIN SUPERUSER PASSWORD 'canary'")
+            let rules = try await scratch.texts("SELECT current_setting('hba_file')")[0]
             let trusting = try String(contentsOfFile: rules, encoding: .utf8)
             try Data(("local all guarded scram-sha-256\n" + trusting).utf8).write(to: URL(filePath: rules))
             try await cluster.stop()

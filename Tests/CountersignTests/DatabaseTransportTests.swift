@@ -92,9 +92,7 @@ import Testing
                     try await database.execute(SQL(unsafeSQL: "ALTER SYSTEM SET \(setting)"))
                 }
             }
-            let root = try await ScratchDatabase(url: url).withPool(.test(poolSize: 1)) { database in
-                try await database.query("SELECT pg_read_file('server.crt')", as: String.self)[0]
-            }
+            let root = try await ScratchDatabase(url: url).texts("SELECT pg_read_file('server.crt')")[0]
             try await cluster.stop()
             _ = try await cluster.start()
 

@@ -140,29 +140,25 @@ import Testing
             at: SealedLocation(table: "provider_grants", row: id.description, column: "sealed_refresh_token"))
         let signingKey = try keyRing.seal(
             Array("key".utf8), for: .signing, at: StoredSigningKey.location(keyID: "signing"))
-        try await scratch.withPool { database in
-            try await database.execute(
-                """
-                INSERT INTO signing_keys (key_id, sealed_private_key, created_at) VALUES ('signing', \(signingKey), now())
-                """)
-            try await database.execute(
-                """
-                WITH ticket AS (
-                    INSERT INTO link_tickets (ticket_hash, provider, realm, subject, client_id, email_verified,
-                        is_private_email, email_authoritative, auth_time, created_at, expires_at)
-                    VALUES (sha256(''), 'google', 'main', '1', 'web', false, false, false, now(), now(), now() + '10 minutes')
-                )
-                INSERT INTO provider_grants (grant_id, ticket_hash, provider, realm, subject, client_id,
-                    sealed_refresh_token, prefix_fingerprint, digest_fingerprint, created_at)
-                VALUES (\(id), sha256(''), 'google', 'main', '1', 'web', \(token), '', '', now())
-                """)
-            try await database.execute(
-                """
-                INSERT INTO audit_seals (seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, mac,
-                    created_at)
-                VALUES (1, 1, 1, gen_random_uuid(), 1, 1, 'ancient', sha256(''), now())
-                """)
-        }
+        try await scratch.execute(
+            """
+            INSERT INTO signing_keys (key_id, sealed_private_key, created_at) VALUES ('signing', \(signingKey), now())
+            """,
+            """
+            WITH ticket AS (
+                INSERT INTO link_tickets (ticket_hash, provider, realm, subject, client_id, email_verified,
+                    is_private_email, email_authoritative, auth_time, created_at, expires_at)
+                VALUES (sha256(''), 'google', 'main', '1', 'web', false, false, false, now(), now(), now() + '10 minutes')
+            )
+            INSERT INTO provider_grants (grant_id, ticket_hash, provider, realm, subject, client_id,
+                sealed_refresh_token, prefix_fingerprint, digest_fingerprint, created_at)
+            VALUES (\(id), sha256(''), 'google', 'main', '1', 'web', \(token), '', '', now())
+            """,
+            """
+            INSERT INTO audit_seals (seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, mac,
+                created_at)
+            VALUES (1, 1, 1, gen_random_uuid(), 1, 1, 'ancient', sha256(''), now())
+            """)
     }
 
     @Test func `a line that the ring lacks is named, and one that has other bytes`() async throws {
@@ -194,9 +190,7 @@ import Testing
     @Test func `a value in no known form is named, and costs the check nothing else`() async throws {
         try await Self.run { scratch, _, variables in
             try await Self.seal(scratch, try KeyRing(parsing: Self.ring(["k1": 1])))
-            try await scratch.withPool { database in
-                _ = try await database.execute("UPDATE provider_grants SET sealed_refresh_token = '\\x01'")
-            }
+            try await scratch.execute("UPDATE provider_grants SET sealed_refresh_token = '\\x01'")
             let findings = try await Self.keyRing(variables, ["k1": 1])
             #expect(findings.map(\.status) == [.failure, .warning])
             #expect(findings[0].detail.hasSuffix("is sealed in no form that this version knows"))
@@ -223,10 +217,8 @@ import Testing
 
     @Test func `a database that may lose commits, or whose clock differs, is reported`() async throws {
         try await Self.run { scratch, _, variables in
-            try await scratch.withPool { database in
-                let name = try await database.name()
-                try await database.execute("ALTER DATABASE \(unsafeSQL: name) SET synchronous_commit = off")
-            }
+            let name = try await scratch.texts("SELECT quote_ident(current_database())")[0]
+            try await scratch.execute("ALTER DATABASE \(unsafeSQL: name) SET synchronous_commit = off")
             let findings = try await Self.examine(variables, clock: SkewedClock(seconds: 40))
             let durability = findings.filter { $0.check == .durability && $0.status == .failure }
             #expect(durability.contains { $0.detail.hasPrefix("synchronous_commit is off") })
@@ -239,7 +231,7 @@ import Testing
     @Test func `what the service's role may not do, or need not, is named`() async throws {
         try await Self.run { scratch, _, variables in
             let role = "doctor_" + UUID().uuidString.replacing("-", with: "").lowercased()
-            _ = try await scratch.withPool { try await $0.execute("CREATE ROLE \(unsafeSQL: role) LOGIN") }
+            try await scratch.execute("CREATE ROLE \(unsafeSQL: role) LOGIN")
             var variables = variables
             variables["COUNTERSIGN_POSTGRES_URL"] =
                 scratch.url + (scratch.url.contains("?") ? "&" : "?") + "user=\(role)"
@@ -251,26 +243,21 @@ import Testing
             let migrated = try await CountersignProcess.run(["migrate", "up"], environment: granting)
             #expect(migrated.code == 0, "\(migrated.errors)")
             #expect(try await privileges().map(\.status) == [.ok])
-            _ = try await scratch.withPool { try await $0.execute("GRANT CREATE ON SCHEMA public TO PUBLIC") }
+            try await scratch.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
             let open = try await privileges()
             #expect(open.map(\.status) == [.warning])
             #expect(open[0].detail.hasSuffix("may create objects in the schema public"))
             #expect(open[0].advice?.contains("REVOKE CREATE ON SCHEMA public FROM PUBLIC") == true)
-            _ = try await scratch.withPool { try await $0.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC") }
-            _ = try await scratch.withPool {
-                try await $0.execute("GRANT DELETE ON audit_events TO \(unsafeSQL: role)")
-            }
+            try await scratch.execute(
+                "REVOKE CREATE ON SCHEMA public FROM PUBLIC", "GRANT DELETE ON audit_events TO \(unsafeSQL: role)")
             let more = try await privileges()
             #expect(more.map(\.status) == [.warning])
             #expect(more[0].detail.hasSuffix("DELETE on audit_events"))
-            _ = try await scratch.withPool { try await $0.execute("REVOKE INSERT ON sessions FROM \(unsafeSQL: role)") }
+            try await scratch.execute("REVOKE INSERT ON sessions FROM \(unsafeSQL: role)")
             let less = try await privileges()
             #expect(less.map(\.status) == [.failure])
             #expect(less[0].detail.hasSuffix("lacks INSERT on sessions"))
-            try await scratch.withPool { database in
-                try await database.execute("DROP OWNED BY \(unsafeSQL: role)")
-                try await database.execute("DROP ROLE \(unsafeSQL: role)")
-            }
+            try await scratch.execute("DROP OWNED BY \(unsafeSQL: role)", "DROP ROLE \(unsafeSQL: role)")
         }
     }
 
@@ -279,14 +266,11 @@ import Testing
             func found() async throws -> [Finding] {
                 try await Self.examine(variables).filter { $0.check == .auditPartitions }
             }
-            _ = try await scratch.withPool { try await $0.execute("SELECT make_audit_partitions()") }
+            try await scratch.execute("SELECT make_audit_partitions()")
             #expect(try await found().map(\.status) == [.ok])
-            try await scratch.withPool { database in
-                let names = try await database.query(
-                    "SELECT to_char((now() AT TIME ZONE 'UTC') + interval '2 months', '\"audit_events_\"YYYY_MM')",
-                    as: String.self)
-                try await database.execute("DROP TABLE \(unsafeSQL: names[0])")
-            }
+            let names = try await scratch.texts(
+                "SELECT to_char((now() AT TIME ZONE 'UTC') + interval '2 months', '\"audit_events_\"YYYY_MM')")
+            try await scratch.execute("DROP TABLE \(unsafeSQL: names[0])")
             let missing = try await found()
             #expect(missing.map(\.status) == [.warning])
             #expect(missing[0].detail.hasSuffix(": 1"))
@@ -388,11 +372,4 @@ import Testing
 
 extension CheckName {
     fileprivate var place: Int { CheckName.allCases.firstIndex(of: self) ?? -1 }
-}
-
-extension Database {
-    /// Of the database itself.
-    fileprivate func name() async throws -> String {
-        try await query("SELECT quote_ident(current_database())", as: String.self)[0]
-    }
 }

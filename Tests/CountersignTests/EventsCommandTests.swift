@@ -20,22 +20,20 @@ import Testing
 
     private func database(_ body: (ScratchDatabase) async throws -> Void) async throws {
         try await ScratchDatabase.withMigrated { scratch in
-            try await scratch.withPool { database in
-                _ = try await database.execute(
-                    """
-                    INSERT INTO provider_events (event_id, provider, jti, position, type, kind, realm, subject, detail,
-                        occurred_at, received_at, status, processed_at)
-                    VALUES
-                        (\(Self.ids[0])::text::uuid, 'apple', 'a-1', 0, 'consent-revoked', 'consent-revoked', 'main',
-                            '001.kim', NULL, '2026-01-01T12:00:00Z', '2026-01-01T12:00:01Z', 'done',
-                            '2026-01-01T12:00:02Z'),
-                        (\(Self.ids[1])::text::uuid, 'google', 'g "1"', 0, 'risc/account-disabled', 'account-disabled',
-                            'main', '1098', 'hijacking', '2026-01-01T11:00:00Z', '2026-01-01T12:00:03Z', 'pending',
-                            NULL),
-                        (\(Self.ids[2])::text::uuid, 'google', 'g-2', 0, 'verification', NULL, 'main', NULL, 's',
-                            '2026-01-01T12:00:04Z', '2026-01-01T12:00:04Z', 'unknown_type', '2026-01-01T12:00:05Z')
-                    """)
-            }
+            try await scratch.execute(
+                """
+                INSERT INTO provider_events (event_id, provider, jti, position, type, kind, realm, subject, detail,
+                    occurred_at, received_at, status, processed_at)
+                VALUES
+                    (\(Self.ids[0])::text::uuid, 'apple', 'a-1', 0, 'consent-revoked', 'consent-revoked', 'main',
+                        '001.kim', NULL, '2026-01-01T12:00:00Z', '2026-01-01T12:00:01Z', 'done',
+                        '2026-01-01T12:00:02Z'),
+                    (\(Self.ids[1])::text::uuid, 'google', 'g "1"', 0, 'risc/account-disabled', 'account-disabled',
+                        'main', '1098', 'hijacking', '2026-01-01T11:00:00Z', '2026-01-01T12:00:03Z', 'pending',
+                        NULL),
+                    (\(Self.ids[2])::text::uuid, 'google', 'g-2', 0, 'verification', NULL, 'main', NULL, 's',
+                        '2026-01-01T12:00:04Z', '2026-01-01T12:00:04Z', 'unknown_type', '2026-01-01T12:00:05Z')
+                """)
             try await body(scratch)
         }
     }

@@ -57,12 +57,6 @@ import Testing
         try output.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     }
 
-    static func rows(_ statement: SQL, _ scratch: ScratchDatabase) async throws -> [String] {
-        try await scratch.withPool(.test(poolSize: 1)) { database in
-            try await database.query(statement, as: String.self)
-        }
-    }
-
     private static let accounts: SQL = """
         SELECT concat_ws(' ', external_id, email, email_verified, email_proof, email_proof_source, display_name, status,
             created_at AT TIME ZONE 'UTC')
@@ -83,11 +77,11 @@ import Testing
             #expect(first.errors.contains(word), "\(word)")
         }
         #expect(
-            try await Self.rows(Self.accounts, scratch)
+            try await scratch.texts(Self.accounts)
                 == ["u1 kim@example.com t stated imported Kim active 2024-05-06 07:08:09"])
         #expect(
-            try await Self.rows(
-                "SELECT concat_ws(' ', type, actor, reason) FROM audit_events ORDER BY created_at", scratch)
+            try await scratch.texts(
+                "SELECT concat_ws(' ', type, actor, reason) FROM audit_events ORDER BY created_at")
                 == [
                     "accounts_imported operator ndjson: created 3, unchanged 1, conflict 2, refused 2"
                 ])
@@ -96,7 +90,7 @@ import Testing
         let again = try Self.lines(second.output)
         #expect(again.map(\.outcome).filter { $0 == "unchanged" }.count == 4)
         #expect(again[0].accountId == lines[0].accountId && again[7].notes == nil)
-        #expect(try await Self.rows("SELECT count(*)::text FROM accounts", scratch) == ["3"])
+        #expect(try await scratch.count("SELECT count(*) FROM accounts") == 3)
     }
 
     @Test func `a dry run reports what a run does and leaves nothing behind`() async throws {
@@ -104,7 +98,7 @@ import Testing
         let rehearsed = try await Self.run(words + ["--dry-run"], scratch, input: Self.people)
         #expect(rehearsed.code == 1, "\(rehearsed.errors)")
         for table in ["accounts", "identities", "imports", "imported_rows", "audit_events"] as [SQL] {
-            #expect(try await Self.rows("SELECT count(*)::text FROM \(table)", scratch) == ["0"])
+            #expect(try await scratch.count("SELECT count(*) FROM \(table)") == 0)
         }
         let run = try await Self.run(words, scratch, input: Self.people)
         #expect(try Self.lines(rehearsed.output).map(\.words) == Self.lines(run.output).map(\.words))
@@ -238,13 +232,13 @@ import Testing
         let rehearsed = try await Self.run(["undo", "ndjson", "--dry-run"], scratch)
         let kept = #"{"accountId":"\#(touched)","externalId":"u2","outcome":"kept"}"# + "\n"
         #expect(rehearsed.code == 1 && rehearsed.output == kept, "\(rehearsed.errors)")
-        #expect(try await Self.rows("SELECT count(*)::text FROM accounts", scratch) == ["3"])
+        #expect(try await scratch.count("SELECT count(*) FROM accounts") == 3)
 
         let undone = try await Self.run(["undo", "ndjson"], scratch)
         #expect(undone.code == 1 && undone.output == kept, "\(undone.errors)")
-        #expect(try await Self.rows("SELECT external_id FROM accounts", scratch) == ["u2"])
+        #expect(try await scratch.texts("SELECT external_id FROM accounts") == ["u2"])
         #expect(
-            try await Self.rows("SELECT reason FROM audit_events WHERE type = 'import_undone'", scratch)
+            try await scratch.texts("SELECT reason FROM audit_events WHERE type = 'import_undone'")
                 == ["ndjson: 2 removed, 1 kept"])
 
         let again = try Self.lines(try await Self.run(words, scratch, input: Self.people).output)
@@ -258,17 +252,15 @@ import Testing
         let made = try Self.lines(
             try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people).output)
         let (mailed, helped) = (try #require(made[0].accountId), try #require(made[1].accountId))
-        try await scratch.withPool(.test(poolSize: 1)) { database in
-            for (kind, actor, account) in [
-                ("code_mailed", "service", mailed), ("code_requested", "operator", helped),
-                ("code_mailed", "service", helped),
-            ] {
-                try await database.execute(
-                    """
-                    INSERT INTO audit_events (event_id, type, actor, account_id, created_at)
-                    VALUES (gen_random_uuid(), \(kind), \(actor), \(account)::text::uuid, now())
-                    """)
-            }
+        for (kind, actor, account) in [
+            ("code_mailed", "service", mailed), ("code_requested", "operator", helped),
+            ("code_mailed", "service", helped),
+        ] {
+            try await scratch.execute(
+                """
+                INSERT INTO audit_events (event_id, type, actor, account_id, created_at)
+                VALUES (gen_random_uuid(), \(kind), \(actor), \(account)::text::uuid, now())
+                """)
         }
         let undone = try await Self.run(["undo", "ndjson"], scratch)
         #expect(
@@ -280,7 +272,7 @@ import Testing
         let undone = try await Self.run(["undo", "ndjson"], scratch)
         #expect(undone.code == 0 && undone.output.isEmpty, "\(undone.errors)")
         for table in ["accounts", "identities", "imports", "imported_rows"] as [SQL] {
-            #expect(try await Self.rows("SELECT count(*)::text FROM \(table)", scratch) == ["0"])
+            #expect(try await scratch.count("SELECT count(*) FROM \(table)") == 0)
         }
         #expect(try await Self.run(["undo", "ndjson"], scratch).code == 1)
     }
@@ -306,8 +298,8 @@ import Testing
         let failed = try await Self.run(["ndjson", file, "--verified-means", "proven"], scratch)
         #expect(failed.code == 2 && failed.errors.contains("--apple-team"), "\(failed.errors)")
         #expect(
-            try await Self.rows(
-                "SELECT reason FROM audit_events WHERE type = 'accounts_imported' ORDER BY created_at", scratch
+            try await scratch.texts(
+                "SELECT reason FROM audit_events WHERE type = 'accounts_imported' ORDER BY created_at"
             )
             .last?.hasSuffix("verified means proven; failed") == true)
     }
@@ -322,8 +314,7 @@ import Testing
         let again = try Self.lines(try await Self.run(["ndjson", "-"], scratch, input: row).output)
         #expect(again.map(\.words) == ["1 u1 unchanged"] && again[0].accountId == nil)
         #expect(
-            try await Self.rows(
-                "SELECT count(*)::text FROM imported_rows WHERE imported_rows::text LIKE '%u1%'", scratch) == ["0"])
+            try await scratch.count("SELECT count(*) FROM imported_rows WHERE imported_rows::text LIKE '%u1%'") == 0)
     }
 
     // MARK: Faults
@@ -348,7 +339,7 @@ import Testing
         let words: Set = ["created", "unchanged", "conflict", "refused"]
         #expect(report.allSatisfy { words.contains($0.outcome) })
         let created = report.count { $0.outcome == "created" }
-        #expect(try await Self.rows("SELECT count(*)::text FROM accounts", scratch) == ["\(created)"])
-        #expect(try await Self.rows("SELECT count(*)::text FROM imported_rows", scratch) == ["\(created)"])
+        #expect(try await scratch.count("SELECT count(*) FROM accounts") == created)
+        #expect(try await scratch.count("SELECT count(*) FROM imported_rows") == created)
     }
 }

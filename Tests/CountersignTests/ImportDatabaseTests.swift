@@ -33,17 +33,15 @@ import Testing
                 // Of what is refused here nobody is missed.
                 #expect(run.code == 0 && rehearsed.code == 0, "\(run.errors)", sourceLocation: sourceLocation)
                 #expect(Self.words(rehearsed.output) == report, "\(rehearsed.errors)", sourceLocation: sourceLocation)
-                let found = try await scratch.withPool(.test(poolSize: 1)) { database in
-                    try await database.query(
-                        """
-                        SELECT concat_ws(' ', a.external_id, a.email, a.email_proof, a.display_name, a.status,
-                            a.created_at AT TIME ZONE 'UTC', (
-                                SELECT string_agg(i.provider || ':' || i.subject, ' ' ORDER BY i.provider)
-                                FROM identities i WHERE i.account_id = a.account_id), left(a.password_hash, 14))
-                        FROM accounts a
-                        ORDER BY a.external_id
-                        """, as: String.self)
-                }
+                let found = try await scratch.texts(
+                    """
+                    SELECT concat_ws(' ', a.external_id, a.email, a.email_proof, a.display_name, a.status,
+                        a.created_at AT TIME ZONE 'UTC', (
+                            SELECT string_agg(i.provider || ':' || i.subject, ' ' ORDER BY i.provider)
+                            FROM identities i WHERE i.account_id = a.account_id), left(a.password_hash, 14))
+                    FROM accounts a
+                    ORDER BY a.external_id
+                    """)
                 #expect(found == accounts, sourceLocation: sourceLocation)
             }
         }
@@ -207,9 +205,7 @@ import Testing
                         "b1 created", "b16200 created", "b16384 created", "b40000 created", "b500000 created",
                         "b530000 refused row_malformed",
                     ], "\(run.errors)")
-                let names = try await scratch.withPool(.test(poolSize: 1)) { database in
-                    try await database.query("SELECT display_name FROM accounts ORDER BY external_id", as: String.self)
-                }
+                let names = try await scratch.texts("SELECT display_name FROM accounts ORDER BY external_id")
                 #expect(names == ["Kïm 1", "Kïm 16200", "Kïm 16384", "Kïm 40000", "Kïm 500000"])
             }
         }

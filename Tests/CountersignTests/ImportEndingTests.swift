@@ -17,8 +17,7 @@ import Testing
     }
 
     private static func count(_ table: SQL, _ scratch: ScratchDatabase) async throws -> Int {
-        let texts = try await ImportCommandTests.rows("SELECT count(*)::text FROM \(table)", scratch)
-        return try #require(texts.first.flatMap { Int($0) })
+        Int(try await scratch.count("SELECT count(*) FROM \(table)"))
     }
 
     /// A run whose first batch is in, and which waits for more in the end.
@@ -33,12 +32,12 @@ import Testing
     }
 
     private static func ends(_ scratch: ScratchDatabase) async throws -> [String] {
-        try await ImportCommandTests.rows(
+        try await scratch.texts(
             """
             SELECT concat_ws(' ', type, reason) FROM audit_events
             WHERE type IN ('accounts_imported', 'import_undone')
             ORDER BY created_at, type
-            """, scratch)
+            """)
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
@@ -172,13 +171,13 @@ import Testing
 
     @Test func `a run that has lost its lock ends, and says so`() async throws {
         let run = try await Self.begun(scratch)
-        let ended = try await ImportCommandTests.rows(
+        let ended = try await scratch.texts(
             """
             SELECT pg_terminate_backend(l.pid)::text
             FROM pg_locks l
             JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
             WHERE l.locktype = 'advisory' AND l.objsubid = 1
-            """, scratch)
+            """)
         #expect(ended == ["true"])
         // It may have ended by now.
         try? run.write(Self.rows[600...])

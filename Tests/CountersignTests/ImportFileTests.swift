@@ -21,7 +21,7 @@ import Testing
             let run = try await CountersignProcess.run(
                 ["import", words[0], path, "--apple-team", "main"] + words.dropFirst(),
                 environment: ImportCommandTests.environment(scratch).merging(configuration) { $1 })
-            let accounts = try await ImportCommandTests.rows(
+            let accounts = try await scratch.texts(
                 """
                 SELECT concat_ws(' ', a.external_id, a.email, a.email_proof, a.display_name, a.status,
                     a.created_at AT TIME ZONE 'UTC', (
@@ -29,7 +29,7 @@ import Testing
                         FROM identities i WHERE i.account_id = a.account_id), left(a.password_hash, 14))
                 FROM accounts a
                 ORDER BY a.external_id
-                """, scratch)
+                """)
             return (try ImportCommandTests.lines(run.output).map(\.words), accounts, run.errors)
         }
     }
@@ -133,7 +133,7 @@ import Testing
                 """#
             let run = try await ImportCommandTests.run(["ndjson", "-", "--apple-team", "main"], scratch, input: rows)
             #expect(try ImportCommandTests.lines(run.output).map(\.words) == ["1 u1 created name_cut", "2 u2 created"])
-            return try await ImportCommandTests.rows(
+            return try await scratch.texts(
                 """
                 SELECT concat_ws(' ', i.subject, i.realm, i.email_verified, i.is_private_email,
                     CASE WHEN i.created_at = a.created_at THEN 'with the account'
@@ -142,7 +142,7 @@ import Testing
                 FROM identities i
                 JOIN accounts a ON a.account_id = i.account_id
                 ORDER BY i.subject
-                """, scratch)
+                """)
         }
         #expect(
             found == [

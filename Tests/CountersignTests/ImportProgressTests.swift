@@ -63,8 +63,8 @@ import Testing
         }
         let run = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: rows.joined())
         #expect(run.code == 0, "\(run.errors)")
-        let batches = try await ImportCommandTests.rows(
-            "SELECT count(*)::text FROM imported_rows GROUP BY created_at ORDER BY created_at", scratch)
+        let batches = try await scratch.texts(
+            "SELECT count(*)::text FROM imported_rows GROUP BY created_at ORDER BY created_at")
         #expect(batches.compactMap { Int($0) }.reduce(0, +) == 500)
         #expect(batches.allSatisfy { Int($0).map { $0 < 300 } == true }, "\(batches)")
     }

@@ -60,13 +60,13 @@ import Testing
                 let (report, notices) = try await run.end()
                 #expect(run.process.terminationStatus == 0, "\(notices)")
                 #expect(report.count == 700 && report.allSatisfy { $0.outcome == "created" })
-                let found = try await ImportCommandTests.rows(
+                let found = try await scratch.texts(
                     """
                     SELECT concat_ws(' ', count(*), min(a.display_name), max(a.display_name), min(i.subject), max(i.subject),
                         min(a.email), max(a.email))
                     FROM accounts a
                     JOIN identities i ON i.account_id = a.account_id
-                    """, scratch)
+                    """)
                 #expect(
                     found == ["700 Before Before before-b0001 before-b0700 b0001@example.com b0700@example.com"])
 
@@ -128,11 +128,10 @@ import Testing
                         "2 u2 refused no_way_in identity_skipped:google", "3 u3 created identity_skipped:google",
                     ])
                 #expect(
-                    try await ImportCommandTests.rows(
-                        "SELECT concat_ws(':', provider, subject) FROM identities", scratch) == ["apple:001.kim"])
+                    try await scratch.texts(
+                        "SELECT concat_ws(':', provider, subject) FROM identities") == ["apple:001.kim"])
                 #expect(
-                    try await ImportCommandTests.rows(
-                        "SELECT count(*)::text FROM accounts WHERE password_hash IS NOT NULL", scratch) == ["0"])
+                    try await scratch.count("SELECT count(*) FROM accounts WHERE password_hash IS NOT NULL") == 0)
             }
         }
     }

@@ -51,14 +51,12 @@ import Testing
 
     @Test func `a service that starts has the next partitions of the audit trail made, and counts them`() async throws {
         // All but the default one, so that no month is there but those that are made.
-        try await scratch.withPool { database in
-            let names = try await database.query(
-                """
-                SELECT inhrelid::regclass::text FROM pg_inherits
-                WHERE inhparent = 'audit_events'::regclass AND inhrelid <> 'audit_events_default'::regclass
-                """, as: String.self)
-            for name in names { try await database.execute("DROP TABLE \(unsafeSQL: name)") }
-        }
+        let names = try await scratch.texts(
+            """
+            SELECT inhrelid::regclass::text FROM pg_inherits
+            WHERE inhparent = 'audit_events'::regclass AND inhrelid <> 'audit_events_default'::regclass
+            """)
+        for name in names { try await scratch.execute("DROP TABLE \(unsafeSQL: name)") }
         try await Countersign.serve(["postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/"]) {
             service in
             while try await sampleIfThere("countersign_audit_partition_months", service) != 3 {

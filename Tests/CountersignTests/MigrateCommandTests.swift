@@ -12,12 +12,6 @@ import Testing
         try await CountersignProcess.run(["migrate"] + arguments, environment: ["COUNTERSIGN_POSTGRES_URL": url])
     }
 
-    private static func count(_ sql: SQL, _ scratch: ScratchDatabase) async throws -> Int64 {
-        try await scratch.withPool { database in
-            try await database.query(sql, as: Int64.self).first ?? -1
-        }
-    }
-
     private static let tables: SQL = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 
     @Test func `a database goes up and down, and each step is printed`() async throws {
@@ -29,7 +23,7 @@ import Testing
         let plan = try await Self.run(["up", "--dry-run"], scratch.url)
         #expect(plan.code == 0, "\(plan.errors)")
         #expect(plan.lines == labels.map { "would apply \($0)" })
-        #expect(try await Self.count(Self.tables, scratch) == 0)
+        #expect(try await scratch.count(Self.tables) == 0)
 
         let first = try await Self.run(["up", "--to", "1"], scratch.url)
         #expect(first.lines == ["applied \(labels[0])"])
@@ -47,7 +41,7 @@ import Testing
 
         #expect(try await Self.run(["down"], scratch.url).lines == ["took back \(labels[labels.count - 1])"])
         #expect(try await Self.run(["down", "--steps", "99"], scratch.url).lines.count == labels.count - 1)
-        #expect(try await Self.count(Self.tables, scratch) == 1)
+        #expect(try await scratch.count(Self.tables) == 1)
         #expect(try await Self.run(["down"], scratch.url).output == "nothing to take back\n")
     }
 
@@ -56,19 +50,19 @@ import Testing
         async throws
     {
         let latest = try #require(Migration.embedded.last).label
-        let before = try await Self.count("SELECT count(*) FROM schema_migrations", scratch)
+        let before = try await scratch.count("SELECT count(*) FROM schema_migrations")
         let run = try await Self.atTerminal(["migrate", "down"], scratch.url, typing: answer)
         #expect(run.code == (isTaken ? 0 : 1), "\(run.shown)")
         #expect(run.shown.components(separatedBy: "Take back \(latest), ").count == 2, "\(run.shown)")
         #expect(run.shown.contains("took back \(latest)") == isTaken)
         #expect(run.shown.contains("Nothing was done.") == !isTaken)
-        let after = try await Self.count("SELECT count(*) FROM schema_migrations", scratch)
+        let after = try await scratch.count("SELECT count(*) FROM schema_migrations")
         #expect(after == before - (isTaken ? 1 : 0))
 
         let unasked = try await Self.atTerminal(["migrate", "down", "--yes"], scratch.url, typing: "no")
         #expect(unasked.code == 0)
         #expect(!unasked.shown.contains("Take back"))
-        #expect(try await Self.count("SELECT count(*) FROM schema_migrations", scratch) == after - 1)
+        #expect(try await scratch.count("SELECT count(*) FROM schema_migrations") == after - 1)
     }
 
     /// A run whose standard input is a terminal at which somebody types an answer, by `script(1)`.
@@ -87,13 +81,11 @@ import Testing
     func `on the schema of a later release nothing is applied or taken back, and each command says so`()
         async throws
     {
-        _ = try await scratch.withPool { database in
-            try await database.execute(
-                """
-                INSERT INTO schema_migrations (version, name, checksum, finished_at)
-                VALUES (9999, 'come_later', 'none', now())
-                """)
-        }
+        try await scratch.execute(
+            """
+            INSERT INTO schema_migrations (version, name, checksum, finished_at)
+            VALUES (9999, 'come_later', 'none', now())
+            """)
         let up = try await Self.run(["up"], scratch.url)
         #expect(up.code == 0, "\(up.errors)")
         #expect(up.output == "nothing to apply: a later release brought the schema to 9999_come_later\n")
@@ -106,14 +98,14 @@ import Testing
             #expect(
                 refusal.errors.hasPrefix("countersign: Migration 9999_come_later is applied to the database but"))
         }
-        #expect(try await Self.count("SELECT count(*) FROM accounts", scratch) == 0)
+        #expect(try await scratch.count("SELECT count(*) FROM accounts") == 0)
     }
 
     @Test func `a version that doesn't exist is refused`() async throws {
         let run = try await Self.run(["up", "--to", "9999"], scratch.url)
         #expect(run.code == 1)
         #expect(run.errors.hasPrefix("countersign: There is no migration 9999"))
-        #expect(try await Self.count(Self.tables, scratch) == 0)
+        #expect(try await scratch.count(Self.tables) == 0)
     }
 
     @Test func `ten processes at once all succeed`() async throws {
@@ -166,9 +158,7 @@ import Testing
 
     @Test func `the service's role is granted what it needs when the owner migrates`() async throws {
         let role = "service_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
-        _ = try await scratch.withPool { owner in
-            try await owner.execute("CREATE ROLE \(unsafeSQL: role) LOGIN")
-        }
+        try await scratch.execute("CREATE ROLE \(unsafeSQL: role) LOGIN")
         let serviceURL = scratch.url + (scratch.url.contains("?") ? "&" : "?") + "user=\(role)"
         let run = try await CountersignProcess.run(
             ["migrate", "up"],
@@ -176,18 +166,13 @@ import Testing
                 "COUNTERSIGN_POSTGRES_URL": serviceURL, "COUNTERSIGN_POSTGRES_MIGRATION_URL": scratch.url,
             ])
         #expect(run.code == 0, "\(run.errors)")
-        let changes = try await scratch.withPool { owner in
-            let changes = try await owner.query(
-                """
-                SELECT has_table_privilege(\(role), 'accounts', 'UPDATE'),
-                       has_table_privilege(\(role), 'schema_migrations', 'UPDATE')
-                """, as: Bool.self, Bool.self)
-            try await owner.execute("DROP OWNED BY \(unsafeSQL: role)")
-            try await owner.execute("DROP ROLE \(unsafeSQL: role)")
-            return changes
-        }
-        #expect(changes.map(\.0) == [true])
-        #expect(changes.map(\.1) == [false])
+        let changes = try await scratch.texts(
+            """
+            SELECT has_table_privilege(\(role), t, 'UPDATE')::text
+            FROM unnest(ARRAY['accounts', 'schema_migrations']) AS t
+            """)
+        try await scratch.execute("DROP OWNED BY \(unsafeSQL: role)", "DROP ROLE \(unsafeSQL: role)")
+        #expect(changes == ["true", "false"])
     }
 
     @Test(.noFixture(ScratchDatabase.self))

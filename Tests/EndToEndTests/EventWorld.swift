@@ -137,12 +137,7 @@ struct EventWorld: TestFixture {
         return created
     }
 
-    func count(_ query: SQL) async throws -> Int64 {
-        try await scratch.withPool { database in
-            let rows = try await database.query(query, as: Int64.self)
-            return rows[0]
-        }
-    }
+    func count(_ query: SQL) async throws -> Int64 { try await scratch.count(query) }
 
     /// Whether the event of this token has taken effect.
     func isDone(_ id: String) async throws -> Bool {

@@ -24,20 +24,18 @@ import Testing
 
     /// What is stored of the account and may not leave the database, in each form in which a text could hold it.
     private static func secrets(of id: String, in world: World) async throws -> [String] {
-        let secrets = try await world.scratch.withPool { database in
-            try await database.query(
-                """
-                SELECT unnest(ARRAY[encode(secret, 'hex'), replace(encode(secret, 'base64'), E'\\n', '')])
-                FROM (
-                    SELECT convert_to(password_hash, 'UTF8') FROM accounts WHERE account_id = \(id)::uuid
-                    UNION ALL
-                    SELECT unnest(ARRAY[g.sealed_refresh_token, g.prefix_fingerprint, g.digest_fingerprint])
-                    FROM provider_grants g JOIN identities i ON i.identity_id = g.identity_id
-                    WHERE i.account_id = \(id)::uuid
-                ) AS secrets (secret)
-                UNION ALL SELECT password_hash FROM accounts WHERE account_id = \(id)::uuid
-                """, as: String.self)
-        }
+        let secrets = try await world.scratch.texts(
+            """
+            SELECT unnest(ARRAY[encode(secret, 'hex'), replace(encode(secret, 'base64'), E'\\n', '')])
+            FROM (
+                SELECT convert_to(password_hash, 'UTF8') FROM accounts WHERE account_id = \(id)::uuid
+                UNION ALL
+                SELECT unnest(ARRAY[g.sealed_refresh_token, g.prefix_fingerprint, g.digest_fingerprint])
+                FROM provider_grants g JOIN identities i ON i.identity_id = g.identity_id
+                WHERE i.account_id = \(id)::uuid
+            ) AS secrets (secret)
+            UNION ALL SELECT password_hash FROM accounts WHERE account_id = \(id)::uuid
+            """)
         #expect(secrets.count == 9)
         return secrets
     }

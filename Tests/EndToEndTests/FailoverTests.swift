@@ -69,11 +69,8 @@ import Testing
     /// Makes the standby confirm commits, and waits until it does.
     private static func confirmCommits(of primary: ScratchDatabase) async throws {
         try await primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
-        try await primary.withPool { database in
-            try await eventually("the standby to confirm commits") {
-                let states = try await database.query("SELECT sync_state FROM pg_stat_replication", as: String.self)
-                return states == ["sync"]
-            }
+        try await eventually("the standby to confirm commits") {
+            try await primary.texts("SELECT sync_state FROM pg_stat_replication") == ["sync"]
         }
     }
 

@@ -74,11 +74,7 @@ import Testing
     }
 
     private static func now(in scratch: ScratchDatabase) async throws -> String {
-        try await scratch.withPool { database in
-            let texts = try await database.query(
-                #"SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"#, as: String.self)
-            return try #require(texts.first)
-        }
+        try await scratch.texts(#"SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"#)[0]
     }
 
     private static func isIn(_ device: Device, _ world: World) async throws -> Bool {
@@ -281,11 +277,8 @@ import Testing
 extension ScratchDatabase {
     /// The first identity of an account.
     fileprivate func identity(of account: String) async throws -> String {
-        try await withPool { database in
-            let ids = try await database.query(
-                "SELECT identity_id::text FROM identities WHERE account_id = \(account)::text::uuid AND provider = 'apple'",
-                as: String.self)
-            return try #require(ids.first)
-        }
+        let ids = try await texts(
+            "SELECT identity_id::text FROM identities WHERE account_id = \(account)::text::uuid AND provider = 'apple'")
+        return try #require(ids.first)
     }
 }

@@ -57,9 +57,7 @@ import Testing
                 #expect(ending.status == 0)
                 #expect(canaries.found(in: ending.output + ending.error) == [])
                 // The audit trail has other readers: a client's address is cut to its network.
-                let trail = try await world.scratch.withPool { database in
-                    try await database.query("SELECT e::text FROM audit_events e", as: String.self)
-                }
+                let trail = try await world.scratch.texts("SELECT e::text FROM audit_events e")
                 for kind in ["signed_in", "link_required", "credential_rejected", "guess_rejected", "signed_out"] {
                     #expect(trail.contains { $0.contains(kind) }, "\(kind)")
                 }

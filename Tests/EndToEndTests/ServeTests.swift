@@ -58,9 +58,7 @@ import Testing
         }
         let ending = try await Countersign.run(["serve"], settings("off"))
         expectRefusal(ending, saying: "synchronous_commit is off: ")
-        let fsync = try await scratch.withPool { database in
-            try await database.query("SHOW fsync", as: String.self)
-        }
+        let fsync = try await scratch.texts("SHOW fsync")
         try await Countersign.serve(settings("local")) { service in
             #expect(service.log.contains("fsync is off: ") == (fsync == ["off"]))
             #expect(!service.log.contains("synchronous_commit"))

@@ -85,43 +85,27 @@ struct World: TestFixture {
 
     // MARK: The database
 
-    func count(_ query: SQL) async throws -> Int64 {
-        try await scratch.withPool { database in
-            let rows = try await database.query(query, as: Int64.self)
-            return rows[0]
-        }
-    }
+    func count(_ query: SQL) async throws -> Int64 { try await scratch.count(query) }
 
     /// Every row of the tables that a request could write to, with its content.
     func rows() async throws -> [String] {
-        try await scratch.withPool { database in
-            try await database.query(
-                """
-                SELECT content FROM (
-                    SELECT row_to_json(a)::text AS content FROM accounts a
-                    UNION ALL SELECT row_to_json(i)::text FROM identities i
-                    UNION ALL SELECT row_to_json(s)::text FROM sessions s
-                    UNION ALL SELECT row_to_json(t)::text FROM link_tickets t
-                    UNION ALL SELECT row_to_json(m)::text FROM mailed_codes m
-                    UNION ALL SELECT row_to_json(c)::text FROM oauth_clients c
-                    UNION ALL SELECT row_to_json(g)::text FROM oauth_grants g
-                    UNION ALL SELECT row_to_json(h)::text FROM oauth_chains h
-                    UNION ALL SELECT row_to_json(o)::text FROM oauth_codes o
-                    UNION ALL SELECT row_to_json(r)::text FROM oauth_refresh_tokens r
-                    UNION ALL SELECT row_to_json(b)::text FROM oauth_access_tokens b
-                ) AS contents
-                ORDER BY content
-                """, as: String.self)
-        }
-    }
-}
-
-extension ScratchDatabase {
-    /// Runs statements, for changes that no request makes.
-    func execute(_ statements: SQL...) async throws {
-        try await withPool { database in
-            for statement in statements { try await database.execute(statement) }
-        }
+        try await scratch.texts(
+            """
+            SELECT content FROM (
+                SELECT row_to_json(a)::text AS content FROM accounts a
+                UNION ALL SELECT row_to_json(i)::text FROM identities i
+                UNION ALL SELECT row_to_json(s)::text FROM sessions s
+                UNION ALL SELECT row_to_json(t)::text FROM link_tickets t
+                UNION ALL SELECT row_to_json(m)::text FROM mailed_codes m
+                UNION ALL SELECT row_to_json(c)::text FROM oauth_clients c
+                UNION ALL SELECT row_to_json(g)::text FROM oauth_grants g
+                UNION ALL SELECT row_to_json(h)::text FROM oauth_chains h
+                UNION ALL SELECT row_to_json(o)::text FROM oauth_codes o
+                UNION ALL SELECT row_to_json(r)::text FROM oauth_refresh_tokens r
+                UNION ALL SELECT row_to_json(b)::text FROM oauth_access_tokens b
+            ) AS contents
+            ORDER BY content
+            """)
     }
 }
 

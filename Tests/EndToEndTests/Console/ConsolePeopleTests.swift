@@ -26,11 +26,7 @@ import Testing
             world.service.port, "PATCH", "/v1/account", authorization: "Bearer \(bearer)",
             body: #"{"displayName":"Ann Console"}"#)
         #expect(named.status == 200)
-        let subject = try await world.scratch.withPool { database in
-            try await database.query("SELECT subject FROM identities WHERE account_id = \(id)::uuid") {
-                row throws(PostgresError) in try row.decode(String.self)
-            }[0]
-        }
+        let subject = try await world.scratch.texts("SELECT subject FROM identities WHERE account_id = \(id)::uuid")[0]
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
         let texts = [
             "console+found@example.com", "CONSOLE+found@EXAMPLE.com", id, try created.text("identity.identityId"),

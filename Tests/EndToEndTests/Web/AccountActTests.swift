@@ -219,7 +219,7 @@ import Testing
         let (browser, page, first) = try await AccountHolder.signedIn("keeper")
         let neighbour = try await AccountHolder.signedIn("other-keeper")
         let second = try await world.signIn("keeper@example.com", password: AccountHolder.password)
-        let theirs = try await world.texts(
+        let theirs = try await world.scratch.texts(
             """
             SELECT session_id::text FROM sessions
             WHERE account_id = (SELECT account_id FROM accounts WHERE email = 'other-keeper@example.com')

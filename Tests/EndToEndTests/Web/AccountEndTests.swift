@@ -120,7 +120,7 @@ import Testing
         for number in 1...5 {
             let email = "double-\(number)@example.com"
             let (browser, page, _) = try await AccountHolder.signedIn("double-\(number)")
-            let id = try await world.texts("SELECT account_id::text FROM accounts WHERE email = \(email)")
+            let id = try await world.scratch.texts("SELECT account_id::text FROM accounts WHERE email = \(email)")
             let question = try await browser.press("/web/account/delete", on: page)
             let form = try question.form("/web/account/delete")
             async let first = browser.submit(form, on: question, following: false).status

@@ -121,7 +121,7 @@ import Testing
         #expect(unlinked.status == 200, "\(unlinked.answer.text)")
         #expect(unlinked.html.text.contains("Apple is unlinked."))
         #expect(!unlinked.answer.body.contains(apple))
-        let google = try await world.texts(
+        let google = try await world.scratch.texts(
             "SELECT identity_id::text FROM identities WHERE account_id = \(owner.account.id)::uuid")
         #expect(google.count == 1)
         let last = try await browser.send(
@@ -137,7 +137,7 @@ import Testing
         let owner = try await linkedAccount("quitter")
         let browser = world.browser()
         let account = try await signIn("quitter", with: .google, browser)
-        let google = try await world.texts(
+        let google = try await world.scratch.texts(
             "SELECT identity_id::text FROM identities WHERE account_id = \(owner.account.id)::uuid AND provider = 'google'"
         )
         let button = try #require(google.first)
@@ -248,7 +248,7 @@ import Testing
             conflict.html.forms.first { $0.buttons.contains { $0.value == "replace" } }, "\(conflict.answer.body)")
         let account = try await browser.submit(replace, on: conflict, typed: typed, button: "replace")
         #expect(account.status == 200, "\(account.answer.text)")
-        let subjects = try await world.texts(
+        let subjects = try await world.scratch.texts(
             "SELECT email FROM identities WHERE account_id = \(device.account.id)::uuid")
         #expect(subjects == ["latter@example.com"])
     }

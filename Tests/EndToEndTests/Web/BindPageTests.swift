@@ -44,7 +44,7 @@ import Testing
     ) async throws {
         #expect(page.status == 200, "\(page.answer.text)", sourceLocation: location)
         #expect(page.html.text.contains(holder.email), sourceLocation: location)
-        let found = try await world.texts(
+        let found = try await world.scratch.texts(
             """
             SELECT concat_ws(' ', a.email_proof, count(i.*)) FROM accounts a JOIN identities i USING (account_id)
             WHERE a.account_id = \(holder.device.account.id)::uuid AND i.provider = 'google'

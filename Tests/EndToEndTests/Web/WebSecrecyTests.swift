@@ -68,7 +68,7 @@ import Testing
         #expect(canaries.found(in: world.service.log) == [])
         #expect(world.service.log.contains("/web/callback/apple"))
         #expect(canaries.found(in: try await world.service.privateGet("/metrics").text) == [])
-        let trail = try await world.texts("SELECT row_to_json(e)::text FROM audit_events e")
+        let trail = try await world.scratch.texts("SELECT row_to_json(e)::text FROM audit_events e")
         #expect(!trail.isEmpty)
         #expect(canaries.found(in: trail.joined(separator: "\n")) == [])
     }
@@ -96,7 +96,7 @@ import Testing
         _ = canaries.add("handle", handle)
         _ = canaries.add("cookie", try #require(browser.cookies(of: WebWorld.publicURL).first).value)
         func flows() async throws -> String {
-            try await world.texts("SELECT row_to_json(f)::text FROM web_flows f").joined(separator: "\n")
+            try await world.scratch.texts("SELECT row_to_json(f)::text FROM web_flows f").joined(separator: "\n")
         }
         let whileHeld = try await flows()
         #expect(!whileHeld.isEmpty)
@@ -104,14 +104,5 @@ import Testing
         let back = try AppAnswer(try await browser.follow(held))
         _ = canaries.add("our code", try #require(back["code"]))
         #expect(canaries.found(inDump: try await flows()) == [])
-    }
-}
-
-extension World {
-    /// The texts that a query selects.
-    func texts(_ query: SQL) async throws -> [String] {
-        try await scratch.withPool { database in
-            try await database.query(query, as: String.self)
-        }
     }
 }

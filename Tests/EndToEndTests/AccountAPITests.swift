@@ -134,8 +134,7 @@ import Testing
         let changed = try await put(
             ["newPassword": "another horse battery", "currentPassword": "correct horse battery"])
         #expect(changed.status == 204)
-        let signedIn = try await service.post(
-            "/v1/sign-in/password", ["email": "setter@example.com", "password": "another horse battery"])
+        let signedIn = try await world.signIn("setter@example.com", password: "another horse battery")
         #expect(signedIn.status == 200)
     }
 

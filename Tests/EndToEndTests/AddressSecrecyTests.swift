@@ -15,9 +15,7 @@ struct AddressSecrecyTests {
     /// One address for each relation to an account, and one without an account.
     private static func addresses(_ world: World, _ name: String) async throws -> [String] {
         for kind in ["proven", "stated", "disabled", "mover"] { _ = try await world.newAccount("\(name)-\(kind)") }
-        let registered = try await world.service.post(
-            "/v1/accounts", ["email": .string("\(name)-claimed@example.com"), "password": "correct horse battery"])
-        #expect(registered.status == 201)
+        #expect(try await world.register("\(name)-claimed@example.com").status == 201)
         try await world.scratch.execute(
             """
             UPDATE accounts
@@ -97,8 +95,7 @@ struct AddressSecrecyTests {
         let addresses = try await Self.addresses(world, "guess")
         let ticket = try await world.ticket("guess-google", email: "guess-google@gmail.com")
         let signIn = try await Self.same(addresses + ["no address"]) {
-            try await world.service.post(
-                "/v1/sign-in/password", ["email": .string($0), "password": "a wrong password"])
+            try await world.signIn($0, password: "a wrong password")
         }
         let bind = try await Self.same(addresses) {
             try await world.service.post(

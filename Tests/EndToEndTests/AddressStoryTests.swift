@@ -8,8 +8,6 @@ import Testing
 struct AddressStoryTests {
     var world: World { .current }
 
-    private static let password = "correct horse battery"
-
     // MARK: The same person by two buttons
 
     @Test
@@ -134,9 +132,7 @@ struct AddressStoryTests {
         async throws
     {
         let email = "charlie.typed@gmail.com"
-        let registered = try await world.service.post(
-            "/v1/accounts", ["email": .string(email), "password": .string(Self.password)])
-        let laptop = try SignedInDevice(registered, status: 201)
+        let laptop = try SignedInDevice(try await world.register(email), status: 201)
         #expect(laptop.account.emailProof == "claimed")
 
         // Anybody may type an address: Apple's button neither finds the account nor takes the address from it.
@@ -152,15 +148,12 @@ struct AddressStoryTests {
         #expect(try await world.account(on: laptop).emailProof == "claimed")
 
         // Charlie is in the account while typing the code, so nothing of it goes.
-        let code = try await world.mailedCode("verifyEmail", to: email)
-        let verified = try await world.service.post(
-            "/v1/account/verify-email", ["code": .string(code)], bearer: laptop.bearer)
-        #expect(verified.status == 204)
+        try await world.verify(email, bearer: laptop.bearer)
         let proven = try await world.account(on: laptop)
         #expect(proven.emailProof == "proven")
         #expect(proven.hasPassword)
         #expect(
-            try SignedInDevice(try await world.signIn(email, password: Self.password)).account.id == proven.id)
+            try SignedInDevice(try await world.signIn(email, password: World.password)).account.id == proven.id)
         #expect(
             try SignedInDevice(try await world.signIn("charlie", with: .apple)).account.id == phone.account.id)
 
@@ -171,7 +164,7 @@ struct AddressStoryTests {
         #expect(asked.holder == nil)
         #expect(try await world.create(for: asked).code == "email_taken")
         let bound = try await world.bind(
-            for: asked, proof: ["email": .string(email), "password": .string(Self.password)])
+            for: asked, proof: ["email": .string(email), "password": .string(World.password)])
         #expect(try SignedInDevice(bound).account.id == proven.id)
     }
 
@@ -273,10 +266,10 @@ struct AddressStoryTests {
 
         // Mika chooses a password, and the next code asks nothing.
         let changed = try await world.service.send(
-            "PUT", "/v1/account/password", ["newPassword": .string(Self.password)], bearer: laptop.bearer)
+            "PUT", "/v1/account/password", ["newPassword": .string(World.password)], bearer: laptop.bearer)
         #expect(changed.status == 204)
         for answer in [
-            try await world.signIn(email, password: Self.password), try await world.signIn(byCodeTo: email),
+            try await world.signIn(email, password: World.password), try await world.signIn(byCodeTo: email),
         ] {
             #expect(try SignedInDevice(answer).account.id == phone.account.id)
         }
@@ -295,14 +288,14 @@ struct AddressStoryTests {
         let weak = try await world.create(for: question, password: "short")
         #expect(weak.status == 400)
         #expect(weak.code == "weak_password")
-        let reader = try SignedInDevice(try await world.create(for: question, password: Self.password), status: 201)
+        let reader = try SignedInDevice(try await world.create(for: question, password: World.password), status: 201)
         #expect(reader.account.id != phone.account.id)
         #expect(reader.account.email == email)
         #expect(reader.account.emailProof == "proven")
         #expect(reader.account.hasPassword)
         #expect(reader.account.providers.isEmpty)
         #expect(
-            try SignedInDevice(try await world.signIn(email, password: Self.password)).account.id
+            try SignedInDevice(try await world.signIn(email, password: World.password)).account.id
                 == reader.account.id)
 
         // Whose Apple ID it is keeps what they had, but for the address.

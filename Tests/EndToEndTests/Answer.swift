@@ -93,6 +93,10 @@ extension Countersign {
         try await post("/v1/sign-in/apple", more.with("identityToken", .string(token)))
     }
 
+    func refresh(_ token: String) async throws -> Answer {
+        try await post("/v1/sessions/refresh", ["refreshToken": .string(token)])
+    }
+
     func signInWithGoogle(_ token: String, _ more: TokenMint.Members = [:]) async throws -> Answer {
         try await post("/v1/sign-in/google", more.with("idToken", .string(token)))
     }

@@ -14,8 +14,6 @@ import Testing
 struct ClientLibraryAccountTests {
     var world: World { .current }
 
-    private static let password = "correct horse battery"
-
     private func client(_ device: String = "Kim’s phone", _ store: any SessionStore = InMemorySessionStore()) throws
         -> SignInClient
     {
@@ -56,10 +54,10 @@ struct ClientLibraryAccountTests {
 
     @Test func `an account is registered, proven, renamed, moved, and signed in to again`() async throws {
         let client = try client()
-        let made = try await client.register(email: "reg@example.com", password: Self.password, displayName: "Reg")
+        let made = try await client.register(email: "reg@example.com", password: World.password, displayName: "Reg")
         #expect(made.displayName == "Reg" && made.hasPassword && made.emailProof == .claimed && !made.isEmailVerified)
         await #expect(throws: SessionError.refused(code: "email_taken", status: 409)) {
-            try await self.client().register(email: "reg@example.com", password: Self.password)
+            try await self.client().register(email: "reg@example.com", password: World.password)
         }
         await #expect(throws: SessionError.refused(code: "weak_password", status: 400)) {
             try await self.client().register(email: "reg2@example.com", password: "password")
@@ -80,12 +78,12 @@ struct ClientLibraryAccountTests {
         await #expect(throws: SessionError.refused(code: "invalid_credentials", status: 401)) {
             try await client.setPassword("another horse battery", current: "wrong")
         }
-        try await client.setPassword("another horse battery", current: Self.password)
+        try await client.setPassword("another horse battery", current: World.password)
         try await client.requestPasswordReset(for: "moved@example.com")
         let code = try await world.code(2, mailedTo: "moved@example.com")
-        try await client.resetPassword(email: "moved@example.com", code: code, newPassword: Self.password)
+        try await client.resetPassword(email: "moved@example.com", code: code, newPassword: World.password)
         await #expect(throws: SessionError.reauthenticate(code: "invalid_refresh_token")) { try await client.account() }
-        #expect(try await client.signIn(email: "moved@example.com", password: Self.password).id == made.id)
+        #expect(try await client.signIn(email: "moved@example.com", password: World.password).id == made.id)
     }
 
     @Test func `devices are listed, signed out one by one, all others, and everywhere`() async throws {
@@ -160,7 +158,7 @@ struct ClientLibraryAccountTests {
         await #expect(throws: stale) { try await client.exportAccount() }
         await #expect(throws: stale) { try await client.link(apple: try await self.apple("leaver")) }
         await #expect(throws: stale) { try await client.requestEmailChange(to: "other@example.com") }
-        await #expect(throws: stale) { try await client.setPassword(Self.password) }
+        await #expect(throws: stale) { try await client.setPassword(World.password) }
         do throws(SessionError) {
             try await client.deleteAccount()
         } catch {

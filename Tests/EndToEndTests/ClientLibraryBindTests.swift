@@ -85,12 +85,12 @@ struct ClientLibraryBindTests {
         let proof: BindProof
         switch way {
         case .session:
-            _ = try await client.signIn(email: email, password: DegreeHolder.password)
+            _ = try await client.signIn(email: email, password: World.password)
             ticket = try await self.ticket(client, name)
             proof = .session
         case .password:
             ticket = try await self.ticket(client, name)
-            proof = .password(email: email, password: DegreeHolder.password)
+            proof = .password(email: email, password: World.password)
         case .mailedCode:
             ticket = try await self.ticket(client, name)
             try await client.requestCode(to: email, for: ticket)

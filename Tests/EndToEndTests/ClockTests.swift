@@ -176,8 +176,7 @@ import Testing
                 process.log.contains(#""reason":"clock_differs""#)
             }
             let token = try other.text("refreshToken", of: created)
-            #expect(
-                try await world.service.post("/v1/sessions/refresh", ["refreshToken": .string(token)]).status == 200)
+            #expect(try await world.service.refresh(token).status == 200)
         }
     }
 }

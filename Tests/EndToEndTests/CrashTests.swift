@@ -100,8 +100,7 @@ private actor Acknowledged {
                     try await group.waitForAll()
                 }
                 #expect(Set(load.counts.keys) == ["200"], "\(load.counts)")
-                let refreshed = try await other.post(
-                    "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
+                let refreshed = try await other.refresh(try created.text("session.refreshToken"))
                 #expect(refreshed.status == 200)
                 #expect(other.isRunning)
             }

@@ -82,7 +82,7 @@ import Testing
                 let token = refresh
                 async let account = service.get("/v1/account", bearer: access)
                 async let signIn = service.signInWithApple(appleToken)
-                async let renewal = service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
+                async let renewal = service.refresh(token)
                 async let signOut = service.post("/v1/sessions/revoke", ["scope": "others"], bearer: access)
                 for answer in try await [signIn, renewal, signOut] { expectUnavailable(answer, fault.name) }
                 let read = try await account
@@ -94,7 +94,7 @@ import Testing
                 try await world.scratch.awaitWrites(of: "service")
                 try await world.awaitService(access)
                 #expect(try await service.signInWithApple(appleToken).text("status") == "signedIn")
-                let renewed = try await service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
+                let renewed = try await service.refresh(token)
                 refresh = try renewed.text("refreshToken")
             }
         }

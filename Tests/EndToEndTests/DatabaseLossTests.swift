@@ -26,12 +26,11 @@ import Testing
             let token = try await world.appleToken("kim")
 
             try await cluster.stop()
-            let refresh = TokenMint.Literal.string(try created.text("session.refreshToken"))
+            let refresh = try created.text("session.refreshToken")
             async let account = service.get("/v1/account", bearer: access)
             async let signIn = service.signInWithApple(token)
-            async let renewal = service.post("/v1/sessions/refresh", ["refreshToken": refresh])
-            async let logIn = service.post(
-                "/v1/sign-in/password", ["email": "kim@example.com", "password": "a password"])
+            async let renewal = service.refresh(refresh)
+            async let logIn = world.signIn("kim@example.com", password: "a password")
             let answers = try await [account, signIn, renewal, logIn]
             for answer in answers {
                 #expect(answer.status == 503)
@@ -52,7 +51,7 @@ import Testing
             try await world.scratch.awaitWrites(of: "postgres")
             try await world.awaitService(access)
             #expect(try await service.signInWithApple(token).text("status") == "signedIn")
-            let refreshed = try await service.post("/v1/sessions/refresh", ["refreshToken": refresh])
+            let refreshed = try await service.refresh(refresh)
             #expect(refreshed.status == 200)
         }
     }
@@ -78,14 +77,12 @@ import Testing
             try await world.scratch.awaitWrites(of: "postgres")
             // By the access token of before, which is good; the refresh token too.
             try await world.awaitService(access)
-            let renewed = try await service.post(
-                "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
+            let renewed = try await service.refresh(try created.text("session.refreshToken"))
             #expect(renewed.status == 200)
 
             #expect(try await signOut().status == 204)
             #expect(try await service.get("/v1/account", bearer: access).code == "invalid_session")
-            let dead = try await service.post(
-                "/v1/sessions/refresh", ["refreshToken": .string(try renewed.text("refreshToken"))])
+            let dead = try await service.refresh(try renewed.text("refreshToken"))
             #expect(dead.code == "invalid_refresh_token")
         }
     }

@@ -9,8 +9,6 @@ struct DegreeHolder: Sendable {
         case proven
     }
 
-    static let password = "correct horse battery"
-
     let degree: Degree
     let email: String
     let device: SignedInDevice
@@ -28,18 +26,11 @@ extension World {
             try await openAppleAccount(name, email: email)
             device = try await newAccount(name, with: .apple)
             let set = try await service.send(
-                "PUT", "/v1/account/password", ["newPassword": .string(DegreeHolder.password)], bearer: device.bearer)
+                "PUT", "/v1/account/password", ["newPassword": .string(World.password)], bearer: device.bearer)
             #expect(set.status == 204)
         case .claimed, .proven:
-            device = try SignedInDevice(
-                try await service.post(
-                    "/v1/accounts", ["email": .string(email), "password": .string(DegreeHolder.password)]),
-                status: 201)
-            guard degree == .proven else { break }
-            let code = try await mailedCode("verifyEmail", to: email)
-            let verified = try await service.post(
-                "/v1/account/verify-email", ["code": .string(code)], bearer: device.bearer)
-            #expect(verified.status == 204)
+            device = try SignedInDevice(try await register(email), status: 201)
+            if degree == .proven { try await verify(email, bearer: device.bearer) }
         }
         #expect(try await account(on: device).emailProof == degree.rawValue)
         return DegreeHolder(degree: degree, email: email, device: device)

@@ -10,8 +10,6 @@ import Testing
 struct EmailReplacementAPITests {
     var world: World { .current }
 
-    private static let password = "correct horse battery"
-
     /// The account of a person who has proven `name@example.com`.
     private struct Member {
         let id: String
@@ -20,14 +18,10 @@ struct EmailReplacementAPITests {
         /// - Parameter name: one that is not taken yet.
         init(_ name: String, in world: World) async throws {
             let email = "\(name)@example.com"
-            let registered = try await world.service.post(
-                "/v1/accounts", ["email": .string(email), "password": .string(EmailReplacementAPITests.password)])
+            let registered = try await world.register(email)
             id = try registered.text("account.accountId")
             bearer = try registered.text("session.accessToken")
-            let verified = try await world.service.post(
-                "/v1/account/verify-email",
-                ["code": .string(try await world.mailedCode("verifyEmail", to: email))], bearer: bearer)
-            #expect(verified.status == 204)
+            try await world.verify(email, bearer: bearer)
         }
 
         var path: String { "/admin/v1/accounts/\(id)" }

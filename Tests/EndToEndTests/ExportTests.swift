@@ -9,14 +9,13 @@ import Testing
 @Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct ExportTests {
     var world: World { .current }
 
-    private static let password = "correct horse battery"
     private static let unknown = "01926a3e-0000-7000-8000-000000000000"
 
     /// A new account with a grant of Apple's and a password.
     private static func newAccount(_ name: String, in world: World) async throws -> Answer {
         let created = try await world.newGrantedAccount(name)
         let set = try await world.service.send(
-            "PUT", "/v1/account/password", ["newPassword": .string(password)],
+            "PUT", "/v1/account/password", ["newPassword": .string(World.password)],
             bearer: try created.text("session.accessToken"))
         #expect(set.status == 204, "\(set.body)")
         return created
@@ -64,7 +63,7 @@ import Testing
         #expect(json["incompleteLists"] == nil)
 
         let tokens = [
-            try created.text("session.accessToken"), try created.text("session.refreshToken"), Self.password,
+            try created.text("session.accessToken"), try created.text("session.refreshToken"), World.password,
         ]
         for secret in try await Self.secrets(of: id, in: world) + tokens { #expect(!answer.text.contains(secret)) }
     }

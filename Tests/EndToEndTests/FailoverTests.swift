@@ -112,8 +112,7 @@ import Testing
         _ number: Int, _ world: World
     ) async throws -> (email: String, code: String, accountID: String) {
         let email = "forgetful-\(number)@example.com"
-        let registered = try await world.service.post(
-            "/v1/accounts", ["email": .string(email), "password": "correct horse battery"])
+        let registered = try await world.register(email)
         let code = try await world.mailedCode("resetPassword", to: email)
         return (email, code, try registered.text("account.accountId"))
     }
@@ -156,7 +155,7 @@ import Testing
         }
         try await change(.bound, binder.email, 200, repeated: [410]) { try await bind(binder.ticket, binder.access) }
         try await change(.refreshed, binder.sessionID, 200, repeated: []) {
-            try await service.post("/v1/sessions/refresh", ["refreshToken": .string(binder.refresh)]).status
+            try await service.refresh(binder.refresh).status
         }
         // The session that proves the account is the replaced identity's, and ends.
         try await change(.replaced, replacer.email, 200, repeated: [401, 410]) {

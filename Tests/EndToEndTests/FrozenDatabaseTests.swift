@@ -17,7 +17,7 @@ import Testing
     private struct Person: Sendable {
         let token: String
         let access: String
-        let refresh: TokenMint.Literal
+        let refresh: String
     }
 
     /// Runs a service on clusters of this URL.
@@ -31,7 +31,7 @@ import Testing
                     world,
                     Person(
                         token: try await world.appleToken("kim"), access: created.text("session.accessToken"),
-                        refresh: .string(created.text("session.refreshToken"))))
+                        refresh: created.text("session.refreshToken")))
                 #expect(service.isRunning)
                 #expect(!service.log.contains("request failed unexpectedly"))
             }
@@ -43,7 +43,7 @@ import Testing
     private func expectNoWrites(_ world: World, _ person: Person) async throws {
         let service = world.service
         async let signIn = service.signInWithApple(person.token)
-        async let renewal = service.post("/v1/sessions/refresh", ["refreshToken": person.refresh])
+        async let renewal = service.refresh(person.refresh)
         async let signOut = service.post("/v1/sessions/revoke", ["scope": "others"], bearer: person.access)
         for answer in try await [signIn, renewal, signOut] {
             #expect(answer.status == 503, "\(answer.text)")
@@ -60,7 +60,7 @@ import Testing
             try await world.service.privateGet("/health/ready").status == 200
         }
         try await eventually("sign-ins") { try await world.service.signInWithApple(person.token).status == 200 }
-        let refreshed = try await world.service.post("/v1/sessions/refresh", ["refreshToken": person.refresh])
+        let refreshed = try await world.service.refresh(person.refresh)
         #expect(refreshed.status == 200)
     }
 

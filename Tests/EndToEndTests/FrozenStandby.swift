@@ -92,7 +92,7 @@ struct FrozenStandby: Sendable {
             var refresh = try signedIn.text("session.refreshToken")
             var isKnown = true
             for _ in 0..<2 where isKnown {
-                let renewed = try await world.service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)])
+                let renewed = try await world.service.refresh(refresh)
                 isKnown = try isDone(renewed, 200)
                 guard isKnown else { break }
                 acknowledged.note(id, refreshes: 1)

@@ -31,9 +31,7 @@ import Testing
 
     @Test func `a guess beyond the limit is refused alike, for a known and for an unknown address`() async throws {
         try await World.run(Self.perAccount) { world in
-            let registered = try await world.service.post(
-                "/v1/accounts", ["email": "kim@example.com", "password": "correct horse battery"])
-            #expect(registered.status == 201)
+            #expect(try await world.register("kim@example.com").status == 201)
             var refusals: Set<String> = []
             for email in ["kim@example.com", "nobody@example.com"] {
                 for _ in 0..<2 {
@@ -45,8 +43,7 @@ import Testing
                 refusals.insert(refused.withoutRequestID.replacing(/retry-after: \d+/.ignoresCase(), with: ""))
             }
             #expect(refusals.count == 1, "\(refusals)")
-            let right = try await world.service.post(
-                "/v1/sign-in/password", ["email": "kim@example.com", "password": "correct horse battery"])
+            let right = try await world.signIn("kim@example.com", password: World.password)
             Self.expectThrottled(right, within: 450)
         }
     }

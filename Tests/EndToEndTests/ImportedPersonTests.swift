@@ -39,18 +39,15 @@ import Testing
         let run = try await Self.import("moved", rows, into: world)
         #expect(run.status == 0, "\(run.error)")
 
-        let wrong = try await world.service.post(
-            "/v1/sign-in/password", ["email": "imported@example.com", "password": "wrong"])
+        let wrong = try await world.signIn("imported@example.com", password: "wrong")
         #expect(wrong.status == 401)
         for _ in 0..<2 {
-            let signedIn = try await world.service.post(
-                "/v1/sign-in/password", ["email": "imported@example.com", "password": "test"])
+            let signedIn = try await world.signIn("imported@example.com", password: "test")
             #expect(signedIn.status == 200)
             #expect(try signedIn.text("account.externalId") == "old/1")
             #expect(try signedIn.text("account.emailProof") == "stated")
             #expect(try Self.claims(signedIn.text("session.accessToken"))["external_id"]?.string == "old/1")
-            let refreshed = try await world.service.post(
-                "/v1/sessions/refresh", ["refreshToken": .string(try signedIn.text("session.refreshToken"))])
+            let refreshed = try await world.service.refresh(try signedIn.text("session.refreshToken"))
             #expect(try Self.claims(refreshed.text("accessToken"))["external_id"]?.string == "old/1")
         }
         let byApple = try await world.service.signInWithApple(try await world.appleToken("imported-kim"))
@@ -100,13 +97,11 @@ import Testing
             #expect(!run.output.contains("notes"), "\(run.output)")
             #expect(run.error.contains("created 7"), "\(run.error)")
             for hasher in ["pbkdf2", "pbkdf2sha1", "argon2", "bcryptsha256", "scrypt"] {
-                let email = TokenMint.Literal.string("\(hasher)@example.com")
-                let wrong = try await world.service.post(
-                    "/v1/sign-in/password", ["email": email, "password": "letmein"])
+                let email = "\(hasher)@example.com"
+                let wrong = try await world.signIn(email, password: "letmein")
                 #expect(wrong.status == 401, "\(hasher)")
                 for _ in 0..<2 {
-                    let signedIn = try await world.service.post(
-                        "/v1/sign-in/password", ["email": email, "password": "lètmein"])
+                    let signedIn = try await world.signIn(email, password: "lètmein")
                     #expect(signedIn.status == 200, "\(hasher): \(signedIn)")
                     #expect(try signedIn.text("account.emailProof") == "stated")
                 }

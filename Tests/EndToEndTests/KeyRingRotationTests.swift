@@ -40,12 +40,11 @@ import Testing
                     let name = "stage-\(stage)-\(one.port)"
                     let here = World(service: one, sandbox: world.sandbox, scratch: world.scratch)
                     let created = try await here.newGrantedAccount(name)
-                    let answer = try await other.post(
-                        "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
+                    let answer = try await other.refresh(try created.text("session.refreshToken"))
                     #expect(answer.status == 200, "stage \(stage)")
                     let access = try answer.text("accessToken")
                     #expect(try await one.delete("/v1/account", bearer: access).status == 202, "stage \(stage)")
-                    let kept = try await one.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)])
+                    let kept = try await one.refresh(refresh)
                     #expect(kept.status == 200, "stage \(stage)")
                     refresh = try kept.text("refreshToken")
                 }
@@ -78,9 +77,7 @@ import Testing
                         while !load.isOver || number == 0 {
                             number += 1
                             let created = try await here.newGrantedAccount("load-\(index)-\(number)")
-                            let answer = try await service.post(
-                                "/v1/sessions/refresh",
-                                ["refreshToken": .string(try created.text("session.refreshToken"))])
+                            let answer = try await service.refresh(try created.text("session.refreshToken"))
                             #expect(answer.status == 200)
                         }
                     }

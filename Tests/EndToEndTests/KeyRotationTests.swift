@@ -49,8 +49,7 @@ import Testing
                     var refresh = try await world.newAccount("load-\(index)").text("session.refreshToken")
                     group.addTask {
                         while !load.isOver {
-                            let answer = try await service.post(
-                                "/v1/sessions/refresh", ["refreshToken": .string(refresh)])
+                            let answer = try await service.refresh(refresh)
                             #expect(answer.status == 200)
                             refresh = try answer.text("refreshToken")
                             let token = try answer.text("accessToken")
@@ -102,8 +101,7 @@ import Testing
                     try await service.get("/v1/account", bearer: access).status == 401
                 }
             }
-            let refreshed = try await world.service.post(
-                "/v1/sessions/refresh", ["refreshToken": .string(try session.text("session.refreshToken"))])
+            let refreshed = try await world.service.refresh(try session.text("session.refreshToken"))
             let good = try refreshed.text("accessToken")
             #expect(try Self.keyID(good) == new)
             #expect(try await second.get("/v1/account", bearer: good).status == 200)

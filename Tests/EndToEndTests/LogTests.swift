@@ -32,8 +32,7 @@ import Testing
             try await World.run(["log.personalData": "\(isAllowed)"]) { world in
                 try await world.newPerson("kim", email: "kim@example.com")
                 let ticket = try await world.service.signInWithApple(try await world.appleToken("kim"))
-                let wrong = try await world.service.post(
-                    "/v1/sign-in/password", ["email": "lee@example.com", "password": "wrong-password"])
+                let wrong = try await world.signIn("lee@example.com", password: "wrong-password")
                 for (answer, email) in [(ticket, "kim@example.com"), (wrong, "lee@example.com")] {
                     let line = try await world.service.logged(try #require(answer.header("X-Request-Id")))
                     #expect(line["email"]?.string == (isAllowed ? email : nil))

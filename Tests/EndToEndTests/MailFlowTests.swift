@@ -8,16 +8,13 @@ import Testing
 struct MailFlowTests {
     var world: World { .current }
 
-    private static let password = "correct horse battery"
-
     @Test
     func `a person registers, verifies the address, signs in, binds, resets the password and changes the address`()
         async throws
     {
         let service = world.service
         let (old, new) = ("walker@example.com", "walker@new.example")
-        let registered = try await service.post(
-            "/v1/accounts", ["email": .string(old), "password": .string(Self.password)])
+        let registered = try await world.register(old)
         #expect(registered.status == 201)
         #expect(registered.json?["account"]?["emailVerified"]?.bool == false)
         let id = try registered.text("account.accountId")
@@ -66,8 +63,7 @@ struct MailFlowTests {
         for session in [first, try signedIn.text("session.accessToken"), try bound.text("session.accessToken")] {
             #expect(try await service.get("/v1/account", bearer: session).code == "invalid_session")
         }
-        let again = try await service.post(
-            "/v1/sign-in/password", ["email": .string(old), "password": "another horse battery"])
+        let again = try await world.signIn(old, password: "another horse battery")
         let bearer = try again.text("session.accessToken")
 
         // Another address; both are notified.

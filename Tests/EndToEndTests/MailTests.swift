@@ -33,8 +33,7 @@ struct MailTests {
 
     @Test func `a code that was asked for is in the mailbox, and signs in once`() async throws {
         try await Self.run { world, peer in
-            _ = try await world.service.post(
-                "/v1/accounts", ["email": "kim@example.com", "password": .string(Self.password)])
+            _ = try await world.register("kim@example.com", password: Self.password)
             let answers = [
                 try await Self.askForCode(world, "nobody@example.com"),
                 try await Self.askForCode(world, "kim@example.com", language: "de-AT,de;q=0.9"),

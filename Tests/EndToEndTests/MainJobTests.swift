@@ -46,8 +46,7 @@ import Testing
         let byGoogle = try await service.signInWithGoogle(try await world.googleToken("kim"))
         #expect(try byGoogle.text("account.accountId") == account)
 
-        let refreshed = try await service.post(
-            "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
+        let refreshed = try await service.refresh(try created.text("session.refreshToken"))
         #expect(refreshed.status == 200)
         #expect(try refreshed.text("sessionId") == (try created.text("session.sessionId")))
         let fresh = try refreshed.text("accessToken")
@@ -63,8 +62,7 @@ import Testing
             #expect(gone.code == "invalid_session")
             #expect(gone.header("WWW-Authenticate") == "Bearer")
         }
-        let late = try await service.post(
-            "/v1/sessions/refresh", ["refreshToken": .string(try refreshed.text("refreshToken"))])
+        let late = try await service.refresh(try refreshed.text("refreshToken"))
         #expect(late.status == 401)
         #expect(late.code == "invalid_refresh_token")
     }

@@ -32,11 +32,10 @@ import Testing
             "/v1/links/bind", ["linkTicket": "spent", "email": "a@example.com", "password": "x"])
         #expect(bind.status == 410)
         let refresh = try created.text("session.refreshToken")
-        let next = try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)])
-        let third = try await service.post(
-            "/v1/sessions/refresh", ["refreshToken": .string(try next.text("refreshToken"))])
+        let next = try await service.refresh(refresh)
+        let third = try await service.refresh(try next.text("refreshToken"))
         #expect(third.status == 200)
-        #expect(try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)]).status == 401)
+        #expect(try await service.refresh(refresh).status == 401)
 
         let after = try await scrape(world)
         let expected = [

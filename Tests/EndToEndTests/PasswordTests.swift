@@ -10,11 +10,6 @@ import Testing
 struct PasswordTests {
     var world: World { .current }
 
-    private static func signIn(_ world: World, _ email: String, _ password: String) async throws -> Answer {
-        try await world.service.post(
-            "/v1/sign-in/password", ["email": .string(email), "password": .string(password)])
-    }
-
     @Test func `sixty logins at once take the memory of two, and delay no other request`() async throws {
         try await world.newPerson("fast")
         let token = try await world.appleToken("fast")
@@ -26,7 +21,7 @@ struct PasswordTests {
         let results = try await withThrowingTaskGroup { group in
             for _ in 0..<60 {
                 group.addTask {
-                    try await timed { try await Self.signIn(world, "nobody@example.com", "a wrong password") }
+                    try await timed { try await world.signIn("nobody@example.com", password: "a wrong password") }
                 }
             }
             for _ in 0..<30 {

@@ -244,8 +244,7 @@ import Testing
             let world = restored.world
             // The rotation is lost: as if this database had been restored from before it.
             func next(_ device: Device) async throws -> String {
-                let renewed = try await world.service.post(
-                    "/v1/sessions/refresh", ["refreshToken": .string(device.refresh)])
+                let renewed = try await world.service.refresh(device.refresh)
                 #expect(renewed.status == 200)
                 try await world.scratch.execute(
                     """
@@ -255,7 +254,7 @@ import Testing
                 return try renewed.text("refreshToken")
             }
             func refresh(_ token: String) async throws -> Int {
-                try await world.service.post("/v1/sessions/refresh", ["refreshToken": .string(token)]).status
+                try await world.service.refresh(token).status
             }
             let (ahead, other) = (try await next(devices[0]), try await next(devices[1]))
             #expect(try await refresh(other) == 200)

@@ -123,14 +123,14 @@ import Testing
         #expect(proven.status == 200)
 
         try await change(service, email: email, password: password, bearer: access, &canaries)
-        let refreshed = try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)])
+        let refreshed = try await service.refresh(refresh)
         let next = canaries.add("next refresh token", try refreshed.text("refreshToken"))
         _ = canaries.add(token: "next access token", try refreshed.text("accessToken"))
-        let last = try await service.post("/v1/sessions/refresh", ["refreshToken": .string(next)])
+        let last = try await service.refresh(next)
         #expect(last.status == 200)
         let out = try await service.post("/v1/sessions/revoke", ["scope": "all"], bearer: try last.text("accessToken"))
         #expect(out.status == 204)
-        #expect(try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)]).status == 401)
+        #expect(try await service.refresh(refresh).status == 401)
         #expect(try await service.get("/v1/account", bearer: access).status == 401)
     }
 
@@ -212,7 +212,7 @@ import Testing
             try await service.post("/v1/links/create", ["linkTicket": .string(junk)]),
             try await service.post(
                 "/v1/links/create", ["linkTicket": .string(junk), "displayName": .raw("\"\(junk)\\r\\n{}\"")]),
-            try await service.post("/v1/sessions/refresh", ["refreshToken": .string(junk)]),
+            try await service.refresh(junk),
             try await service.get("/v1/account", bearer: junk),
             try await service.get("/v1/\(junk)?\(junk)=\(junk)"),
             try await service.post("/v1/sign-in/apple", body: Array("{\"identityToken\":\"\(junk)".utf8)),

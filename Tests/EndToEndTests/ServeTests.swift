@@ -136,8 +136,7 @@ import Testing
             let created = try await world.newAccount("kim")
             let access = try created.text("session.accessToken")
             #expect(try await services[1].get("/v1/account", bearer: access).status == 200)
-            let refreshed = try await services[1].post(
-                "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
+            let refreshed = try await services[1].refresh(try created.text("session.refreshToken"))
             #expect(refreshed.status == 200)
             let other = try await services[1].post(
                 "/v1/sessions/revoke", ["scope": "current"], bearer: try refreshed.text("accessToken"))

@@ -41,8 +41,7 @@ import Testing
         let path = "/v1/sessions/\(try second.text("session.sessionId"))"
         #expect(try await service.delete(path, bearer: bearer).status == 204)
         #expect(try await service.get("/v1/account", bearer: other).code == "invalid_session")
-        let refreshed = try await service.post(
-            "/v1/sessions/refresh", ["refreshToken": .string(try second.text("session.refreshToken"))])
+        let refreshed = try await service.refresh(try second.text("session.refreshToken"))
         #expect(refreshed.code == "invalid_refresh_token")
         #expect(try await service.delete(path, bearer: bearer).status == 404)
         #expect(try await service.get("/v1/sessions", bearer: bearer).json?["items"]?.elements?.count == 1)
@@ -81,18 +80,15 @@ import Testing
 
     @Test func `a refresh token of two steps ago is refused as used again, and ends the session`() async throws {
         let service = world.service
-        func refresh(_ token: String) async throws -> Answer {
-            try await service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
-        }
         let created = try await world.newAccount("stolen")
         let first = try created.text("session.refreshToken")
-        let second = try await refresh(first).text("refreshToken")
-        let third = try await refresh(second)
+        let second = try await service.refresh(first).text("refreshToken")
+        let third = try await service.refresh(second)
         #expect(third.status == 200)
-        let reused = try await refresh(first)
+        let reused = try await service.refresh(first)
         #expect(reused.status == 401)
         #expect(reused.code == "refresh_token_reused")
-        #expect(try await refresh(try third.text("refreshToken")).code == "invalid_refresh_token")
+        #expect(try await service.refresh(try third.text("refreshToken")).code == "invalid_refresh_token")
         #expect(try await service.get("/v1/account", bearer: try third.text("accessToken")).code == "invalid_session")
     }
 }

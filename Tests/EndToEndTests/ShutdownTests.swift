@@ -58,10 +58,7 @@ import Testing
 
     /// A request that is being processed when the signal comes.
     @Test(.world) func `a password that is being hashed is answered before the end`() async throws {
-        let registering = Task {
-            try await world.service.post(
-                "/v1/accounts", ["email": "kim@example.com", "password": "correct horse battery"])
-        }
+        let registering = Task { try await world.register("kim@example.com") }
         try await eventually("the work to begin") { try threads(of: world.service).contains("password hash") }
         world.service.send(SIGTERM)
         #expect(try await registering.value.status == 201)

@@ -10,8 +10,7 @@ import Testing
     func `a session ends at its absolute end, and no access token goes beyond it`() async throws {
         let created = try await world.googleAccount("kim")
         #expect(created.json?["session"]?["expiresIn"]?.integer == 600)
-        let refreshed = try await world.service.post(
-            "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
+        let refreshed = try await world.service.refresh(try created.text("session.refreshToken"))
         #expect(try refreshed.text("refreshExpiresAt") == (try created.text("session.refreshExpiresAt")))
         let lifetime = try #require(refreshed.json?["expiresIn"]?.integer)
         #expect(lifetime > 0 && lifetime <= 600)

@@ -85,6 +85,21 @@ struct Question: Sendable {
 
 /// What people do in the stories.
 extension World {
+    /// The password of people who have one.
+    static let password = "correct horse battery"
+
+    /// Somebody makes an account by an address that nobody has proven, and a password.
+    func register(_ email: String, password: String = Self.password) async throws -> Answer {
+        try await service.post("/v1/accounts", ["email": .string(email), "password": .string(password)])
+    }
+
+    /// The person types the code that is mailed to the address of their account.
+    func verify(_ email: String, bearer: String, _ location: SourceLocation = #_sourceLocation) async throws {
+        let code = try await mailedCode("verifyEmail", to: email)
+        let verified = try await service.post("/v1/account/verify-email", ["code": .string(code)], bearer: bearer)
+        #expect(verified.status == 204, sourceLocation: location)
+    }
+
     func openAppleAccount(_ person: String, email: String, hidesEmail: Bool = false) async throws {
         let members: TokenMint.Members = ["email": .string(email), "hidesEmail": .raw(String(hidesEmail))]
         try await sandbox.addApplePerson(person, String(decoding: members.bytes, as: UTF8.self))

@@ -10,10 +10,7 @@ struct SupportActTests {
     var world: World { .current }
 
     private func register(_ name: String, in world: World) async throws -> String {
-        let email = "\(name)@example.com"
-        return try await world.service.post(
-            "/v1/accounts", ["email": .string(email), "password": "correct horse battery"]
-        ).text("account.accountId")
+        try await world.register("\(name)@example.com").text("account.accountId")
     }
 
     private func administer(

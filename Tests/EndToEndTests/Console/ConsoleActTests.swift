@@ -8,8 +8,7 @@ struct ConsoleActTests {
     var world: World { .current }
 
     @Test func `End session at a session's row signs that device out`() async throws {
-        let created = try await world.service.post(
-            "/v1/accounts", ["email": "console-ended@example.com", "password": "correct horse battery"])
+        let created = try await world.register("console-ended@example.com")
         let id = try created.text("account.accountId")
         let visit = try await ConsoleVisit.signedIn(to: world)
         let question = try await visit.ask("End session", on: try await visit.account(id))
@@ -21,8 +20,7 @@ struct ConsoleActTests {
     }
 
     @Test func `Replace address is asked for and stopped, and says what is wrong with an address`() async throws {
-        let created = try await world.service.post(
-            "/v1/accounts", ["email": "console-replaced@example.com", "password": "correct horse battery"])
+        let created = try await world.register("console-replaced@example.com")
         let id = try created.text("account.accountId")
         let visit = try await ConsoleVisit.signedIn(to: world)
         func replace(by email: String) async throws -> String? {

@@ -77,8 +77,7 @@ import Testing
 
     @Test func `the overview's figures lead to their rows`() async throws {
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
-        _ = try await world.service.post(
-            "/v1/sign-in/password", ["email": "nobody@example.com", "password": "correct horse battery"])
+        _ = try await world.signIn("nobody@example.com", password: World.password)
         _ = try await world.newAccount("console-figures")
         let page = try await visit.open("/console/")
         let targets = page.html.links.map(\.target)

@@ -148,7 +148,7 @@ extension Neighbours {
                     for try await status in group { #expect(status == 200) }
                 }
                 let refresh = try bound.text("session.refreshToken")
-                let renewed = try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)])
+                let renewed = try await service.refresh(refresh)
                 #expect(renewed.status == 200)
 
                 let apple = try created.text("identity.identityId")

@@ -7,19 +7,10 @@ import Testing
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthAddressTests {
     var world: World { .current }
 
-    private static let password = "correct horse battery"
-
-    /// Registers an account whose address nobody has proven.
-    private func register(_ email: String) async throws {
-        let registered = try await world.service.post(
-            "/v1/accounts", ["email": .string(email), "password": .string(Self.password)])
-        #expect(registered.status == 201)
-    }
-
     /// Signs in by the password, from the page that offers it to wherever that leads.
     private func signIn(_ email: String, on chooser: Browser.Page, _ browser: Browser) async throws -> Browser.Page {
         let (page, form) = try await world.screen("/web/password", from: chooser, browser)
-        return try await browser.submit(form, on: page, typed: ["email": email, "password": Self.password])
+        return try await browser.submit(form, on: page, typed: ["email": email, "password": World.password])
     }
 
     /// Has a code mailed to the address that is typed on this page, and returns the page for it.
@@ -61,7 +52,7 @@ import Testing
     @Test func `an account without an address is asked for one before a client gets it`() async throws {
         let client = try await world.linkingClient()
         let email = "typed@example.com"
-        try await register(email)
+        #expect(try await world.register(email).status == 201)
         let browser = world.browser()
         let ask = try await signIn(email, on: try await browser.open(client.url()), browser)
         let enter = try await typed(email, on: ask, browser)
@@ -75,7 +66,7 @@ import Testing
     @Test func `who signed in long ago signs in again, and comes back to the client's question`() async throws {
         let client = try await world.linkingClient()
         let email = "older@example.com"
-        try await register(email)
+        #expect(try await world.register(email).status == 201)
         let browser = world.browser()
         let account = try await signIn(
             email, on: try await browser.open(WebWorld.publicURL + "/web/account"), browser)
@@ -105,7 +96,7 @@ import Testing
     {
         let client = try await world.linkingClient()
         let email = "stale-proof@example.com"
-        try await register(email)
+        #expect(try await world.register(email).status == 201)
         let browser = world.browser()
         _ = try await signIn(email, on: try await browser.open(client.url()), browser)
         try await age("auth_time = auth_time - interval '11 minutes'", of: email)
@@ -126,7 +117,7 @@ import Testing
                 let other = try await world.linkingClient(
                     ["--redirect-uri", OAuthWorld.otherURI], redirectURI: OAuthWorld.otherURI)
                 let email = "mailless@example.com"
-                try await register(email)
+                #expect(try await world.register(email).status == 201)
                 let browser = world.browser()
                 _ = try await signIn(
                     email, on: try await browser.open(WebWorld.publicURL + "/web/account"), browser)

@@ -179,27 +179,17 @@ struct OAuthGrantEndTests {
     }
 
     private func register(_ email: String) async throws -> SignedInDevice {
-        try SignedInDevice(
-            try await world.service.post(
-                "/v1/accounts", ["email": .string(email), "password": "correct horse battery"]), status: 201)
+        try SignedInDevice(try await world.register(email), status: 201)
     }
 
     private func create(_ question: Question) async throws -> SignedInDevice {
-        try SignedInDevice(
-            try await world.service.post("/v1/links/create", ["linkTicket": .string(question.ticket)]),
-            status: 201)
-    }
-
-    private func enter(byCodeTo email: String) async throws -> Answer {
-        let code = try await world.mailedCode("signIn", to: email)
-        return try await world.service.post(
-            "/v1/sign-in/email-code", ["email": .string(email), "code": .string(code)])
+        try SignedInDevice(try await world.create(for: question), status: 201)
     }
 
     @Test func `the first proof of a mailbox ends the links of who was there before`() async throws {
         // Registered with an address that is somebody else's.
         let linked = try await flip(try await register("victim@own.example"))
-        let entered = try await enter(byCodeTo: "victim@own.example")
+        let entered = try await world.signIn(byCodeTo: "victim@own.example")
         #expect(entered.json?["status"]?.string == "signedIn")
         try await expectEnd(of: linked, because: "email_proven")
     }
@@ -209,7 +199,7 @@ struct OAuthGrantEndTests {
         try await world.newPerson("former", email: "boss@newco.example")
         let former = try await create(try Question(try await world.signIn("former", with: .apple)))
         let linked = try await flip(former)
-        let question = try Question(try await enter(byCodeTo: "boss@newco.example"))
+        let question = try Question(try await world.signIn(byCodeTo: "boss@newco.example"))
         #expect(question.choices == ["bind", "create"])
         let owner = try SignedInDevice(
             try await world.service.post("/v1/links/bind", ["linkTicket": .string(question.ticket)]))

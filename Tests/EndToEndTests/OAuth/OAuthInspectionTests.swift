@@ -90,7 +90,7 @@ import Testing
         let tokens = try await world.linked(client, try await world.signedInBrowser("mixed"))
         for token in [tokens.access, tokens.refresh] {
             #expect(try await world.service.get("/v1/account", bearer: token).status == 401)
-            let refresh = try await world.service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
+            let refresh = try await world.service.refresh(token)
             #expect(refresh.status == 401)
         }
         let session = try SignedInDevice(try await world.signIn("mixed", with: .google))

@@ -57,7 +57,7 @@ import Testing
     @Test func `a password is changed with the one before, and signs out all other devices`() async throws {
         let (browser, page, bearer) = try await AccountHolder.signedIn("locksmith")
         let form = try await browser.press("/web/account/password", on: page)
-        let typed = ["currentPassword": AccountHolder.password, "newPassword": "a better horse battery"]
+        let typed = ["currentPassword": World.password, "newPassword": "a better horse battery"]
         func submit(_ changes: [String: String]) async throws -> Browser.Page {
             try await browser.submit(
                 try form.form("/web/account/password"), on: form, typed: typed.merging(changes) { $1 })
@@ -73,7 +73,7 @@ import Testing
         #expect(try await world.service.get("/v1/account", bearer: bearer).status == 401)
         #expect(try await browser.open(Self.url).hops.count == 1)
         #expect(try await world.signIn("locksmith@example.com", password: "a better horse battery").status == 200)
-        #expect(try await world.signIn("locksmith@example.com", password: AccountHolder.password).status == 401)
+        #expect(try await world.signIn("locksmith@example.com", password: World.password).status == 401)
     }
 
     @Test func `who has no password sets the first one, soon after a sign-in`() async throws {
@@ -153,7 +153,7 @@ import Testing
         let chooser = try await browser.click("/web/account/export", on: page)
         let (screen, form) = try await world.screen("/web/password", from: chooser, browser)
         let signedIn = try await browser.submit(
-            form, on: screen, typed: ["email": "looper@example.com", "password": AccountHolder.password],
+            form, on: screen, typed: ["email": "looper@example.com", "password": World.password],
             following: false)
         #expect(signedIn.status == 303)
         try await world.age(sessionsOf: "looper@example.com")
@@ -218,7 +218,7 @@ import Testing
     @Test func `devices are signed out by their buttons, the others together, and everywhere`() async throws {
         let (browser, page, first) = try await AccountHolder.signedIn("keeper")
         let neighbour = try await AccountHolder.signedIn("other-keeper")
-        let second = try await world.signIn("keeper@example.com", password: AccountHolder.password)
+        let second = try await world.signIn("keeper@example.com", password: World.password)
         let theirs = try await world.scratch.texts(
             """
             SELECT session_id::text FROM sessions
@@ -242,7 +242,7 @@ import Testing
         let bearer = try second.text("session.accessToken")
         #expect(try await world.service.get("/v1/account", bearer: bearer).status == 401)
 
-        let again = try await world.signIn("keeper@example.com", password: AccountHolder.password)
+        let again = try await world.signIn("keeper@example.com", password: World.password)
         let out = try await browser.submit(try others.form("/web/account/sign-out-everywhere"), on: others)
         #expect(out.status == 200)
         #expect(browser.session == nil)

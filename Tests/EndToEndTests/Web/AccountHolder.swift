@@ -5,15 +5,13 @@ import Testing
 /// The owner of an account with a password, signed in on its page.
 enum AccountHolder {
     static let url = WebWorld.publicURL + "/web/account"
-    static let password = "correct horse battery"
 
     /// - Parameter name: of the address, and of no other account.
     /// - Returns: the page of the account, and the access token of another session, that of a device.
     static func signedIn(_ name: String) async throws -> (browser: Browser, page: Browser.Page, bearer: String) {
         let world = World.current
         let email = "\(name)@example.com"
-        let made = try await world.service.post(
-            "/v1/accounts", ["email": .string(email), "password": .string(password)])
+        let made = try await world.register(email)
         #expect(made.status == 201, "\(made.text)")
         let browser = world.browser()
         let page = try await browser.enter(email, on: try await browser.open(url))
@@ -28,10 +26,10 @@ extension Browser {
 
     /// Signs in by a password.
     func enter(
-        _ email: String, password: String = AccountHolder.password, on chooser: Page
+        _ email: String, on chooser: Page
     ) async throws -> Page {
         let (page, form) = try await World.current.screen("/web/password", from: chooser, self)
-        return try await submit(form, on: page, typed: ["email": email, "password": password])
+        return try await submit(form, on: page, typed: ["email": email, "password": World.password])
     }
 
     /// Follows the link to a page, which is on the page.

@@ -205,8 +205,7 @@ import Testing
 
     @Test func `who has an account binds to it on the page by its password`() async throws {
         let email = "owner@example.com"
-        _ = try await world.service.post(
-            "/v1/accounts", ["email": .string(email), "password": "correct horse battery"])
+        _ = try await world.register(email)
         try await world.newPerson("binder", email: "binder@example.com")
         let browser = world.browser()
         let question = try await signIn("binder", with: .apple, browser)
@@ -218,7 +217,7 @@ import Testing
         #expect(wrong.status == 401)
         #expect(wrong.html.source.contains(#"role="alert""#))
         let account = try await browser.submit(
-            form, on: bind, typed: ["email": email, "password": "correct horse battery"])
+            form, on: bind, typed: ["email": email, "password": World.password])
         #expect(account.status == 200)
         #expect(try await world.countAccounts(with: email) == 1)
         #expect(try await world.countAccounts(with: "binder@example.com") == 1)
@@ -280,7 +279,7 @@ import Testing
         #expect(page.html.forms.contains { $0.path == "/web/start/google" })
         for token in [session, secret] {
             #expect(try await world.service.get("/v1/account", bearer: token).status == 401)
-            let refreshed = try await world.service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
+            let refreshed = try await world.service.refresh(token)
             #expect(refreshed.status == 401)
         }
     }

@@ -87,9 +87,7 @@ import Testing
 
     @Test func `a password signs in on the page, and a wrong one says no more there than in the API`() async throws {
         let email = "typist@example.com"
-        let account = try await world.service.post(
-            "/v1/accounts", ["email": .string(email), "password": "correct horse battery"])
-        #expect(account.status == 201)
+        #expect(try await world.register(email).status == 201)
         let attempt = try AppAttempt()
         let browser = world.browser()
         let chooser = try await world.chooser(attempt, browser)
@@ -110,8 +108,7 @@ import Testing
         }
         #expect(refusals[0] == refusals[1])
 
-        let done = try await browser.submit(
-            form, on: page, typed: ["email": email, "password": "correct horse battery"])
+        let done = try await browser.submit(form, on: page, typed: ["email": email, "password": World.password])
         let back = try AppAnswer(done)
         let device = try SignedInDevice(try await world.exchange(try #require(back["code"]), attempt))
         #expect(device.account.email == email)

@@ -73,7 +73,7 @@ import Testing
         #expect(confirmation(on: page) == nil)
         let account = try await browser.submit(
             try form("password", on: page), on: page,
-            typed: ["email": holder.email, "password": DegreeHolder.password])
+            typed: ["email": holder.email, "password": World.password])
         try await expectEntered(account, holder, proof: degree == .proven ? "proven" : "stated")
     }
 
@@ -179,7 +179,7 @@ import Testing
         _ = try await browser.submit(button, on: page, button: "apple")
         let account = try await browser.submit(
             try form("password", on: page), on: page,
-            typed: ["email": holder.email, "password": DegreeHolder.password])
+            typed: ["email": holder.email, "password": World.password])
         try await expectEntered(account, holder, proof: "stated")
     }
 

@@ -5,7 +5,6 @@ import Testing
 /// What new people do on our own page.
 extension Browser {
     static let registration = WebWorld.publicURL + "/web/register"
-    static let registeredPassword = "correct horse battery"
 
     /// Opens the page, fills it in, and returns the one that asks for the code.
     @discardableResult
@@ -30,7 +29,7 @@ extension Browser {
     ) async throws -> Page {
         try await submit(
             try page.form("/web/register", location), on: page,
-            typed: ["email": email, "password": Self.registeredPassword, "name": name])
+            typed: ["email": email, "password": World.password, "name": name])
     }
 
     func confirm(_ code: String, on page: Page) async throws -> Page {
@@ -63,9 +62,7 @@ extension World {
     /// An account whose address is proven.
     func prove(_ email: String) async throws {
         try await claim(email)
-        let code = try await mailedCode("signIn", to: email)
-        let signedIn = try await service.post(
-            "/v1/sign-in/email-code", ["email": .string(email), "code": .string(code)])
+        let signedIn = try await signIn(byCodeTo: email)
         // The proof has taken away what was set before it.
         let set = try await service.send(
             "PUT", "/v1/account/password", ["newPassword": .string(Self.heldPassword)],

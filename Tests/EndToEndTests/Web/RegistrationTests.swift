@@ -13,7 +13,7 @@ import Testing
         let browser = world.browser()
         let asked = try await browser.register("new@example.com", name: "Kim New")
         #expect(!asked.url.contains("new@example.com"))
-        #expect(!asked.answer.body.contains(Browser.registeredPassword))
+        #expect(!asked.answer.body.contains(World.password))
         #expect(try await world.countAccounts(with: "new@example.com") == 0)
         let code = try await world.code(1, mailedTo: "new@example.com")
         let wrong = try await browser.confirm(code == "000000" ? "000001" : "000000", on: asked)
@@ -29,7 +29,7 @@ import Testing
         #expect(account.status == 200, "\(account.answer.text)")
         #expect(account.url == WebWorld.publicURL + "/web/account")
         #expect(account.html.text.contains("Kim New"))
-        let signedIn = try await world.signIn("new@example.com", password: Browser.registeredPassword)
+        let signedIn = try await world.signIn("new@example.com", password: World.password)
         #expect(signedIn.json?["account"]?["emailProof"]?.string == "proven", "\(signedIn.text)")
         #expect(signedIn.json?["account"]?["displayName"]?.string == "Kim New")
         let late = try await browser.confirm(code, on: wrong)
@@ -69,7 +69,7 @@ import Testing
         }
         #expect(pages[0] == pages[1] && pages[1] == pages[2])
         #expect(try await world.signIn("holder@example.com", password: World.heldPassword).status == 200)
-        #expect(try await world.signIn("holder@example.com", password: Browser.registeredPassword).status == 401)
+        #expect(try await world.signIn("holder@example.com", password: World.password).status == 401)
     }
 
     @Test func `who claims the address loses it to its reader, who has the password and the name of the form`()
@@ -103,7 +103,7 @@ import Testing
     /// The account that claimed the address is the registered person's, and nothing of before leads into it.
     private func expectNewOwner(of email: String, called name: String, insteadOf bearer: String) async throws {
         #expect(try await world.countAccounts(with: email) == 1)
-        let signedIn = try await world.signIn(email, password: Browser.registeredPassword)
+        let signedIn = try await world.signIn(email, password: World.password)
         #expect(signedIn.json?["account"]?["emailProof"]?.string == "proven", "\(signedIn.text)")
         #expect(signedIn.json?["account"]?["displayName"]?.string == name)
         #expect(try await world.signIn(email, password: World.heldPassword).status == 401)
@@ -155,10 +155,10 @@ import Testing
         let page = try await browser.open(Browser.registration)
         let form = try page.form("/web/register")
         let stolen = try await world.browser().submit(
-            form, on: page, typed: ["email": "stolen@example.com", "password": Browser.registeredPassword])
+            form, on: page, typed: ["email": "stolen@example.com", "password": World.password])
         #expect(stolen.status == 403)
         let crossSite = try await browser.submit(
-            form, on: page, typed: ["email": "stolen@example.com", "password": Browser.registeredPassword],
+            form, on: page, typed: ["email": "stolen@example.com", "password": World.password],
             headers: [("Sec-Fetch-Site", "cross-site")])
         #expect(crossSite.status == 403)
         let head = try await browser.open(Browser.registration, method: "HEAD", following: false)
@@ -190,14 +190,14 @@ import Testing
             #expect(weak.status == 400)
         }
         let again = try await browser.submit(
-            try asked.form("/web/forgot"), on: asked, typed: ["code": code, "newPassword": Browser.registeredPassword])
+            try asked.form("/web/forgot"), on: asked, typed: ["code": code, "newPassword": World.password])
         #expect(again.status == 200, "\(again.answer.text)")
         #expect(again.html.text.contains("Your password is changed."))
         #expect(try await world.service.get("/v1/account", bearer: bearer).status == 401)
         let password = try again.form("/web/password")
         #expect(password.input("email")?.value == "forgetter@example.com")
         let answer = try AppAnswer(
-            try await browser.submit(password, on: again, typed: ["password": Browser.registeredPassword]))
+            try await browser.submit(password, on: again, typed: ["password": World.password]))
         #expect(answer["code"] != nil, "\(answer.uri)")
     }
 
@@ -215,13 +215,13 @@ import Testing
         let code = try World.code(in: mail)
         let wrong = try await browser.submit(
             try asked.form("/web/forgot"), on: asked,
-            typed: ["code": code == "000000" ? "1" : "000000", "newPassword": Browser.registeredPassword])
+            typed: ["code": code == "000000" ? "1" : "000000", "newPassword": World.password])
         #expect(wrong.status == 401)
-        #expect(!wrong.answer.body.contains(Browser.registeredPassword))
+        #expect(!wrong.answer.body.contains(World.password))
         let account = try await browser.submit(
-            try wrong.form("/web/forgot"), on: wrong, typed: ["code": code, "newPassword": Browser.registeredPassword])
+            try wrong.form("/web/forgot"), on: wrong, typed: ["code": code, "newPassword": World.password])
         #expect(account.status == 200, "\(account.answer.text)")
         #expect(account.url == WebWorld.publicURL + "/web/account")
-        #expect(try await world.signIn("alone@example.com", password: Browser.registeredPassword).status == 200)
+        #expect(try await world.signIn("alone@example.com", password: World.password).status == 200)
     }
 }

@@ -7,18 +7,6 @@ import Testing
 /// standby's confirmation, or it waits for too long. Nothing is repeated, nothing is answered as done, and a client that
 /// retries gets one account.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct CommitLossTests {
-    private func service(_ body: (World) async throws -> Void) async throws {
-        try await Sandbox.run { sandbox in
-            try await World.registerClients(at: sandbox)
-            try await PrivateCluster.run { _, url in
-                let scratch = ScratchDatabase(url: url)
-                try await Countersign.serve(World.settings(scratch, sandbox), arguments: ["--migrate"]) { service in
-                    try await body(World(service: service, sandbox: sandbox, scratch: scratch))
-                }
-            }
-        }
-    }
-
     /// The connection of the service whose commit waits and that has written to a table. Workers of the service commit
     /// too, and write to none that is named here.
     private static func isCommitting(_ table: SQL, waiting event: String) -> SQL {
@@ -93,7 +81,7 @@ import Testing
     }
 
     @Test func `a creation whose commit was carried out and not answered has happened once`() async throws {
-        try await service { world in
+        try await World.onCluster { _, world in
             let (ticket, credential) = try await newcomer(world)
             try await world.scratch.makeCommitsWait()
             let lost = try await loseCommit(of: ticket, waiting: "SyncRep", world)
@@ -104,7 +92,7 @@ import Testing
     }
 
     @Test func `a creation that the standby did not confirm is no success, and has happened once`() async throws {
-        try await service { world in
+        try await World.onCluster { _, world in
             let (ticket, credential) = try await newcomer(world)
             try await world.scratch.makeCommitsWait()
             // PostgreSQL answers this COMMIT with success and a warning.
@@ -120,7 +108,7 @@ import Testing
     }
 
     @Test func `a sign-in that the standby did not confirm is no success`() async throws {
-        try await service { world in
+        try await World.onCluster { _, world in
             let (ticket, credential) = try await newcomer(world)
             let created = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
             #expect(created.status == 201)
@@ -141,7 +129,7 @@ import Testing
     }
 
     @Test func `a creation whose commit waits for too long is answered 503, and its wait goes on`() async throws {
-        try await service { world in
+        try await World.onCluster { _, world in
             let (ticket, credential) = try await newcomer(world)
             try await world.scratch.makeCommitsWait()
             let late = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
@@ -157,7 +145,7 @@ import Testing
     }
 
     @Test func `a creation whose commit was not carried out can be repeated`() async throws {
-        try await service { world in
+        try await World.onCluster { _, world in
             let (ticket, credential) = try await newcomer(world)
             // A deferred trigger runs in COMMIT.
             try await world.scratch.execute(

@@ -46,16 +46,15 @@ import Testing
             try await PrivateCluster.run(isDurable: true) { cluster, url in
                 let owner = ScratchDatabase(url: url)
                 try await owner.execute("CREATE ROLE service LOGIN")
-                let settings = try World.settings(owner, sandbox).merging([
+                let urls = [
                     "postgres.url": url.replacing("//postgres@", with: "//service@"), "postgres.migrationUrl": url,
-                ]) { _, own in own }
-                try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
-                    let world = World(service: service, sandbox: sandbox, scratch: owner)
+                ]
+                try await World.serve(owner, sandbox, urls, arguments: ["--migrate"]) { world in
                     let created = try await world.newAccount("kim")
                     try await body(
                         cluster, world, created.text("session.accessToken"), created.text("session.refreshToken"))
-                    #expect(service.isRunning)
-                    #expect(!service.log.contains("request failed unexpectedly"))
+                    #expect(world.service.isRunning)
+                    #expect(!world.service.log.contains("request failed unexpectedly"))
                 }
             }
         }

@@ -7,15 +7,9 @@ import Testing
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct DatabaseLossTests {
     /// Runs a service on a cluster of its own, with the answer to the creation of an account.
     private func service(_ body: (PrivateCluster, World, _ created: Answer) async throws -> Void) async throws {
-        try await Sandbox.run { sandbox in
-            try await PrivateCluster.run { cluster, url in
-                let scratch = ScratchDatabase(url: url)
-                try await Countersign.serve(World.settings(scratch, sandbox), arguments: ["--migrate"]) { service in
-                    let world = World(service: service, sandbox: sandbox, scratch: scratch)
-                    try await body(cluster, world, try await world.newAccount("kim"))
-                    #expect(service.isRunning)
-                }
-            }
+        try await World.onCluster { cluster, world in
+            try await body(cluster, world, try await world.newAccount("kim"))
+            #expect(world.service.isRunning)
         }
     }
 

@@ -255,31 +255,26 @@ import Testing
     }
 
     @Test func `a document whose database goes away in the middle has no end`() async throws {
-        try await Sandbox.run { sandbox in
-            try await PrivateCluster.run { cluster, url in
-                let scratch = ScratchDatabase(url: url)
-                try await Countersign.serve(World.settings(scratch, sandbox), arguments: ["--migrate"]) { service in
-                    let world = World(service: service, sandbox: sandbox, scratch: scratch)
-                    let created = try await Self.longAccount("export-cut", in: world)
-                    let bearer = try created.text("session.accessToken")
-                    let client = try Self.ask(service.port, "/v1/account/export", bearer)
-                    let begun = await client.readSome()
-                    #expect(String(decoding: begun, as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
-                    try await cluster.stop()
-                    let cut = RawAnswer(begun + (await client.readToEnd()))
-                    #expect(!cut.isWhole)
-                    #expect(cut.body.utf8.count < Self.bytes)
-                    #expect(cut.body.hasPrefix("{\"exportedAt\":"))
+        try await World.onCluster { cluster, world in
+            let service = world.service
+            let created = try await Self.longAccount("export-cut", in: world)
+            let bearer = try created.text("session.accessToken")
+            let client = try Self.ask(service.port, "/v1/account/export", bearer)
+            let begun = await client.readSome()
+            #expect(String(decoding: begun, as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
+            try await cluster.stop()
+            let cut = RawAnswer(begun + (await client.readToEnd()))
+            #expect(!cut.isWhole)
+            #expect(cut.body.utf8.count < Self.bytes)
+            #expect(cut.body.hasPrefix("{\"exportedAt\":"))
 
-                    _ = try await cluster.start()
-                    try await scratch.awaitWrites(of: "postgres")
-                    try await world.awaitService(bearer)
-                    let whole = RawAnswer(
-                        try await Self.ask(service.port, "/v1/account/export", bearer).readToEnd())
-                    #expect(whole.isWhole)
-                    #expect(whole.body.utf8.count > Self.bytes)
-                }
-            }
+            _ = try await cluster.start()
+            try await world.scratch.awaitWrites(of: "postgres")
+            try await world.awaitService(bearer)
+            let whole = RawAnswer(
+                try await Self.ask(service.port, "/v1/account/export", bearer).readToEnd())
+            #expect(whole.isWhole)
+            #expect(whole.body.utf8.count > Self.bytes)
         }
     }
 

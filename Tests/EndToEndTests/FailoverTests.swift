@@ -52,13 +52,12 @@ import Testing
                         try await Self.confirmCommits(of: ScratchDatabase(url: url))
                         let second = standbyURL.split(separator: "host=").last ?? ""
                         let both = ScratchDatabase(url: "\(url),\(second)&target_session_attrs=read-write")
-                        let settings = try World.settings(both, sandbox).merging([
+                        let settings = [
                             "mail.smtpUrl": "smtp://127.0.0.1:\(mail.port)", "mail.from": "lamp@example.com",
-                        ]) { _, own in own }
-                        try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
-                            let world = World(service: service, sandbox: sandbox, scratch: both)
+                        ]
+                        try await World.serve(both, sandbox, settings, arguments: ["--migrate"]) { world in
                             try await MailedWorld.$server.withValue(mail) { try await body(primary, standby, world) }
-                            #expect(service.isRunning)
+                            #expect(world.service.isRunning)
                         }
                     }
                 }

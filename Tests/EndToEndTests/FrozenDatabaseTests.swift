@@ -22,18 +22,16 @@ import Testing
 
     /// Runs a service on clusters of this URL.
     private func service(_ url: String, _ body: (World, Person) async throws -> Void) async throws {
-        let scratch = ScratchDatabase(url: url)
         try await Sandbox.run { sandbox in
-            try await Countersign.serve(World.settings(scratch, sandbox), arguments: ["--migrate"]) { service in
-                let world = World(service: service, sandbox: sandbox, scratch: scratch)
+            try await World.serve(ScratchDatabase(url: url), sandbox, arguments: ["--migrate"]) { world in
                 let created = try await world.newAccount("kim")
                 try await body(
                     world,
                     Person(
                         token: try await world.appleToken("kim"), access: created.text("session.accessToken"),
                         refresh: created.text("session.refreshToken")))
-                #expect(service.isRunning)
-                #expect(!service.log.contains("request failed unexpectedly"))
+                #expect(world.service.isRunning)
+                #expect(!world.service.log.contains("request failed unexpectedly"))
             }
         }
     }

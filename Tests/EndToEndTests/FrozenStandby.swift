@@ -28,14 +28,12 @@ struct FrozenStandby: Sendable {
                 try await first.withStandby { second, secondURL in
                     let host = secondURL.split(separator: "host=").last ?? ""
                     let both = ScratchDatabase(url: "\(firstURL),\(host)&target_session_attrs=read-write")
-                    try await Countersign.serve(World.settings(both, sandbox), arguments: ["--migrate"]) { service in
-                        let test = FrozenStandby(
-                            world: World(service: service, sandbox: sandbox, scratch: both))
-                        try await test.run(
+                    try await World.serve(both, sandbox, arguments: ["--migrate"]) { world in
+                        try await FrozenStandby(world: world).run(
                             passes, [Server(cluster: first, url: firstURL), Server(cluster: second, url: secondURL)],
                             report)
-                        #expect(service.isRunning)
-                        #expect(!service.log.contains("request failed unexpectedly"))
+                        #expect(world.service.isRunning)
+                        #expect(!world.service.log.contains("request failed unexpectedly"))
                     }
                 }
             }

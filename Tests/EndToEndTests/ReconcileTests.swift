@@ -22,7 +22,6 @@ import Testing
         }
     }
 
-    private static let url = "https://auth.example.com"
     private static let client = "01890000-0000-7000-8000-0000000000aa"
 
     /// A database as it was at a time, and what the feed has said since.
@@ -50,22 +49,15 @@ import Testing
         try await ScratchDatabase.withMigrated { original in
             try await Sandbox.run { sandbox in
                 try await World.registerClients(at: sandbox)
-                func serve<Result: Sendable>(
-                    _ scratch: ScratchDatabase, _ body: (World) async throws -> Result
-                ) async throws -> Result {
-                    // Each process has a port of its own, and the same name.
-                    let settings = try World.settings(scratch, sandbox).merging(["server.publicUrl": Self.url]) { $1 }
-                    return try await Countersign.serve(settings) { service in
-                        try await body(World(service: service, sandbox: sandbox, scratch: scratch))
-                    }
-                }
-                let state = try await serve(original, before)
+                // Each process has a port of its own, and the same name.
+                let settings = ["server.publicUrl": "https://auth.example.com"]
+                let state = try await World.serve(original, sandbox, settings, before)
                 let time = try await Self.now(in: original)
                 try await original.withCopy { copy in
-                    try await serve(original) { world in try await after(world, state) }
+                    try await World.serve(original, sandbox, settings) { world in try await after(world, state) }
                     let feed = try await Countersign.run(["feed"], try World.settings(original, sandbox))
                     #expect(feed.status == 0, "\(feed.error)")
-                    try await serve(copy) { world in
+                    try await World.serve(copy, sandbox, settings) { world in
                         try await check(Restored(world: world, time: time, feed: feed.output), state)
                     }
                 }

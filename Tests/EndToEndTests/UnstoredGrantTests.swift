@@ -8,27 +8,21 @@ import Testing
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct UnstoredGrantTests {
     /// Runs a service with a person whose code is exchanged, in vain: the database has stopped meanwhile.
     private func service(_ body: (PrivateCluster, World) async throws -> Void) async throws {
-        try await Sandbox.run { sandbox in
-            try await World.registerClients(at: sandbox)
-            try await PrivateCluster.run { cluster, url in
-                let scratch = ScratchDatabase(url: url)
-                try await Countersign.serve(World.settings(scratch, sandbox), arguments: ["--migrate"]) { service in
-                    let world = World(service: service, sandbox: sandbox, scratch: scratch)
-                    try await world.newPerson("kim")
-                    let credential = try await world.authorize("kim")
-                    // The answer comes when the database is away, and within the ten seconds of a code on its own.
-                    try await sandbox.fail("/apple/auth/token", .delay(milliseconds: 6_000), times: 1, afterwards: true)
-                    async let signIn = service.signIn(.apple, credential.codeAlone)
-                    try await eventually("the exchange") { try await world.grants(of: "kim").count == 1 }
-                    try await cluster.stop()
-                    let refused = try await signIn
-                    #expect(refused.status == 503)
-                    #expect(refused.code == "temporarily_unavailable")
-                    #expect(try await world.grants(of: "kim").map(\.isLive) == [true])
-                    #expect(service.log.contains("stray grant kept until the database is back"))
-                    try await body(cluster, world)
-                }
-            }
+        try await World.onCluster { cluster, world in
+            let service = world.service
+            try await world.newPerson("kim")
+            let credential = try await world.authorize("kim")
+            // The answer comes when the database is away, and within the ten seconds of a code on its own.
+            try await world.sandbox.fail("/apple/auth/token", .delay(milliseconds: 6_000), times: 1, afterwards: true)
+            async let signIn = service.signIn(.apple, credential.codeAlone)
+            try await eventually("the exchange") { try await world.grants(of: "kim").count == 1 }
+            try await cluster.stop()
+            let refused = try await signIn
+            #expect(refused.status == 503)
+            #expect(refused.code == "temporarily_unavailable")
+            #expect(try await world.grants(of: "kim").map(\.isLive) == [true])
+            #expect(service.log.contains("stray grant kept until the database is back"))
+            try await body(cluster, world)
         }
     }
 

@@ -24,15 +24,43 @@ struct World: TestFixture {
             try await Sandbox.run { sandbox in
                 try await registerClients(at: sandbox)
                 try await prepare(sandbox)
-                let all = try Self.settings(scratch, sandbox).merging(sandboxSettings(sandbox)) { _, own in own }
-                return try await Countersign.serve(all.merging(settings) { _, asked in asked }) { service in
-                    let result = try await body(World(service: service, sandbox: sandbox, scratch: scratch))
+                let all = sandboxSettings(sandbox).merging(settings) { _, asked in asked }
+                return try await serve(scratch, sandbox, all) { world in
+                    let result = try await body(world)
                     // Whatever a test provokes is answered by a refusal that the service knows.
-                    let unexpected = service.log.split(separator: "\n").filter {
+                    let unexpected = world.service.log.split(separator: "\n").filter {
                         $0.contains("request failed unexpectedly")
                     }
                     #expect(unexpected.isEmpty)
                     return result
+                }
+            }
+        }
+    }
+
+    /// Runs a service for as long as the closure runs.
+    ///
+    /// - Parameter settings: in place of the ones that the database and the sandbox ask for.
+    static func serve<Result: Sendable>(
+        _ scratch: ScratchDatabase, _ sandbox: Sandbox, _ settings: Countersign.Settings = [:],
+        arguments: [String] = [], launcher: [String] = [], _ body: (World) async throws -> Result
+    ) async throws -> Result {
+        let all = try Self.settings(scratch, sandbox).merging(settings) { _, asked in asked }
+        return try await Countersign.serve(all, arguments: arguments, launcher: launcher) { service in
+            try await body(World(service: service, sandbox: sandbox, scratch: scratch))
+        }
+    }
+
+    /// Runs one on a cluster of its own, which the closure may stop.
+    static func onCluster(
+        isDurable: Bool = false, diskMegabytes: Int? = nil, _ settings: Countersign.Settings = [:],
+        _ body: (PrivateCluster, World) async throws -> Void
+    ) async throws {
+        try await Sandbox.run { sandbox in
+            try await registerClients(at: sandbox)
+            try await PrivateCluster.run(isDurable: isDurable, diskMegabytes: diskMegabytes) { cluster, url in
+                try await serve(ScratchDatabase(url: url), sandbox, settings, arguments: ["--migrate"]) { world in
+                    try await body(cluster, world)
                 }
             }
         }

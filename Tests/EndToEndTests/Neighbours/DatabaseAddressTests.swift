@@ -23,12 +23,13 @@ extension Neighbours {
                     }
                     let hosts = try PrivateHosts(naming: "database.test", "127.0.0.1")
                     defer { hosts.remove() }
-                    let named = ScratchDatabase(
-                        url: "postgresql://postgres@database.test:\(old.port)/postgres?sslmode=disable")
-                    let settings = try World.settings(named, sandbox)
-                    try await Countersign.serve(settings, arguments: ["--migrate"], launcher: hosts.launcher) {
-                        service in
-                        let world = World(service: service, sandbox: sandbox, scratch: ScratchDatabase(url: url))
+                    let named = [
+                        "postgres.url": "postgresql://postgres@database.test:\(old.port)/postgres?sslmode=disable"
+                    ]
+                    try await World.serve(
+                        ScratchDatabase(url: url), sandbox, named, arguments: ["--migrate"], launcher: hosts.launcher
+                    ) { world in
+                        let service = world.service
                         _ = try await world.newAccount("kim")
                         let token = try await world.appleToken("kim")
                         #expect(old.connectionCount > 0)

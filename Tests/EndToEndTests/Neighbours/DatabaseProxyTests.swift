@@ -47,9 +47,8 @@ extension Neighbours {
                                 haproxy.log.contains("Server primary/db-2 is DOWN")
                             }
                             let proxied = ScratchDatabase(url: "postgresql://postgres@127.0.0.1:\(port)/postgres")
-                            let settings = try World.settings(proxied, sandbox)
-                            try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
-                                let world = World(service: service, sandbox: sandbox, scratch: proxied)
+                            try await World.serve(proxied, sandbox, arguments: ["--migrate"]) { world in
+                                let service = world.service
                                 _ = try await world.newAccount("kim")
                                 let token = try await world.appleToken("kim")
                                 try await first.crash()

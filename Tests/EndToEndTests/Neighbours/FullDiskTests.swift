@@ -11,40 +11,35 @@ extension Neighbours {
         .limitedConcurrency, .timeLimit(.minutes(5)))
     struct FullDiskTests {
         @Test func `a full disk under PostgreSQL costs writes a 503, until there is room again`() async throws {
-            try await Sandbox.run { sandbox in
-                try await PrivateCluster.run(diskMegabytes: 256) { cluster, url in
-                    let scratch = ScratchDatabase(url: url)
-                    try await Countersign.serve(World.settings(scratch, sandbox), arguments: ["--migrate"]) { service in
-                        let world = World(service: service, sandbox: sandbox, scratch: scratch)
-                        let access = try await world.newAccount("kim").text("session.accessToken")
-                        let token = try await world.appleToken("kim")
-                        // A segment of the WAL without anything in it: PostgreSQL stops when it can't begin the next one.
-                        try await scratch.execute("SELECT pg_switch_wal()", "CHECKPOINT")
-                        try cluster.fillDisk()
-                        var refused: Answer?
-                        // What fits into the pages that are there still succeeds.
-                        try await eventually("a write that takes room") {
-                            let answer = try await service.signInWithApple(token)
-                            if answer.status != 200 { refused = answer }
-                            return refused != nil
-                        }
-                        #expect(refused?.status == 503)
-                        #expect(refused?.code == "temporarily_unavailable")
-                        #expect((1...3).contains(refused?.retryAfter ?? 0))
-                        #expect(try await service.get("/v1/account", bearer: access).status == 200)
-                        #expect(try await service.privateGet("/health/live").status == 200)
-                        let line = try await service.logged(try #require(refused).text("requestId"))
-                        #expect(line["reason"]?.string?.contains("53100") == true)
-
-                        try cluster.freeDisk()
-                        try await eventually("sign-ins") {
-                            try await service.signInWithApple(token).status == 200
-                        }
-                        #expect(try await service.privateGet("/health/ready").status == 200)
-                        #expect(service.isRunning)
-                        #expect(!service.log.contains("request failed unexpectedly"))
-                    }
+            try await World.onCluster(diskMegabytes: 256) { cluster, world in
+                let service = world.service
+                let access = try await world.newAccount("kim").text("session.accessToken")
+                let token = try await world.appleToken("kim")
+                // A segment of the WAL without anything in it: PostgreSQL stops when it can't begin the next one.
+                try await world.scratch.execute("SELECT pg_switch_wal()", "CHECKPOINT")
+                try cluster.fillDisk()
+                var refused: Answer?
+                // What fits into the pages that are there still succeeds.
+                try await eventually("a write that takes room") {
+                    let answer = try await service.signInWithApple(token)
+                    if answer.status != 200 { refused = answer }
+                    return refused != nil
                 }
+                #expect(refused?.status == 503)
+                #expect(refused?.code == "temporarily_unavailable")
+                #expect((1...3).contains(refused?.retryAfter ?? 0))
+                #expect(try await service.get("/v1/account", bearer: access).status == 200)
+                #expect(try await service.privateGet("/health/live").status == 200)
+                let line = try await service.logged(try #require(refused).text("requestId"))
+                #expect(line["reason"]?.string?.contains("53100") == true)
+
+                try cluster.freeDisk()
+                try await eventually("sign-ins") {
+                    try await service.signInWithApple(token).status == 200
+                }
+                #expect(try await service.privateGet("/health/ready").status == 200)
+                #expect(service.isRunning)
+                #expect(!service.log.contains("request failed unexpectedly"))
             }
         }
     }

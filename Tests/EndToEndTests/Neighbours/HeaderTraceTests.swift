@@ -15,10 +15,9 @@ extension Neighbours {
         ) async throws -> Set<String> {
             let trace = Trace()
             defer { trace.remove() }
-            let settings = try World.settings(scratch, sandbox)
-            let processID = try await Countersign.serve(settings, launcher: trace.launcher) { service in
-                try await body(World(service: service, sandbox: sandbox, scratch: scratch))
-                return service.processID
+            let processID = try await World.serve(scratch, sandbox, launcher: trace.launcher) { world in
+                try await body(world)
+                return world.service.processID
             }
             try await eventually("the end of the trace") { trace.hasEnd(of: processID) }
             return trace.reached

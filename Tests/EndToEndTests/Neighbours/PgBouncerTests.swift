@@ -73,13 +73,13 @@ extension Neighbours {
             try await Sandbox.run { sandbox in
                 try await World.registerClients(at: sandbox)
                 try await pooler { pooled, direct in
-                    let settings = try World.settings(pooled, sandbox).merging([
-                        "postgres.migrationUrl": direct.url, "postgres.preparedStatements": "false",
-                        "postgres.poolSize": "8",
-                    ]) { _, own in own }
-                    try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
-                        try await body(World(service: service, sandbox: sandbox, scratch: direct))
-                        #expect(!service.log.contains("request failed unexpectedly"))
+                    let settings = [
+                        "postgres.url": pooled.url, "postgres.migrationUrl": direct.url,
+                        "postgres.preparedStatements": "false", "postgres.poolSize": "8",
+                    ]
+                    try await World.serve(direct, sandbox, settings, arguments: ["--migrate"]) { world in
+                        try await body(world)
+                        #expect(!world.service.log.contains("request failed unexpectedly"))
                     }
                 }
             }

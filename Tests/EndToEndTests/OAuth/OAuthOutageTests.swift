@@ -3,92 +3,78 @@ import TestSupport
 import Testing
 
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct OAuthOutageTests {
+    private static let settings = OAuthWorld.settings.merging(["server.publicUrl": WebWorld.publicURL]) { $1 }
+
     @Test func `a database that is away unlinks nobody`() async throws {
-        try await Sandbox.run { sandbox in
-            try await PrivateCluster.run { cluster, url in
-                let scratch = ScratchDatabase(url: url)
-                try await World.registerClients(at: sandbox)
-                let settings = try World.settings(scratch, sandbox)
-                    .merging(OAuthWorld.settings) { _, own in own }
-                    .merging(["server.publicUrl": WebWorld.publicURL]) { _, own in own }
-                try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
-                    let world = World(service: service, sandbox: sandbox, scratch: scratch)
-                    let client = try await world.linkingClient(redirectURI: OAuthWorld.flipURI)
-                    try await world.newPerson("outage", email: "outage@gmail.com")
-                    let device = try await world.newAccount("outage", with: .google)
-                    func code() async throws -> String {
-                        try await service.post(
-                            "/oauth/flip",
-                            [
-                                "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI),
-                                "platform": "ios", "consent": true,
-                            ], bearer: device.bearer
-                        ).text("code")
-                    }
-                    let tokens = try LinkedTokens(try await world.redeem(try await code(), client))
-                    let unspent = try await code()
-
-                    try await cluster.stop()
-                    let asked = [
-                        try await world.refreshed(tokens.refresh, client), try await world.redeem(unspent, client),
-                        try await world.oauth("/oauth/revoke", client, [("token", tokens.refresh)]),
-                        try await world.introspected(tokens.access, client),
-                        try await world.userinfo(tokens.access),
-                    ]
-                    for answer in asked {
-                        #expect(answer.status == 503, "\(answer.text)")
-                        #expect(answer.json?["error"] == nil)
-                        #expect((answer.retryAfter ?? 0) >= 1)
-                    }
-
-                    _ = try await cluster.start()
-                    try await eventually("the database to be back", within: .seconds(30)) {
-                        try await world.userinfo(tokens.access).status == 200
-                    }
-                    #expect(try await world.isAlive(tokens, client))
-                    #expect(try await world.redeem(unspent, client).status == 200)
-                    #expect(try await world.oauth("/oauth/revoke", client, [("token", tokens.refresh)]).status == 200)
-                    #expect(try await !world.isAlive(tokens, client))
-                }
+        try await World.onCluster(Self.settings) { cluster, world in
+            let client = try await world.linkingClient(redirectURI: OAuthWorld.flipURI)
+            try await world.newPerson("outage", email: "outage@gmail.com")
+            let device = try await world.newAccount("outage", with: .google)
+            func code() async throws -> String {
+                try await world.service.post(
+                    "/oauth/flip",
+                    [
+                        "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI),
+                        "platform": "ios", "consent": true,
+                    ], bearer: device.bearer
+                ).text("code")
             }
+            let tokens = try LinkedTokens(try await world.redeem(try await code(), client))
+            let unspent = try await code()
+
+            try await cluster.stop()
+            let asked = [
+                try await world.refreshed(tokens.refresh, client), try await world.redeem(unspent, client),
+                try await world.oauth("/oauth/revoke", client, [("token", tokens.refresh)]),
+                try await world.introspected(tokens.access, client),
+                try await world.userinfo(tokens.access),
+            ]
+            for answer in asked {
+                #expect(answer.status == 503, "\(answer.text)")
+                #expect(answer.json?["error"] == nil)
+                #expect((answer.retryAfter ?? 0) >= 1)
+            }
+
+            _ = try await cluster.start()
+            try await eventually("the database to be back", within: .seconds(30)) {
+                try await world.userinfo(tokens.access).status == 200
+            }
+            #expect(try await world.isAlive(tokens, client))
+            #expect(try await world.redeem(unspent, client).status == 200)
+            #expect(try await world.oauth("/oauth/revoke", client, [("token", tokens.refresh)]).status == 200)
+            #expect(try await !world.isAlive(tokens, client))
         }
     }
 
     @Test func `a database that is away hides no document`() async throws {
         let metadata = "/.well-known/oauth-authorization-server"
         let flag = "authorization_response_iss_parameter_supported"
-        try await Sandbox.run { sandbox in
-            try await PrivateCluster.run { cluster, url in
-                let settings = try World.settings(ScratchDatabase(url: url), sandbox)
-                    .merging(OAuthWorld.settings) { _, own in own }
-                    .merging(["server.publicUrl": WebWorld.publicURL]) { _, own in own }
-                try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
-                    try await cluster.stop()
-                    let openid = try await service.get("/.well-known/openid-configuration")
-                    #expect(openid.status == 200, "\(openid.text)")
-                    #expect(openid.json?["token_endpoint"]?.string == WebWorld.publicURL + "/oauth/token")
-                    // Nobody knows of Google's clients yet: `true` would be a promise.
-                    let first = try await service.get(metadata)
-                    #expect(first.status == 200, "\(first.text)")
-                    #expect(first.json?["token_endpoint"]?.string == WebWorld.publicURL + "/oauth/token")
-                    #expect(first.json?[flag]?.bool == false)
+        try await World.onCluster(Self.settings) { cluster, world in
+            let service = world.service
+            try await cluster.stop()
+            let openid = try await service.get("/.well-known/openid-configuration")
+            #expect(openid.status == 200, "\(openid.text)")
+            #expect(openid.json?["token_endpoint"]?.string == WebWorld.publicURL + "/oauth/token")
+            // Nobody knows of Google's clients yet: `true` would be a promise.
+            let first = try await service.get(metadata)
+            #expect(first.status == 200, "\(first.text)")
+            #expect(first.json?["token_endpoint"]?.string == WebWorld.publicURL + "/oauth/token")
+            #expect(first.json?[flag]?.bool == false)
 
-                    _ = try await cluster.start()
-                    try await eventually("an announcement by the database") {
-                        try await service.get(metadata).json?[flag]?.bool == true
-                    }
-                    try await cluster.stop()
-                    // A call that does read finds the database away.
-                    let token = try await service.get("/oauth/userinfo", bearer: "at_unknown")
-                    #expect(token.status == 503, "\(token.text)")
-                    let last = try await service.get(metadata)
-                    #expect(last.status == 200, "\(last.text)")
-                    #expect(last.json?[flag]?.bool == true)
-                    _ = try await cluster.start()
-                    try await eventually("the database to be back") {
-                        try await service.get("/oauth/userinfo", bearer: "at_unknown").status == 401
-                    }
-                }
+            _ = try await cluster.start()
+            try await eventually("an announcement by the database") {
+                try await service.get(metadata).json?[flag]?.bool == true
+            }
+            try await cluster.stop()
+            // A call that does read finds the database away.
+            let token = try await service.get("/oauth/userinfo", bearer: "at_unknown")
+            #expect(token.status == 503, "\(token.text)")
+            let last = try await service.get(metadata)
+            #expect(last.status == 200, "\(last.text)")
+            #expect(last.json?[flag]?.bool == true)
+            _ = try await cluster.start()
+            try await eventually("the database to be back") {
+                try await service.get("/oauth/userinfo", bearer: "at_unknown").status == 401
             }
         }
     }

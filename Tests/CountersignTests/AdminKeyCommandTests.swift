@@ -6,7 +6,7 @@ import Testing
 @Suite(.fixture(ScratchDatabase.self)) struct AdminKeyCommandTests {
     var scratch: ScratchDatabase { .current }
 
-    private func run(_ arguments: [String], _ scratch: ScratchDatabase) async throws -> CountersignProcess {
+    private func run(_ arguments: [String], _ scratch: ScratchDatabase) async throws -> FinishedProcess {
         try await CountersignProcess.run(
             ["admin-key"] + arguments, environment: ["COUNTERSIGN_POSTGRES_URL": scratch.url])
     }

@@ -37,7 +37,7 @@ import Testing
 
     private static func run(
         _ words: [String], _ trail: AuditTrailFixture, url: String? = nil, migrationURL: String? = nil
-    ) async throws -> CountersignProcess {
+    ) async throws -> FinishedProcess {
         var environment = [
             "COUNTERSIGN_POSTGRES_URL": url ?? trail.scratch.url, "COUNTERSIGN_KEYRING_PATH": trail.keyRing.path,
         ]

@@ -12,7 +12,7 @@ import Testing
 @Suite(.fixture { try await AuditTrailFixture.runEmpty($0) }, .timeLimit(.minutes(5))) struct AuditExportTests {
     var trail: AuditTrailFixture { .current }
 
-    private static func export(_ trail: AuditTrailFixture, _ arguments: String...) async throws -> CountersignProcess {
+    private static func export(_ trail: AuditTrailFixture, _ arguments: String...) async throws -> FinishedProcess {
         try await CountersignProcess.run(
             ["audit", "export"] + arguments, environment: ["COUNTERSIGN_POSTGRES_URL": trail.scratch.url])
     }
@@ -33,7 +33,7 @@ import Testing
         subscript(name: String) -> JSONValue? { members.first { $0.name == name }?.value }
     }
 
-    private static func lines(_ run: CountersignProcess) throws -> [Line] {
+    private static func lines(_ run: FinishedProcess) throws -> [Line] {
         #expect(run.code == 0, "\(run.errors)")
         #expect(run.errors.isEmpty)
         return try run.lines.map { try Line($0) }
@@ -116,7 +116,7 @@ import Testing
         try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? NSDictionary)
     }
 
-    private static func rows(_ run: CountersignProcess) throws -> [NSDictionary] {
+    private static func rows(_ run: FinishedProcess) throws -> [NSDictionary] {
         try run.lines.compactMap { try object(String($0))["row"] as? NSDictionary }
     }
 
@@ -248,7 +248,7 @@ import Testing
         // A pipe holds 64 KiB.
         try await trail.record(5000, at: "now()")
         let process = Process()
-        process.executableURL = CountersignProcess.executable
+        process.executableURL = try CountersignProcess.executable
         process.arguments = ["audit", "export", "--since", "2026-01-01T00:00:00Z"]
         process.environment = ["COUNTERSIGN_POSTGRES_URL": trail.scratch.url]
         let (output, errors) = (Pipe(), Pipe())
@@ -257,7 +257,7 @@ import Testing
         try process.start()
         #expect(try output.fileHandleForReading.read(upToCount: 10) == Data(#"{"row":{"e"#.utf8))
         try output.fileHandleForReading.close()
-        await CountersignProcess.onThread { process.waitUntilExit() }
+        await FinishedProcess.onThread { process.waitUntilExit() }
         #expect(try errors.fileHandleForReading.readToEnd() ?? Data() == Data())
         #expect(process.terminationReason == .exit)
         #expect(process.terminationStatus == 1)
@@ -265,14 +265,14 @@ import Testing
 
     @Test(.fixture(AuditTrailFixture.self)) func `an output that is full is named`() async throws {
         let process = Process()
-        process.executableURL = CountersignProcess.executable
+        process.executableURL = try CountersignProcess.executable
         process.arguments = ["audit", "export", "--since", "2026-01-01T00:00:00Z"]
         process.environment = ["COUNTERSIGN_POSTGRES_URL": trail.scratch.url]
         let errors = Pipe()
         process.standardOutput = try FileHandle(forWritingTo: URL(filePath: "/dev/full"))
         process.standardError = errors
         try process.start()
-        await CountersignProcess.onThread { process.waitUntilExit() }
+        await FinishedProcess.onThread { process.waitUntilExit() }
         let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         #expect(process.terminationStatus == 1)
         #expect(text == "countersign: Standard output can't be written: No space left on device.\n")

@@ -26,7 +26,7 @@ struct AuditTrailFixture: TestFixture {
         }
     }
 
-    func verify(_ arguments: String..., url: String? = nil) async throws -> CountersignProcess {
+    func verify(_ arguments: String..., url: String? = nil) async throws -> FinishedProcess {
         try await CountersignProcess.run(
             ["audit", "verify"] + arguments,
             environment: [
@@ -36,7 +36,7 @@ struct AuditTrailFixture: TestFixture {
 
     /// Verifies until nothing is left unsealed: transactions of other tests, which share the cluster, may delay it.
     @discardableResult
-    func sealed() async throws -> CountersignProcess {
+    func sealed() async throws -> FinishedProcess {
         while true {
             let run = try await verify()
             if run.output.contains(" 0 not sealed yet") || run.code > 1 { return run }
@@ -55,8 +55,8 @@ struct AuditTrailFixture: TestFixture {
 
     /// Runs the body with the URL of a role that has these privileges alone.
     func withRole(
-        granted privileges: String..., body: (_ url: String) async throws -> CountersignProcess
-    ) async throws -> CountersignProcess {
+        granted privileges: String..., body: (_ url: String) async throws -> FinishedProcess
+    ) async throws -> FinishedProcess {
         let role = "auditor_" + UUID().uuidString.replacing("-", with: "").lowercased()
         try await scratch.execute("CREATE ROLE \(unsafeSQL: role) LOGIN")
         for privilege in privileges { try await scratch.execute("GRANT \(unsafeSQL: privilege) TO \(unsafeSQL: role)") }

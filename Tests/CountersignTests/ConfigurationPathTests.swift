@@ -31,7 +31,7 @@ import Testing
     }
 
     private static func check(_ setup: Setup, _ arguments: [String] = [], from directory: String) async throws
-        -> CountersignProcess
+        -> FinishedProcess
     {
         try await CountersignProcess.run(
             ["config", "check"] + arguments,

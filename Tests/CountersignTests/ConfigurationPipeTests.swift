@@ -25,7 +25,7 @@ import Testing
         try #require(mkfifo(path, 0o600) == 0)
         defer { try? FileManager.default.removeItem(atPath: path) }
         let process = Process()
-        process.executableURL = CountersignProcess.executable
+        process.executableURL = try CountersignProcess.executable
         process.arguments = ["config", "check", "--config", path]
         process.environment = [:]
         let errors = Pipe()

@@ -22,7 +22,7 @@ import Testing
 
     private static func run(
         _ words: [String], _ scratch: ScratchDatabase, libraries: String? = nil, input: String = ""
-    ) async throws -> CountersignProcess {
+    ) async throws -> FinishedProcess {
         var environment = try ImportCommandTests.environment(scratch)
         environment["COUNTERSIGN_APPLE_KEYS_URL"] = "http://127.0.0.1:1/"
         environment["LD_LIBRARY_PATH"] = libraries

@@ -39,7 +39,7 @@ import Testing
     }
 
     /// The database alone: no key ring and no provider is configured.
-    private func run(_ arguments: [String], _ scratch: ScratchDatabase) async throws -> CountersignProcess {
+    private func run(_ arguments: [String], _ scratch: ScratchDatabase) async throws -> FinishedProcess {
         try await CountersignProcess.run(
             ["events"] + arguments, environment: ["COUNTERSIGN_POSTGRES_URL": scratch.url])
     }

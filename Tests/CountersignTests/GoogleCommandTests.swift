@@ -13,7 +13,7 @@ import Testing
 
         func run(
             _ arguments: String..., environment: [String: String] = [:]
-        ) async throws -> CountersignProcess {
+        ) async throws -> FinishedProcess {
             try await CountersignProcess.run(
                 ["google", "risc"] + arguments + ["--api-url", sandbox.riscURL],
                 environment: [
@@ -136,7 +136,7 @@ import Testing
 
     private static let setting = "google.serviceAccountPath (COUNTERSIGN_GOOGLE_SERVICE_ACCOUNT_PATH): "
 
-    private func status(_ path: String?) async throws -> CountersignProcess {
+    private func status(_ path: String?) async throws -> FinishedProcess {
         try await CountersignProcess.run(
             ["google", "risc", "status", "--api-url", "http://127.0.0.1:1"],
             environment: path.map { ["COUNTERSIGN_GOOGLE_SERVICE_ACCOUNT_PATH": $0] } ?? [:])

@@ -16,7 +16,7 @@ import Testing
 
     static func run(
         _ words: [String], _ scratch: ScratchDatabase, input: String = ""
-    ) async throws -> CountersignProcess {
+    ) async throws -> FinishedProcess {
         try await CountersignProcess.run(["import"] + words, environment: environment(scratch), input: input)
     }
 
@@ -330,7 +330,7 @@ import Testing
             }
             input += line + [0x0A]
         }
-        let process = try await CountersignProcess.run(
+        let process = try await FinishedProcess.run(
             CountersignProcess.executable, ["import", "ndjson", "-", "--apple-team", "main"],
             environment: Self.environment(scratch), input: Data(input))
         #expect(process.code == 1, "\(process.errors)")

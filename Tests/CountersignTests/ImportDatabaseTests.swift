@@ -7,7 +7,7 @@ import Testing
 @Suite struct ImportDatabaseTests {
     private static func run(
         _ words: [String], _ scratch: ScratchDatabase
-    ) async throws -> CountersignProcess {
+    ) async throws -> FinishedProcess {
         try await CountersignProcess.run(
             ["import"] + words,
             environment: [

@@ -95,7 +95,7 @@ import Testing
         let shown = try await ImportCommandTests.run(["show", "ndjson"], scratch)
         #expect(shown.output.contains(#""state":"under_way""#), "\(shown.output)")
         kill(run.process.processIdentifier, SIGKILL)
-        await CountersignProcess.onThread { run.process.waitUntilExit() }
+        await FinishedProcess.onThread { run.process.waitUntilExit() }
         #expect(run.process.terminationReason == .uncaughtSignal)
         // The server lets go of the lock when it sees that the connection has ended.
         var list = ""
@@ -139,7 +139,7 @@ import Testing
                 try run.write(Self.rows[600...])
                 try await run.awaitBlocked(by: connection)
                 kill(run.process.processIdentifier, SIGKILL)
-                await CountersignProcess.onThread { run.process.waitUntilExit() }
+                await FinishedProcess.onThread { run.process.waitUntilExit() }
                 try await connection.execute("ROLLBACK")
                 // The server sees that nobody is there when it answers.
                 while try await ImportUnderWay.isTrue("EXISTS (\(Self.others))", connection) {

@@ -10,7 +10,7 @@ import Testing
     @Test(.timeLimit(.minutes(2)))
     func `a run gives way while others commit, in small batches, and goes on fast when they cease`() async throws {
         let run = try ImportUnderWay(scratch)
-        async let fed: Void = CountersignProcess.onThread {
+        async let fed: Void = FinishedProcess.onThread {
             var next = 0
             while run.process.isRunning {
                 let rows = (next..<next + 100).map {
@@ -75,8 +75,8 @@ import Testing
         // They take longer than the second after which a line is shown: a run begins slowly.
         let rows = (0..<20_000).map { #"{"externalId":"u\#($0)","email":"u\#($0)@example.com"}"# + "\n" }
         try Data(rows.joined().utf8).write(to: file)
-        let words = [CountersignProcess.executable.path, "import", "ndjson", file.path, "--report", "/dev/null"]
-        let shown = try await CountersignProcess.run(
+        let words = try [CountersignProcess.executable.path, "import", "ndjson", file.path, "--report", "/dev/null"]
+        let shown = try await FinishedProcess.run(
             URL(filePath: "/usr/bin/script"),
             ["--quiet", "--return", "--command", words.joined(separator: " "), "/dev/null"],
             environment: ImportCommandTests.environment(scratch).merging(["PATH": "/usr/bin:/bin"]) { $1 },

@@ -10,7 +10,7 @@ struct ImportUnderWay {
     private let texts: Task<(report: Data, notices: Data), Never>
 
     init(_ scratch: ScratchDatabase, _ words: [String] = ["ndjson", "-"]) throws {
-        process.executableURL = CountersignProcess.executable
+        process.executableURL = try CountersignProcess.executable
         process.arguments = ["import"] + words
         process.environment = try ImportCommandTests.environment(scratch)
         let (output, errors) = (Pipe(), Pipe())
@@ -20,8 +20,8 @@ struct ImportUnderWay {
         try process.start()
         // Both at once, and all the time: a full pipe would block the process.
         texts = Task {
-            async let report = CountersignProcess.onThread { try? output.fileHandleForReading.readToEnd() }
-            async let notices = CountersignProcess.onThread { try? errors.fileHandleForReading.readToEnd() }
+            async let report = FinishedProcess.onThread { try? output.fileHandleForReading.readToEnd() }
+            async let notices = FinishedProcess.onThread { try? errors.fileHandleForReading.readToEnd() }
             return await (report ?? Data(), notices ?? Data())
         }
     }
@@ -51,7 +51,7 @@ struct ImportUnderWay {
     /// The report and the notices, once it has ended.
     func end() async throws -> (report: [ImportCommandTests.Line], notices: String) {
         let (report, notices) = await texts.value
-        await CountersignProcess.onThread { [process] in process.waitUntilExit() }
+        await FinishedProcess.onThread { [process] in process.waitUntilExit() }
         return (
             try ImportCommandTests.lines(String(decoding: report, as: UTF8.self)),
             String(decoding: notices, as: UTF8.self)

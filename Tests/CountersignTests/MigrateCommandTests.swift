@@ -8,7 +8,7 @@ import Testing
 @Suite(.fixture { try await ScratchDatabase.withFresh($0) }) struct MigrateCommandTests {
     var scratch: ScratchDatabase { .current }
 
-    private static func run(_ arguments: [String], _ url: String) async throws -> CountersignProcess {
+    private static func run(_ arguments: [String], _ url: String) async throws -> FinishedProcess {
         try await CountersignProcess.run(["migrate"] + arguments, environment: ["COUNTERSIGN_POSTGRES_URL": url])
     }
 
@@ -69,8 +69,8 @@ import Testing
     private static func atTerminal(
         _ arguments: [String], _ url: String, typing answer: String
     ) async throws -> (code: Int32, shown: String) {
-        let words = ([CountersignProcess.executable.path] + arguments).joined(separator: " ")
-        let run = try await CountersignProcess.run(
+        let words = (try [CountersignProcess.executable.path] + arguments).joined(separator: " ")
+        let run = try await FinishedProcess.run(
             URL(filePath: "/usr/bin/script"), ["--quiet", "--return", "--command", words, "/dev/null"],
             environment: ["COUNTERSIGN_POSTGRES_URL": url, "PATH": "/usr/bin:/bin"],
             input: Data((answer + "\n").utf8))
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func `ten processes at once all succeed`() async throws {
-        let runs = try await withThrowingTaskGroup(of: CountersignProcess.self) { group in
+        let runs = try await withThrowingTaskGroup(of: FinishedProcess.self) { group in
             for _ in 0..<10 { group.addTask { try await Self.run(["up"], scratch.url) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -122,7 +122,7 @@ import Testing
         try await scratch.withPool { watcher in
             for reached in -2..<Migration.embedded.count {
                 let process = Process()
-                process.executableURL = CountersignProcess.executable
+                process.executableURL = try CountersignProcess.executable
                 process.arguments = ["migrate", "up"]
                 process.environment = ["COUNTERSIGN_POSTGRES_URL": scratch.url]
                 process.standardOutput = FileHandle.nullDevice

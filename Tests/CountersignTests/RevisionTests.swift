@@ -8,47 +8,39 @@ import Testing
     private static let other = String(repeating: "a", count: 40)
 
     /// The commit that is embedded from a repository of these files.
-    private func embedded(_ git: [String: String], revision: String = "$Format:%H$\n") throws -> String? {
-        let root = FileManager.default.temporaryDirectory.appending(path: "revision-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: root) }
-        for (name, text) in git {
-            let file = root.appending(path: name)
-            try FileManager.default.createDirectory(
-                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try Data(text.utf8).write(to: file)
-        }
-        let (written, output) = (root.appending(path: "revision"), root.appending(path: "out.swift"))
-        try Data(revision.utf8).write(to: written)
-        let process = Process()
-        process.executableURL = CountersignProcess.executable.deletingLastPathComponent()
-            .appending(path: "embed-revision")
-        process.arguments = [written.path, root.appending(path: ".git").path, output.path]
-        try process.start()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+    private func embedded(_ git: [String: String], revision: String = "$Format:%H$\n") async throws -> String? {
+        let root = try ScratchDirectory()
+        defer { root.remove() }
+        for (name, text) in git { try root.write(name, text) }
+        let (repository, output) = (root.url.appending(path: ".git"), root.url.appending(path: "out.swift"))
+        let run = try await FinishedProcess.run(
+            FinishedProcess.product("embed-revision"),
+            [try root.write("revision", revision), repository.path, output.path])
+        #expect(run.code == 0)
         let source = try String(contentsOf: output, encoding: .utf8)
         return source.firstMatch(of: /let embeddedCommit = "([^"]*)"/).map { String($0.1) }
     }
 
-    @Test func `the commit is that of the branch which is checked out`() throws {
+    @Test func `the commit is that of the branch which is checked out`() async throws {
         let (commit, other) = (Self.commit, Self.other)
-        #expect(try embedded([".git/HEAD": "ref: refs/heads/main\n", ".git/refs/heads/main": "\(commit)\n"]) == commit)
-        #expect(try embedded([".git/HEAD": "\(commit)\n", ".git/refs/heads/main": "\(other)\n"]) == commit)
-        let packed = "# pack-refs with: peeled\n\(other) refs/heads/domain\n\(commit) refs/heads/main\n"
-        #expect(try embedded([".git/HEAD": "ref: refs/heads/main\n", ".git/packed-refs": packed]) == commit)
         #expect(
-            try embedded([
+            try await embedded([".git/HEAD": "ref: refs/heads/main\n", ".git/refs/heads/main": "\(commit)\n"]) == commit
+        )
+        #expect(try await embedded([".git/HEAD": "\(commit)\n", ".git/refs/heads/main": "\(other)\n"]) == commit)
+        let packed = "# pack-refs with: peeled\n\(other) refs/heads/domain\n\(commit) refs/heads/main\n"
+        #expect(try await embedded([".git/HEAD": "ref: refs/heads/main\n", ".git/packed-refs": packed]) == commit)
+        #expect(
+            try await embedded([
                 ".git": "gitdir: main/.git/worktrees/tree\n", "main/.git/worktrees/tree/HEAD": "ref: refs/heads/b\n",
                 "main/.git/worktrees/tree/commondir": "../..\n", "main/.git/refs/heads/b": "\(commit)\n",
             ]) == commit)
     }
 
-    @Test func `an archive says its own commit, and what is no repository has none`() throws {
-        #expect(try embedded([:], revision: "\(Self.commit)\n") == Self.commit)
-        #expect(try embedded([:]) == "unknown")
-        #expect(try embedded([".git/HEAD": "ref: refs/heads/main\n"]) == "unknown")
-        #expect(try embedded([".git/HEAD": "\"; import Foundation\n"]) == "unknown")
+    @Test func `an archive says its own commit, and what is no repository has none`() async throws {
+        #expect(try await embedded([:], revision: "\(Self.commit)\n") == Self.commit)
+        #expect(try await embedded([:]) == "unknown")
+        #expect(try await embedded([".git/HEAD": "ref: refs/heads/main\n"]) == "unknown")
+        #expect(try await embedded([".git/HEAD": "\"; import Foundation\n"]) == "unknown")
     }
 
     @Test func `the program prints its version, its commit and its libraries`() async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `Scripts/check-skips`, which `Scripts/test` asks after each run.
@@ -24,7 +25,7 @@ import Testing
         let file = FileManager.default.temporaryDirectory.appending(path: "events-\(UUID().uuidString)")
         try Data((Self.events.joined(separator: "\n") + "\n").utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let run = try await CountersignProcess.run(
+        let run = try await FinishedProcess.run(
             Self.script, [file.path] + names, environment: ["PATH": "/usr/bin:/bin"], input: Data())
         #expect(run.code == (faults == 0 ? 0 : 1))
         #expect(run.errors.split(separator: "\n").count == faults, "\(run.errors)")

@@ -118,7 +118,7 @@ import Testing
     @Test func `an answer comes before the next token is asked for`() async throws {
         let token = try #require(try Vectors.realIDTokens.first)
         let process = Process()
-        process.executableURL = CountersignProcess.executable
+        process.executableURL = try CountersignProcess.executable
         process.arguments = try Self.options(for: token)
         process.environment = [:]
         let (stdin, stdout) = (Pipe(), Pipe())
@@ -150,9 +150,11 @@ import Testing
         }
         // 64 MiB of heap and stacks for an input of 88 MiB: it can't be held.
         #expect(input.count > 80 << 20)
-        let limited = ["-c", "ulimit -s 1024; ulimit -d 65536; exec \"$0\" \"$@\"", CountersignProcess.executable.path]
-        let run = try await CountersignProcess.run(
-            URL(filePath: "/bin/sh"), limited + Self.options(for: token), input: input)
+        let limited = try [
+            "-c", "ulimit -s 1024; ulimit -d 65536; exec \"$0\" \"$@\"", CountersignProcess.executable.path,
+        ]
+        let run = try await FinishedProcess.run(
+            URL(filePath: "/bin/sh"), limited + Self.options(for: token), environment: [:], input: input)
         #expect(run.code == 1, "\(run.errors)")
         #expect(run.lines.map { $0.hasPrefix("{\"valid\":true") } == expected)
     }

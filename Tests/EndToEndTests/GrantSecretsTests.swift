@@ -9,17 +9,10 @@ import Testing
 /// Secrets of code exchanges, and personal data after the deletion of an account.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct GrantSecretsTests {
     /// A dump of the whole database, as a thief of a backup reads it.
-    private func dump(_ world: World) throws -> String {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["pg_dump", world.scratch.url]
-        process.standardOutput = output
-        try process.start()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
-        return String(decoding: data, as: UTF8.self)
+    private func dump(_ world: World) async throws -> String {
+        let run = try await FinishedProcess.run(URL(filePath: "/usr/bin/env"), ["pg_dump", world.scratch.url])
+        try #require(run.code == 0, "\(run.errors)")
+        return run.output
     }
 
     /// All texts that look like a JWT, of any issuer: client secrets are JWTs, and no client may see them.
@@ -105,7 +98,7 @@ import Testing
             let bearer = try leaving.text("session.accessToken")
 
             // The dump can be searched: stored data is found.
-            let living = try dump(world)
+            let living = try await dump(world)
             #expect(person.found(inDump: living) == ["email", "device", "given name"])
             #expect(subject.found(inDump: living).count == 2)
             #expect(try await world.count("SELECT count(*) FROM provider_grants") == 2)
@@ -116,7 +109,7 @@ import Testing
             try await eventually("the end of the revocations") {
                 try await world.count("SELECT count(*) FROM outbox WHERE status = 'done'") == 2
             }
-            let deleted = try dump(world)
+            let deleted = try await dump(world)
             #expect(secrets.found(inDump: deleted) == [])
             #expect(person.found(inDump: deleted) == [])
             #expect(try await world.rows().isEmpty)
@@ -134,7 +127,7 @@ import Testing
                 try await eventually("the deletion of the subjects") {
                     try await world.count("SELECT count(*) FROM outbox WHERE subject IS NOT NULL") == 0
                 }
-                #expect(subject.found(inDump: try dump(world)) == [])
+                #expect(subject.found(inDump: try await dump(world)) == [])
 
                 let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
                 let again = try await next.create(try await next.authorize("bird"))

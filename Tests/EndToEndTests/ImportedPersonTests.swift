@@ -75,14 +75,10 @@ import Testing
     /// What `Tests/Django/people.py` makes in a database.
     private static func makeDjango(in scratch: ScratchDatabase) async throws {
         let root = URL(filePath: #filePath).appending(path: "../../..").standardized
-        let process = Process()
-        process.executableURL = root.appending(path: ".local/python/bin/python")
-        process.arguments = [root.appending(path: "Tests/Django/people.py").path, scratch.url]
-        let ended = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in ended.continuation.finish() }
-        try process.start()
-        for await _ in ended.stream {}
-        try #require(process.terminationStatus == 0, "Scripts/python-environment installs what it needs")
+        let run = try await FinishedProcess.run(
+            root.appending(path: ".local/python/bin/python"),
+            [root.appending(path: "Tests/Django/people.py").path, scratch.url])
+        try #require(run.code == 0, "Scripts/python-environment installs what it needs")
     }
 
     @Test func `people of a real django-allauth sign in with the passwords that Django hashed`() async throws {

@@ -6,35 +6,13 @@ import Testing
 
 /// The build step, run as the build runs it.
 @Suite struct EmbeddingTests {
-    /// Runs the built `embed-migrations` on a directory with these files.
-    private func embed(_ files: [String: String]) throws -> (code: Int32, source: String, message: String) {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "embed-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        for (name, text) in files { try Data(text.utf8).write(to: directory.appending(path: name)) }
-        return try embed(directory)
+    private func embed(_ files: [String: String]) async throws -> Embedding {
+        try await Embedding.run("embed-migrations", on: files)
     }
 
-    private func embed(_ directory: URL) throws -> (code: Int32, source: String, message: String) {
-        let output = FileManager.default.temporaryDirectory.appending(path: "embedded-\(UUID().uuidString).swift")
-        defer { try? FileManager.default.removeItem(at: output) }
-        let process = Process()
-        // Beside the test bundle, where the build puts all products.
-        process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appending(path: "embed-migrations")
-        process.arguments = [directory.path, output.path]
-        let errors = Pipe()
-        process.standardError = errors
-        try process.start()
-        let message = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        let source = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
-        return (process.terminationStatus, source, message)
-    }
-
-    @Test func `sound pairs become one Swift file, whatever quotes and signs they hold`() throws {
+    @Test func `sound pairs become one Swift file, whatever quotes and signs they hold`() async throws {
         let awkward = "-- why \"\"\"# \\(x) \\#(y)\nSELECT '\\', '##', '€', '\u{1F600}';\n"
-        let result = try embed([
+        let result = try await embed([
             "0001_create_a.up.sql": awkward, "0001_create_a.down.sql": "-- why\n",
             "0002_create_b.up.sql": "-- why\n", "0002_create_b.down.sql": "-- why\n",
         ])
@@ -44,8 +22,8 @@ import Testing
         #expect(result.source.contains("Migration(version: 2, name: \"create_b\""))
     }
 
-    @Test func `no migrations are an empty list`() throws {
-        let result = try embed([:])
+    @Test func `no migrations are an empty list`() async throws {
+        let result = try await embed([:])
         #expect(result.code == 0)
         #expect(result.source.contains("embedded: [Migration] = [\n    ]"))
     }
@@ -83,16 +61,18 @@ import Testing
             (servesFrom("-- why\nSELECT 1;\n-- serves-from: 0001\n"), servesFromFault),
             (servesFrom("-- why\n", down: "-- why\n-- serves-from: 0001\n"), servesFromFault),
         ] as [([String: String], String)])
-    func `a file that breaks a rule stops the build with a sentence`(files: [String: String], sentence: String) throws {
-        let result = try embed(files)
+    func `a file that breaks a rule stops the build with a sentence`(files: [String: String], sentence: String)
+        async throws
+    {
+        let result = try await embed(files)
         #expect(result.code == 1)
         #expect(result.message.contains(": error: "))
         #expect(result.message.contains(sentence), "\(result.message)")
         #expect(result.source.isEmpty)
     }
 
-    @Test func `a migration may name itself as the first to serve from`() throws {
-        let result = try embed(Self.servesFrom("-- why\n-- serves-from: 0001\n"))
+    @Test func `a migration may name itself as the first to serve from`() async throws {
+        let result = try await embed(Self.servesFrom("-- why\n-- serves-from: 0001\n"))
         #expect(result.code == 0, "\(result.message)")
     }
 
@@ -103,29 +83,27 @@ import Testing
         ["0001_drop_a.up.sql": up, "0001_drop_a.down.sql": down]
     }
 
-    @Test func `a new migration passes the build, and takes the next number`() throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "new-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        let first = try NewMigration(name: "create_a", directory: directory.path)
+    @Test func `a new migration passes the build, and takes the next number`() async throws {
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
+        let first = try NewMigration(name: "create_a", directory: directory.url.path)
         #expect(first.upPath.hasSuffix("/0001_create_a.up.sql"))
-        let second = try NewMigration(name: "create_b", directory: directory.path)
+        let second = try NewMigration(name: "create_b", directory: directory.url.path)
         #expect(second.downPath.hasSuffix("/0002_create_b.down.sql"))
-        let result = try embed(directory)
+        let result = try await Embedding.run("embed-migrations", on: directory.url)
         #expect(result.code == 0, "\(result.message)")
         #expect(result.source.contains("Migration(version: 2, name: \"create_b\""))
     }
 
     @Test(arguments: ["create", "Create_a", "create a", "../create_a", "create_", "_create_a", "1_a", ""])
     func `a new migration with a name that the build would refuse is not written`(name: String) throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "new-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
         let fault = #expect(throws: NewMigration.Fault.self) {
-            try NewMigration(name: name, directory: directory.path)
+            try NewMigration(name: name, directory: directory.url.path)
         }
         #expect(fault?.description.contains("verb_object") == true)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).isEmpty)
     }
 
     @Test func `a directory that isn't there is named`() {

@@ -6,21 +6,8 @@ import Testing
 @testable import TestSupport
 
 @Suite struct ProcessTests {
-    /// Runs the executable to its end: exit status, standard output and standard error.
-    private func run(_ arguments: String...) throws -> (status: Int32, output: String, error: String) {
-        let process = Process()
-        let (output, error) = (Pipe(), Pipe())
-        process.executableURL = try Sandbox.executable()
-        process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = error
-        try process.start()
-        let texts = [output, error].map {
-            String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        }
-        process.waitUntilExit()
-        return (process.terminationStatus, texts[0], texts[1])
+    private func run(_ arguments: String...) async throws -> FinishedProcess {
+        try await FinishedProcess.run(FinishedProcess.product("countersign-sandbox"), arguments)
     }
 
     @Test func `SIGTERM ends it with success, also while an answer trickles`() async throws {
@@ -39,18 +26,18 @@ import Testing
         await busy.stop()
     }
 
-    @Test func `it ends when the program that started it is gone`() throws {
+    @Test func `it ends when the program that started it is gone`() async throws {
         // Standard input that is at its end from the beginning: the sandbox starts, detects that, and ends.
-        let result = try run("--port", "0", "--until-input-ends")
-        #expect(result.status == 0)
-        #expect(result.error == "")
+        let result = try await run("--port", "0", "--until-input-ends")
+        #expect(result.code == 0)
+        #expect(result.errors == "")
     }
 
     @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "example.com", "localhost.example", "127.0.0.1.example"])
-    func `a host that others can reach is refused unless it is allowed`(_ host: String) throws {
-        let result = try run("--host", host, "--port", "0")
-        #expect(result.status != 0)
-        #expect(result.error.contains("--allow-remote"))
+    func `a host that others can reach is refused unless it is allowed`(_ host: String) async throws {
+        let result = try await run("--host", host, "--port", "0")
+        #expect(result.code != 0)
+        #expect(result.errors.contains("--allow-remote"))
         #expect(result.output == "")
     }
 
@@ -64,23 +51,23 @@ import Testing
     @Test func `a health check asks the sandbox that listens, and fails where none does`() async throws {
         let port = try await Sandbox.run { sandbox in
             let port = try #require(sandbox.url.split(separator: ":").last.map(String.init))
-            let asked = try run("--health", "--port", port)
-            #expect((asked.status, asked.output, asked.error) == (0, "", ""))
+            let asked = try await run("--health", "--port", port)
+            #expect((asked.code, asked.output, asked.errors) == (0, "", ""))
             return port
         }
-        #expect(try run("--health", "--port", port).status == 1)
+        #expect(try await run("--health", "--port", port).code == 1)
     }
 
-    @Test func `help names every option and a wrong one is refused`() throws {
-        let help = try run("--help")
-        #expect(help.status == 0)
+    @Test func `help names every option and a wrong one is refused`() async throws {
+        let help = try await run("--help")
+        #expect(help.code == 0)
         let options = [
             "--host", "--port", "--allow-remote", "--seed", "--apple-issuer", "--google-issuer", "--health",
             "--until-input-ends",
         ]
         for option in options { #expect(help.output.contains(option)) }
-        #expect(try run("--prot", "1").status == 64)
-        #expect(try run("--port", "65536").status == 64)
+        #expect(try await run("--prot", "1").code == 64)
+        #expect(try await run("--port", "65536").code == 64)
     }
 
     @Test func `keys are new each time unless a directory keeps them`() async throws {
@@ -101,18 +88,18 @@ import Testing
         #expect(try await moduli(["--keys", directory.appending(path: "other").path]).isDisjoint(with: kept))
     }
 
-    @Test func `a directory that cannot keep keys is an error`() throws {
-        let result = try run("--port", "0", "--keys", "/dev/null/keys")
-        #expect(result.status == 1)
-        #expect(result.error.hasPrefix("Error: Cannot keep keys in /dev/null/keys: "))
+    @Test func `a directory that cannot keep keys is an error`() async throws {
+        let result = try await run("--port", "0", "--keys", "/dev/null/keys")
+        #expect(result.code == 1)
+        #expect(result.errors.hasPrefix("Error: Cannot keep keys in /dev/null/keys: "))
     }
 
     @Test func `a port that is taken is an error with a message`() async throws {
         try await Sandbox.run { sandbox in
             let port = try #require(sandbox.url.split(separator: ":").last)
-            let result = try run("--port", String(port))
-            #expect(result.status == 1)
-            #expect(result.error == "Error: Cannot listen on 127.0.0.1, port \(port): Address already in use.\n")
+            let result = try await run("--port", String(port))
+            #expect(result.code == 1)
+            #expect(result.errors == "Error: Cannot listen on 127.0.0.1, port \(port): Address already in use.\n")
         }
     }
 }

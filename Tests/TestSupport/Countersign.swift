@@ -180,7 +180,7 @@ private final class Child: Sendable {
 
     init(_ arguments: [String], _ launcher: [String], _ environment: [String: String]) throws {
         let process = Process()
-        let program = try Sandbox.executable().deletingLastPathComponent().appending(path: "countersign")
+        let program = try FinishedProcess.product("countersign")
         let words = launcher + [program.path] + arguments
         process.executableURL = URL(filePath: words[0])
         process.arguments = Array(words.dropFirst())

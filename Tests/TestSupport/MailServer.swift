@@ -77,7 +77,7 @@ package final class MailServer: Sendable {
         authority = directory.appending(path: "certificate.pem").path
         var arguments = [URL(filePath: #filePath).appending(path: "../../MailServer/mail-server.py").standardized.path]
         if security != .none {
-            try Self.makeCertificate(in: directory)
+            try await Self.makeCertificate(in: directory)
             arguments += ["--certificate", directory.appending(path: "server.pem").path]
         }
         if security == .tls { arguments.append("--tls-first") }
@@ -124,18 +124,14 @@ package final class MailServer: Sendable {
     }
 
     /// Makes a self-signed certificate for 127.0.0.1.
-    private static func makeCertificate(in directory: URL) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = [
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-            "/CN=mail", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "certificate.pem",
-        ]
-        process.currentDirectoryURL = directory
-        process.standardError = FileHandle.nullDevice
-        try process.start()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(description: "openssl made no certificate.") }
+    private static func makeCertificate(in directory: URL) async throws {
+        let run = try await FinishedProcess.run(
+            URL(filePath: "/usr/bin/openssl"),
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                "/CN=mail", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "certificate.pem",
+            ], directory: directory.path)
+        guard run.code == 0 else { throw Failure(description: "openssl made no certificate.") }
         let parts = try ["certificate.pem", "key.pem"].map { try Data(contentsOf: directory.appending(path: $0)) }
         try (parts[0] + parts[1]).write(to: directory.appending(path: "server.pem"))
     }

@@ -62,7 +62,7 @@ package final class Sandbox: Sendable {
         let process = Process()
         let lifeline = Pipe()
         let output = Pipe()
-        let executable = try executable()
+        let executable = try FinishedProcess.product("countersign-sandbox")
         process.executableURL = executable
         // Kept beside the build, the keys cost their prime search once instead of in every test.
         let keys = executable.deletingLastPathComponent().appending(path: "countersign-sandbox-keys").path
@@ -106,16 +106,6 @@ package final class Sandbox: Sendable {
             let status = running.process.terminationStatus
             return running.process.terminationReason == .exit ? status : -status
         }
-    }
-
-    /// SwiftPM puts every product of a build into one directory, the test bundle too.
-    static func executable() throws -> URL {
-        let bundle = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-        let executable = bundle.deletingLastPathComponent().appending(path: "countersign-sandbox")
-        guard FileManager.default.isExecutableFile(atPath: executable.path) else {
-            throw Failure(description: "There is no \(executable.path); build the product countersign-sandbox.")
-        }
-        return executable
     }
 
     /// nil when the pipe closes before a whole line has come. Reading blocks, so a thread of its own does it.

@@ -15,36 +15,22 @@ import Testing
         "{\"months\": \(months), \"pages\": {\(pages)}\(rest)}"
     }
 
-    /// Runs the built `embed-texts` on a directory with these files.
-    private func embed(_ files: [String: String]) throws -> (code: Int32, source: String, message: String) {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "texts-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        for (name, text) in files { try Data(text.utf8).write(to: directory.appending(path: name)) }
-        let output = directory.appending(path: "out.swift")
-        let process = Process()
-        // Beside the test bundle, where the build puts all products.
-        process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appending(path: "embed-texts")
-        process.arguments = [directory.path, output.path]
-        let errors = Pipe()
-        process.standardError = errors
-        try process.start()
-        let message = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, (try? String(contentsOf: output, encoding: .utf8)) ?? "", message)
+    private func embed(_ files: [String: String]) async throws -> Embedding {
+        try await Embedding.run("embed-texts", on: files)
     }
 
-    @Test func `languages become one Swift file, English first`() throws {
-        let result = try embed(["de.json": Self.file(pages: #""greeting": "{{name}}, hallo""#), "en.json": Self.file()])
+    @Test func `languages become one Swift file, English first`() async throws {
+        let result = try await embed([
+            "de.json": Self.file(pages: #""greeting": "{{name}}, hallo""#), "en.json": Self.file(),
+        ])
         #expect(result.code == 0, "\(result.message)")
         #expect(result.source.contains("    case en = \"en\"\n    case de = \"de\"\n}"))
         #expect(result.source.contains("case `greeting`"))
         #expect(result.source.contains("{{name}}, hallo"))
     }
 
-    @Test func `no text ends its literal, or escapes anything`() throws {
-        let result = try embed([
+    @Test func `no text ends its literal, or escapes anything`() async throws {
+        let result = try await embed([
             "en.json": Self.file(
                 pages: #""greeting": "x""#,
                 rest: #", "errors": {}, "failures": {}, "mails": {"a": "\" + \\(evil) #\n\nb"}"#)
@@ -66,16 +52,17 @@ import Testing
             ("de.json", #""greeting": 1"#, "pages.greeting is no text"),
             ("German.json", #""greeting": "{{name}}""#, "named by its tag"),
         ])
-    func `a fault stops the build, and names file and text`(_ name: String, _ pages: String, _ sentence: String) throws
+    func `a fault stops the build, and names file and text`(_ name: String, _ pages: String, _ sentence: String)
+        async throws
     {
-        let result = try embed(["en.json": Self.file(), name: Self.file(pages: pages)])
+        let result = try await embed(["en.json": Self.file(), name: Self.file(pages: pages)])
         #expect(result.code == 1)
         #expect(result.message.contains("/\(name): error: "), "\(result.message)")
         #expect(result.message.contains(sentence), "\(result.message)")
     }
 
-    @Test func `without English there is nothing to compare with`() throws {
-        #expect(try embed(["de.json": Self.file()]).code == 1)
-        #expect(try embed(["en.json": "{}"]).code == 1)
+    @Test func `without English there is nothing to compare with`() async throws {
+        #expect(try await embed(["de.json": Self.file()]).code == 1)
+        #expect(try await embed(["en.json": "{}"]).code == 1)
     }
 }

@@ -1,0 +1,26 @@
+package import Foundation
+
+/// A directory of one test, which removes it:
+///
+///     let directory = try ScratchDirectory()
+///     defer { directory.remove() }
+package struct ScratchDirectory: Sendable {
+    package let url: URL
+
+    package init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "countersign-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    package func remove() { try? FileManager.default.removeItem(at: url) }
+
+    /// Writes a file, by default for its owner alone, and returns its path. The name may have directories.
+    @discardableResult
+    package func write(_ name: String, _ text: String, mode: Int = 0o600) throws -> String {
+        let file = url.appending(path: name)
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+        return file.path
+    }
+}

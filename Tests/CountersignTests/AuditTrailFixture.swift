@@ -16,11 +16,10 @@ struct AuditTrailFixture: TestFixture {
     }
 
     static func runEmpty(_ body: (AuditTrailFixture) async throws -> Void) async throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "countersign-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
         try await ScratchDatabase.withMigrated { scratch in
-            let trail = AuditTrailFixture(scratch: scratch, keyRing: directory.appending(path: "keyring"))
+            let trail = AuditTrailFixture(scratch: scratch, keyRing: directory.url.appending(path: "keyring"))
             try trail.write(keys: ("k1", 1))
             try await body(trail)
         }

@@ -1,15 +1,16 @@
 import Foundation
+import TestSupport
 
 @testable import countersign
 
 /// A sound configuration; a test changes one key of it.
 final class ConfigurationSetup {
-    let directory: URL
+    private let scratch: ScratchDirectory
+    var directory: URL { scratch.url }
     var environment: [String: String]
 
     init() throws {
-        directory = FileManager.default.temporaryDirectory.appending(path: "config-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        scratch = try ScratchDirectory()
         environment = [:]
         environment = [
             "COUNTERSIGN_POSTGRES_URL": "postgresql://service@/app",
@@ -18,15 +19,10 @@ final class ConfigurationSetup {
         ]
     }
 
-    deinit {
-        try? FileManager.default.removeItem(at: directory)
-    }
+    deinit { scratch.remove() }
 
     func file(_ name: String, _ text: String, mode: Int = 0o600) throws -> String {
-        let path = directory.appending(path: name).path
-        try Data(text.utf8).write(to: URL(filePath: path))
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-        return path
+        try scratch.write(name, text, mode: mode)
     }
 
     func load(yaml: String? = nil) throws -> ServiceConfiguration {

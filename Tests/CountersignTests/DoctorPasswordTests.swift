@@ -42,11 +42,10 @@ import Testing
 
     /// A folder whose libargon2 is none, and is found first.
     private static func withoutArgon2(_ body: (String) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "libraries-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try Data().write(to: folder.appending(path: "libargon2.so.1"))
-        try await body(folder.path)
+        let folder = try ScratchDirectory()
+        defer { folder.remove() }
+        try folder.write("libargon2.so.1", "")
+        try await body(folder.url.path)
     }
 
     @Test func `imported passwords are counted, and a library that they need is missed`() async throws {

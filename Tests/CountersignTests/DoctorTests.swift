@@ -342,13 +342,10 @@ import Testing
     @Test func `a secret file in an open directory, an open listener and proxies without bound are warnings`()
         async throws
     {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UUID())")
-        try FileManager.default.createDirectory(
-            at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o777])
-        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory.path)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        let ring = directory.appending(path: "keyring").path
-        try FileManager.default.copyItem(atPath: Countersign.keyRingPath.get(), toPath: ring)
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory.url.path)
+        let ring = try directory.write("keyring", Self.ring(["k1": 1]))
         let sources = try ConfigurationSources(
             path: nil,
             environment: [

@@ -191,16 +191,15 @@ import Testing
     }
 
     @Test func `the report is a file of the owner's alone, in place of what was there`() async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: file) }
-        try Data(repeating: 0x61, count: 10_000).write(to: file)
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
+        let file = try directory.write("report", String(repeating: "a", count: 10_000), mode: 0o644)
         let run = try await Self.run(
-            ["ndjson", "-", "--report", file.path], scratch,
+            ["ndjson", "-", "--report", file], scratch,
             input: #"{"externalId":"u1","email":"kim@example.com"}"#)
         #expect(run.code == 0 && run.output.isEmpty, "\(run.errors)")
-        #expect(try Self.lines(String(contentsOf: file, encoding: .utf8)).map(\.words) == ["1 u1 created"])
-        let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+        #expect(try Self.lines(String(contentsOfFile: file, encoding: .utf8)).map(\.words) == ["1 u1 created"])
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
         #expect(mode == 0o600)
     }
 
@@ -280,15 +279,13 @@ import Testing
     @Test func `the file to be read is no report, a run under way loses none, and a failed run is recorded`()
         async throws
     {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "import-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appending(path: "people.ndjson").path
+        let folder = try ScratchDirectory()
+        defer { folder.remove() }
         // The last row ends the run: it says no team.
         let text =
             #"{"externalId":"u1","email":"kim@example.com","emailVerified":true}"# + "\n"
             + #"{"externalId":"u2","identities":[{"provider":"apple","subject":"1"}]}"# + "\n"
-        try Data(text.utf8).write(to: URL(filePath: file))
+        let file = try folder.write("people.ndjson", text)
         let same = try await Self.run(["ndjson", file, "--report", file], scratch)
         #expect(same.code == 2 && same.errors.contains("is the file to be read"), "\(same.errors)")
         #expect(try String(contentsOfFile: file, encoding: .utf8) == text)

@@ -213,11 +213,10 @@ import Testing
 
     @Test func `a database is named in a file of the owner's alone, and in no other`() async throws {
         try await ScratchDatabase.withMigrated { scratch in
-            let file = FileManager.default.temporaryDirectory.appending(path: "url-\(UUID().uuidString)").path
-            defer { try? FileManager.default.removeItem(atPath: file) }
-            try Data("\(scratch.url)\n".utf8).write(to: URL(filePath: file))
+            let directory = try ScratchDirectory()
+            defer { directory.remove() }
             for (mode, sentence) in [(0o600, "none of Supabase"), (0o640, "0600")] {
-                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+                let file = try directory.write("url", "\(scratch.url)\n", mode: mode)
                 let run = try await Self.run(["supabase", file], scratch)
                 #expect(run.code == 2 && run.errors.contains(sentence), "\(run.errors)")
             }

@@ -15,9 +15,9 @@ import Testing
         _ words: [String], _ file: String, configuration: [String: String] = [:]
     ) async throws -> (report: [String], accounts: [String], errors: String) {
         try await ScratchDatabase.withMigrated { scratch in
-            let path = FileManager.default.temporaryDirectory.appending(path: "export-\(UUID())").path
-            defer { try? FileManager.default.removeItem(atPath: path) }
-            try Data(file.utf8).write(to: URL(filePath: path))
+            let directory = try ScratchDirectory()
+            defer { directory.remove() }
+            let path = try directory.write("export", file)
             let run = try await CountersignProcess.run(
                 ["import", words[0], path, "--apple-team", "main"] + words.dropFirst(),
                 environment: ImportCommandTests.environment(scratch).merging(configuration) { $1 })
@@ -42,10 +42,9 @@ import Testing
             {"providerId":"google.com","rawId":"109"},{"providerId":"gc.apple.com","rawId":"G:1"}]},
             {"localId":"f2","createdAt":"1600000000123","providerUserInfo":[]}]}
             """
-        let key = FileManager.default.temporaryDirectory.appending(path: "signer-\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: key) }
-        try Data("\(Self.signerKey)\n".utf8).write(to: URL(filePath: key))
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
+        let key = try directory.write("signer", "\(Self.signerKey)\n")
         let person = "f1 kim@example.com stated Kim active 2020-09-13 12:26:40.123 apple:001.kim google:109"
         let with = try await run(
             ["firebase"], file, configuration: ["COUNTERSIGN_PASSWORDS_FIREBASE_SIGNER_KEY_PATH": key])

@@ -193,17 +193,16 @@ import Testing
 
     @Test(.noFixture(ScratchDatabase.self))
     func `a new migration is written where it is asked for, without any configuration`() async throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "new-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        let run = try await CountersignProcess.run(["migrate", "new", "create_a", "--directory", directory.path])
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
+        let run = try await CountersignProcess.run(["migrate", "new", "create_a", "--directory", directory.url.path])
         #expect(run.code == 0, "\(run.errors)")
         #expect(
             run.lines.map { URL(filePath: String($0)).lastPathComponent } == [
                 "0001_create_a.up.sql", "0001_create_a.down.sql",
             ])
         for line in run.lines { #expect(FileManager.default.fileExists(atPath: String(line))) }
-        let bad = try await CountersignProcess.run(["migrate", "new", "Nonsense", "--directory", directory.path])
+        let bad = try await CountersignProcess.run(["migrate", "new", "Nonsense", "--directory", directory.url.path])
         #expect(bad.code == 1)
         #expect(bad.errors.contains("verb_object"))
     }

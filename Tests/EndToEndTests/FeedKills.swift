@@ -158,14 +158,12 @@ enum WebhookEndpointFile {
 
     /// Runs the body with the settings; the file is there as long.
     static func with(_ url: String, _ body: (Countersign.Settings) async throws -> Void) async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "webhook-\(UUID().uuidString)")
-        #expect(
-            FileManager.default.createFile(
-                atPath: file.path, contents: Data((secret + "\n").utf8), attributes: [.posixPermissions: 0o600]))
-        defer { try? FileManager.default.removeItem(at: file) }
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
         try await body([
             "webhooks.endpoints": "crm", "webhooks.endpoint.crm.url": url,
-            "webhooks.endpoint.crm.secretPath": file.path, "webhooks.allowedNetworks": "127.0.0.0/8",
+            "webhooks.endpoint.crm.secretPath": try directory.write("secret", secret + "\n"),
+            "webhooks.allowedNetworks": "127.0.0.0/8",
             "webhooks.retrySeconds": "1,2,3",
         ])
     }

@@ -12,21 +12,18 @@ final class ReloadedFiles {
         let make: @Sendable (ReloadedFiles) throws -> Void
     }
 
-    private let directory: URL
+    private let directory: ScratchDirectory
     private let appleKey: [UInt8]
     var yaml: String
 
     init() throws {
-        directory = FileManager.default.temporaryDirectory.appending(path: "reload-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        directory = try ScratchDirectory()
         appleKey = try World.appleKey.get().pem()
         yaml = ""
         try restore()
     }
 
-    deinit {
-        try? FileManager.default.removeItem(at: directory)
-    }
+    deinit { directory.remove() }
 
     var path: String { file("countersign.yaml") }
 
@@ -37,7 +34,7 @@ final class ReloadedFiles {
             .merging(["config": path]) { $1 }
     }
 
-    private func file(_ name: String) -> String { directory.appending(path: name).path }
+    private func file(_ name: String) -> String { directory.url.appending(path: name).path }
 
     /// Writes the files as they were when the service started.
     func restore() throws {

@@ -1,5 +1,4 @@
 import Accounts
-import Curl
 import Foundation
 import Postgres
 import TestSupport
@@ -65,11 +64,7 @@ import Testing
         ]
         #expect(try setup.load().warnings == foreign)
         setup.environment["COUNTERSIGN_GOOGLE_KEYS_URL"] = "http://127.0.0.1:1/keys"
-        let doctor = Doctor(
-            reading: try ConfigurationReading(
-                of: ConfigurationSources(path: nil, environment: setup.environment), ServiceConfiguration.init),
-            fetcher: try CurlFetcher(), clock: SystemClock())
-        for findings in [await doctor.appleKeys(), await doctor.googleKeys()] {
+        for findings in try await Doctor.with(setup.environment, { [await $0.appleKeys(), await $0.googleKeys()] }) {
             #expect(findings.map(\.status) == [.failure, .failure])
             #expect(findings[0].detail.contains("is not the provider's own address"))
         }
@@ -81,7 +76,7 @@ import Testing
     /// `127.1` is 127.0.0.1 to the resolver and a name like any other to the rule, so it stands for a host elsewhere.
     @Test func `the doctor looks at the connection to a server that speaks TLS`() async throws {
         try await PrivateCluster.run { cluster, url in
-            let port = try Self.freePort()
+            let port = try FreePort.choose(1)[0]
             try await ScratchDatabase(url: url).withPool(.test(poolSize: 1)) { database in
                 let certificate = """
                     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test \
@@ -102,12 +97,7 @@ import Testing
             func findings(_ parameters: String, _ check: CheckName) async throws -> [Finding] {
                 setup.environment["COUNTERSIGN_POSTGRES_URL"] =
                     "postgresql://postgres@127.1:\(port)/postgres?\(parameters)"
-                let doctor = Doctor(
-                    reading: try ConfigurationReading(
-                        of: ConfigurationSources(path: nil, environment: setup.environment),
-                        ServiceConfiguration.init),
-                    fetcher: try CurlFetcher(), clock: SystemClock())
-                return await doctor.database().filter { $0.check == check }
+                return try await Doctor.with(setup.environment) { await $0.database() }.filter { $0.check == check }
             }
             let verified = try await findings("sslmode=verify-full&sslrootcert=\(own)", .databaseTransport)
             #expect(verified.map(\.status) == [.ok], "\(verified.map(\.line))")
@@ -119,22 +109,6 @@ import Testing
             #expect(plain.map(\.status) == [.warning, .warning], "\(plain.map(\.line))")
             #expect(plain.contains { $0.detail.contains("not encrypted") })
         }
-    }
-
-    private static func freePort() throws -> UInt16 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(descriptor, generic, length) == 0 && getsockname(descriptor, generic, &length) == 0
-            }
-        }
-        try #require(isBound)
-        return UInt16(bigEndian: address.sin_port)
     }
 
     /// Of nobody here.

@@ -1,4 +1,3 @@
-import Curl
 import Foundation
 import HTTPAPI
 import TestSupport
@@ -32,14 +31,7 @@ import Testing
     ) async throws -> [String] {
         let setup = try ConfigurationSetup()
         setup.environment.merge(variables) { $1 }
-        let sources = try ConfigurationSources(path: nil, environment: setup.environment)
-        let fetcher = try CurlFetcher()
-        let findings = try await body(
-            Doctor(
-                reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher,
-                clock: SystemClock(), timeout: .seconds(60)))
-        await fetcher.shutdown()
-        return findings.map(\.line)
+        return try await Doctor.with(setup.environment, body).map(\.line)
     }
 
     /// What the doctor says of the association files at this URL, which stands as `URL` in it.
@@ -189,12 +181,12 @@ import Testing
     private static func consentTexts(
         _ scratch: ScratchDatabase, scopes: String = "profile,email,devices.read,devices.write", texts: String
     ) async throws -> [String] {
-        let path = FileManager.default.temporaryDirectory.appending(path: "scopes-\(UUID()).yaml")
-        try Data(texts.utf8).write(to: path)
-        defer { try? FileManager.default.removeItem(at: path) }
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
         return try await doctor([
             "COUNTERSIGN_POSTGRES_URL": scratch.url, "COUNTERSIGN_OAUTH_ENABLED": "true",
-            "COUNTERSIGN_OAUTH_SCOPES": scopes, "COUNTERSIGN_OAUTH_SCOPE_TEXTS_PATH": path.path,
+            "COUNTERSIGN_OAUTH_SCOPES": scopes,
+            "COUNTERSIGN_OAUTH_SCOPE_TEXTS_PATH": try directory.write("scopes.yaml", texts),
         ]) { await $0.consentTexts() }
     }
 

@@ -81,17 +81,13 @@ import Testing
         let run = try await Self.run(
             ["import", "ndjson", "-"], scratch, input: Self.rows([costly, costly, Self.bcrypt, Self.argon2]))
         #expect(run.code == 0, "\(run.errors)")
-        let sources = try ConfigurationSources(path: nil, environment: ImportCommandTests.environment(scratch))
-        let fetcher = try CurlFetcher()
-        let doctor = Doctor(
-            reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher,
-            clock: SystemClock())
-        let findings = try await scratch.withPool(.test(poolSize: 1)) { database in
-            try await doctor.passwords(in: database) { hash in
-                if case .crypt(let setting, _) = hash.scheme { setting.contains("$12$") } else { false }
+        let findings = try await Doctor.with(ImportCommandTests.environment(scratch)) { doctor in
+            try await scratch.withPool(.test(poolSize: 1)) { database in
+                try await doctor.passwords(in: database) { hash in
+                    if case .crypt(let setting, _) = hash.scheme { setting.contains("$12$") } else { false }
+                }
             }
         }
-        await fetcher.shutdown()
         #expect(findings.map(\.status) == [.warning], "\(findings)")
         #expect(findings.first?.detail.hasPrefix("2 passwords imported (bcrypt), which take longer") == true)
     }

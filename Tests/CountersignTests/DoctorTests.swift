@@ -1,5 +1,4 @@
 import Accounts
-import Curl
 import Foundation
 import KeyRing
 import OpenSSL
@@ -36,14 +35,7 @@ import Testing
     private static func examine(
         _ variables: [String: String], clock: any WallClock = SystemClock(), timeout: Duration = .seconds(60)
     ) async throws -> [Finding] {
-        let sources = try ConfigurationSources(path: nil, environment: variables)
-        let fetcher = try CurlFetcher()
-        let findings = await Doctor(
-            reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher, clock: clock,
-            timeout: timeout
-        ).examine()
-        await fetcher.shutdown()
-        return findings
+        try await Doctor.with(variables, clock: clock, timeout: timeout) { await $0.examine() }
     }
 
     private static func run(
@@ -346,18 +338,15 @@ import Testing
         defer { directory.remove() }
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory.url.path)
         let ring = try directory.write("keyring", Self.ring(["k1": 1]))
-        let sources = try ConfigurationSources(
-            path: nil,
-            environment: [
-                "COUNTERSIGN_POSTGRES_URL": "postgresql://127.0.0.1:1/none", "COUNTERSIGN_APPLE_CLIENT_IDS": "a",
-                "COUNTERSIGN_KEYRING_PATH": ring, "COUNTERSIGN_ADMIN_HOST": "0.0.0.0",
-                "COUNTERSIGN_SERVER_TRUSTED_PROXIES": "0.0.0.0/0",
-            ])
-        let doctor = Doctor(
-            reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: try CurlFetcher(),
-            clock: SystemClock())
-        #expect(await doctor.files().map(\.status) == [.warning])
-        #expect(await doctor.listeners().map(\.status) == [.warning, .warning])
+        let variables = [
+            "COUNTERSIGN_POSTGRES_URL": "postgresql://127.0.0.1:1/none", "COUNTERSIGN_APPLE_CLIENT_IDS": "a",
+            "COUNTERSIGN_KEYRING_PATH": ring, "COUNTERSIGN_ADMIN_HOST": "0.0.0.0",
+            "COUNTERSIGN_SERVER_TRUSTED_PROXIES": "0.0.0.0/0",
+        ]
+        try await Doctor.with(variables) { doctor in
+            #expect(await doctor.files().map(\.status) == [.warning])
+            #expect(await doctor.listeners().map(\.status) == [.warning, .warning])
+        }
     }
 
     @Test func `every check is in the manual`() throws {

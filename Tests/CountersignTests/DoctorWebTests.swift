@@ -1,4 +1,3 @@
-import Curl
 import Foundation
 import OpenSSL
 import Testing
@@ -14,14 +13,7 @@ import Testing
             let key = String(decoding: try P256PrivateKey().pem(), as: UTF8.self)
             setup.environment["COUNTERSIGN_APPLE_PRIVATE_KEY_PATH"] = try setup.file("apple.p8", key)
         }
-        let sources = try ConfigurationSources(path: nil, environment: setup.environment)
-        let fetcher = try CurlFetcher()
-        let findings = await Doctor(
-            reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher,
-            clock: SystemClock()
-        ).webSignIn()
-        await fetcher.shutdown()
-        return findings.map(\.line)
+        return try await Doctor.with(setup.environment) { await $0.webSignIn() }.map(\.line)
     }
 
     private static let app = [

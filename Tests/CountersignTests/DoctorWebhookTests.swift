@@ -1,4 +1,3 @@
-import Curl
 import Foundation
 import TestSupport
 import Testing
@@ -8,7 +7,7 @@ import Testing
 /// What the doctor says of the receivers of webhooks.
 @Suite(.timeLimit(.minutes(3))) struct DoctorWebhookTests {
     private static func findings(
-        _ url: String?, isTested: Bool = true, networks: String = "127.0.0.0/8"
+        _ url: String?, isTested: Bool = true
     ) async throws -> [String] {
         let setup = try ConfigurationSetup()
         if let url {
@@ -16,16 +15,9 @@ import Testing
             setup.environment["COUNTERSIGN_WEBHOOKS_ENDPOINT_CRM_URL"] = url
             setup.environment["COUNTERSIGN_WEBHOOKS_ENDPOINT_CRM_SECRET_PATH"] = try setup.file(
                 "webhook-secrets", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
-            setup.environment["COUNTERSIGN_WEBHOOKS_ALLOWED_NETWORKS"] = networks
+            setup.environment["COUNTERSIGN_WEBHOOKS_ALLOWED_NETWORKS"] = "127.0.0.0/8"
         }
-        let sources = try ConfigurationSources(path: nil, environment: setup.environment)
-        let fetcher = try CurlFetcher()
-        let findings = await Doctor(
-            reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher,
-            clock: SystemClock(), testsWebhooks: isTested
-        ).webhooks()
-        await fetcher.shutdown()
-        return findings.map(\.line)
+        return try await Doctor.with(setup.environment, testsWebhooks: isTested) { await $0.webhooks() }.map(\.line)
     }
 
     @Test func `an endpoint is posted to when that is asked for, and only then`() async throws {

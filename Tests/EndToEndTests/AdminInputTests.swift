@@ -21,19 +21,11 @@ import Testing
         "%u0041",
     ]
 
-    private static func key(_ world: World) async throws -> String {
-        let made = try await Countersign.run(
-            ["admin-key", "create", "--name", "e2e", "--scopes", "read,revoke,manage"],
-            ["postgres.url": world.scratch.url])
-        return String(made.output.prefix { !$0.isNewline })
-    }
-
     private static func call(
         _ method: String, _ path: String, key: String, in world: World
     ) async throws -> Int {
-        let port = try #require(world.service.privateURL.split(separator: ":").last.flatMap { UInt16($0) })
         let answer = try await RawConnection.exchange(
-            port,
+            world.service.privatePort,
             """
             \(method) /admin/v1\(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer \(key)\r\n\
             Content-Length: 0\r\n\r\n
@@ -49,7 +41,7 @@ import Testing
     ]
 
     @Test func `a hostile text in any filter finds nothing and breaks nothing`() async throws {
-        let key = try await Self.key(world)
+        let key = try await world.adminKey("read,revoke,manage", name: "e2e")
         let id = try await world.newAccount("admin-input-1").text("account.accountId")
         for (path, names) in Self.filters {
             for name in names {
@@ -67,7 +59,7 @@ import Testing
     }
 
     @Test func `a hostile text in place of an id is not found`() async throws {
-        let key = try await Self.key(world)
+        let key = try await world.adminKey("read,revoke,manage", name: "e2e")
         let id = try await world.newAccount("admin-input-2").text("account.accountId")
         let near = [
             id.uppercased(), "{\(id)}", id.replacing("-", with: ""), id + "%00", id + "%20", id + "'", "%2E", "..",

@@ -99,14 +99,12 @@ import Testing
     }
 
     /// The rows in the database, in the order of the seals, as objects without what is NULL.
-    private static func stored(_ trail: AuditTrailFixture, where condition: SQL = "true") async throws -> [NSDictionary]
-    {
+    private static func stored(_ trail: AuditTrailFixture) async throws -> [NSDictionary] {
         let texts = try await trail.scratch.texts(
             """
             SELECT jsonb_strip_nulls(to_jsonb(e) || jsonb_build_object('created_at',
                 to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::text
             FROM audit_events e
-            WHERE \(condition)
             ORDER BY chain, transaction_id, event_id
             """)
         return try texts.map { try object($0) }

@@ -73,12 +73,12 @@ struct AppleClient: ProviderClient {
 
     /// A code of a person who taps "Continue", a new one unless named.
     func code(
-        _ person: String? = nil, nonce: String? = nil, redirectURI: String? = nil,
+        _ person: String? = nil, redirectURI: String? = nil,
         exchange: Sandbox.ExchangeChanges = Sandbox.ExchangeChanges()
     ) async throws -> String {
         let name = if let person { person } else { try await self.person() }
         return try await sandbox.authorizeApple(
-            name, clientID: id, nonce: nonce, redirectURI: redirectURI, exchange: exchange
+            name, clientID: id, redirectURI: redirectURI, exchange: exchange
         ).authorizationCode
     }
 

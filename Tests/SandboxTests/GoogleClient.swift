@@ -22,12 +22,12 @@ struct GoogleClient: ProviderClient {
 
     /// A code of a person who chooses this account, a new one unless named.
     func code(
-        _ person: String? = nil, nonce: String? = nil, forceConsent: Bool = false,
+        _ person: String? = nil, forceConsent: Bool = false,
         exchange: Sandbox.ExchangeChanges = Sandbox.ExchangeChanges()
     ) async throws -> String {
         let name = if let person { person } else { try await self.person() }
         return try await sandbox.authorizeGoogle(
-            name, clientID: id, nonce: nonce, forceConsent: forceConsent, exchange: exchange
+            name, clientID: id, forceConsent: forceConsent, exchange: exchange
         ).serverAuthCode
     }
 

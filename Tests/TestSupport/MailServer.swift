@@ -62,15 +62,15 @@ package final class MailServer: Sendable {
     private let server: Mutex<Server?>
 
     package static func run<Result>(
-        _ security: Security = .none, login: String? = nil, acceptsUTF8: Bool = true,
+        _ security: Security = .none, login: String? = nil,
         isolation: isolated (any Actor)? = #isolation, _ body: (MailServer) async throws -> Result
     ) async throws -> Result {
-        let server = try await MailServer(security, login: login, acceptsUTF8: acceptsUTF8)
+        let server = try await MailServer(security, login: login)
         defer { server.stop() }
         return try await body(server)
     }
 
-    private init(_ security: Security, login: String?, acceptsUTF8: Bool) async throws {
+    private init(_ security: Security, login: String?) async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "mail-server-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         self.directory = directory
@@ -82,7 +82,6 @@ package final class MailServer: Sendable {
         }
         if security == .tls { arguments.append("--tls-first") }
         if let login { arguments += ["--login", login] }
-        if !acceptsUTF8 { arguments.append("--ascii") }
         let process = Process()
         // Debian's, whatever other one is first in PATH: that is what its python3-aiosmtpd is installed for.
         process.executableURL = URL(filePath: "/usr/bin/python3")

@@ -102,11 +102,11 @@ extension World {
     }
 
     /// A browser whose person is signed in on our pages, with an account of their own.
-    func signedInBrowser(_ person: String, languages: String = "en") async throws -> Browser {
+    func signedInBrowser(_ person: String) async throws -> Browser {
         try await newPerson(person, email: "\(person)@gmail.com")
         let question = try Question(try await signIn(person, with: .google))
         #expect(try await service.post("/v1/links/create", ["linkTicket": .string(question.ticket)]).status == 201)
-        let browser = browser(languages: languages)
+        let browser = browser()
         let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
         let account = try await signIn(person, with: .google, on: chooser, browser)
         #expect(account.status == 200, "\(account.answer.text)")

@@ -17,9 +17,8 @@ import Testing
         let page: Browser.Page
         let form: HTML.Form
 
-        func send(_ fields: [(name: String, value: String)], in browser: Browser? = nil) async throws -> Browser.Page {
-            try await (browser ?? self.browser).send(
-                fields, to: WebWorld.appleCallback, on: page, following: false)
+        func send(_ fields: [(name: String, value: String)]) async throws -> Browser.Page {
+            try await browser.send(fields, to: WebWorld.appleCallback, on: page, following: false)
         }
 
         func fields(_ changes: [String: String?]) -> [(name: String, value: String)] {

@@ -195,10 +195,9 @@ extension World {
 
     /// The code that an app gets for somebody.
     func code(
-        for attempt: AppAttempt, _ person: String, with provider: Sandbox.Provider = .google,
-        _ location: SourceLocation = #_sourceLocation
+        for attempt: AppAttempt, _ person: String, _ location: SourceLocation = #_sourceLocation
     ) async throws -> String {
-        let answer = try await self.answer(to: attempt, person, with: provider, nil, location)
+        let answer = try await self.answer(to: attempt, person, with: .google, nil, location)
         return try #require(answer["code"], "\(answer.uri)", sourceLocation: location)
     }
 

@@ -20,8 +20,6 @@ package struct ImportCounts: Sendable {
         for note in result.notes { byWord["note:\(note.kind)", default: 0] += 1 }
     }
 
-    package func count(_ word: String) -> Int { byWord[word, default: 0] }
-
     /// A line each, `created 12`, those with a code indented below their outcome.
     package var lines: [String] {
         ["created", "unchanged", "conflict", "refused", "note"].flatMap { word in

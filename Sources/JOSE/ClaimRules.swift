@@ -41,8 +41,7 @@ package struct ClaimRules: Sendable {
     package init(
         issuers: [String], audiences: [String], audienceArray: AudienceArray = .anyOurs,
         events: EventsClaim = .refused, requiresExpiry: Bool = true, requiresSubject: Bool = true,
-        requiresTokenID: Bool = false, leeway: Int = 60, maximumLifetime: Int? = 86_400 + 300,
-        ignoresIssuerTrailingSlash: Bool = false
+        requiresTokenID: Bool = false
     ) {
         self.issuers = issuers
         self.audiences = audiences
@@ -51,9 +50,6 @@ package struct ClaimRules: Sendable {
         self.requiresExpiry = requiresExpiry
         self.requiresSubject = requiresSubject
         self.requiresTokenID = requiresTokenID
-        self.leeway = leeway
-        self.maximumLifetime = maximumLifetime
-        self.ignoresIssuerTrailingSlash = ignoresIssuerTrailingSlash
     }
 
     /// The rules of an Apple notification or a Google security event token: no expiry (RFC 8417 §2.2), an id by which a

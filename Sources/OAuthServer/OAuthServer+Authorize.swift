@@ -31,8 +31,6 @@ extension OAuthServer {
         package let clientName: String
         package let account: Account
         package let scopes: OAuthScopes
-        /// What `form-action` has to allow beside our own forms.
-        package let formActionSource: String
         /// The client's own privacy policy, where it is known.
         package let privacyURL: String?
     }
@@ -77,8 +75,7 @@ extension OAuthServer {
         return .ask(
             Consent(
                 flow: flow, clientName: client.name, account: account, scopes: authorization.scopes,
-                formActionSource: client.redirectURIs.first { $0.text == authorization.redirectURI }?.formActionSource
-                    ?? "'none'", privacyURL: client.isGoogles ? Self.googlesPrivacyURL : nil))
+                privacyURL: client.isGoogles ? Self.googlesPrivacyURL : nil))
     }
 
     /// A code that proves an address is mailed for a fresh sign-in alone.

@@ -36,7 +36,7 @@ package struct PostgresError: Error, Hashable, Sendable {
     }
 
     package enum Operation: String, Sendable {
-        case connect, query, execute, script, lease, begin, commit, rollback
+        case connect, query, execute, script, lease, commit, rollback
     }
 
     package let code: Code

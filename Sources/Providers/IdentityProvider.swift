@@ -46,15 +46,6 @@ extension IdentityProvider {
         try await credential(token, nonce: .posted(postedNonce), expectedClientID: expectedClientID, at: now)
     }
 
-    /// Like `credential`, but returns only the identity.
-    package func verify(
-        _ token: [UInt8], postedNonce: String?, expectedClientID: ProviderClientID?, at now: Timestamp
-    ) async throws(CredentialRefusal) -> VerifiedIdentity {
-        try await credential(
-            token, postedNonce: postedNonce, expectedClientID: expectedClientID, at: now
-        ).identity
-    }
-
     /// A token after the checks of form, header, key and signature. Nothing of the payload is read until the signature
     /// holds; `alg` and `kid`, which are read before, only select among this provider's own keys.
     ///

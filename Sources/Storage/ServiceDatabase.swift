@@ -44,7 +44,6 @@ package struct ServiceDatabase: Sendable {
     package var adminKeys: AdminKeyStore { AdminKeyStore(database: pool) }
     package var consoleSessions: ConsoleSessionStore { ConsoleSessionStore(database: pool) }
     package var consoleStaff: ConsoleStaffStore { ConsoleStaffStore(database: pool) }
-    package var accountSearch: AccountSearch { AccountSearch(database: pool) }
     package var outbox: OutboxSearch { OutboxSearch(database: pool) }
     package var keyRingLines: KeyRingLines { KeyRingLines(database: pool, keyRing: keyRing) }
     package var webFlows: WebFlowStore { WebFlowStore(database: pool, keyRing: keyRing) }

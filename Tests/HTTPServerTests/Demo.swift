@@ -53,7 +53,7 @@ enum Demo {
                 Response(.ok, contentType: "text/plain", body: [UInt8](repeating: 0x61, count: 32 * 1024 * 1024))
             },
             Route(.get, "/v1/redirect") { request in
-                var response = Response(.found)
+                var response = Response(.seeOther)
                 response.headers.append(("Location", try request.query { $0.optionalString("to") } ?? "/"))
                 response.headers.append(("X-Note", "one\r\nX-Injected: two\u{0}é"))
                 return response

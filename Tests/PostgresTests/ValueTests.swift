@@ -51,16 +51,13 @@ private enum Colour: String, PostgresEncodable, PostgresDecodable, PostgresArray
             try await expectRoundTrip(instants, as: "timestamptz", in: database)
             let texts = try await database.query(
                 """
-                SELECT (\(PostgresTimestamp(unixSeconds: -1)) AT TIME ZONE 'UTC')::text,
-                    \(PostgresTimestamp.infinity)::text, EXTRACT(epoch FROM \(instants[4]))::float8
+                SELECT (\(PostgresTimestamp(unixMicroseconds: -1_000_000)) AT TIME ZONE 'UTC')::text,
+                    \(PostgresTimestamp(unixMicroseconds: .max))::text, EXTRACT(epoch FROM \(instants[4]))::float8
                 """, as: String.self, String.self, Double.self)
             #expect(texts.map(\.0) == ["1969-12-31 23:59:59"])
             #expect(texts.map(\.1) == ["infinity"])
             #expect(texts.map(\.2) == [1_763_600_000.123456])
         }
-        #expect(PostgresTimestamp(unixMicroseconds: -1).unixSeconds == -1)
-        #expect(PostgresTimestamp(unixMicroseconds: 1_999_999).unixSeconds == 1)
-        #expect(PostgresTimestamp(unixSeconds: .max) == .infinity)
     }
 
     @Test func `arrays come back as they were, empty ones and NULL elements included`() async throws {
@@ -74,7 +71,7 @@ private enum Colour: String, PostgresEncodable, PostgresDecodable, PostgresArray
         try await expectRoundTrip([[[], [0, 1], [255]]] as [[[UInt8]]], as: "bytea[]", in: database)
         try await expectRoundTrip([[Colour.blue, .red]], as: "text[]", in: database)
         try await expectRoundTrip([["a", nil, ""], [nil]], as: "text[]", in: database)
-        try await expectRoundTrip([[PostgresTimestamp(unixSeconds: 1)]], as: "timestamptz[]", in: database)
+        try await expectRoundTrip([[PostgresTimestamp(unixMicroseconds: 1)]], as: "timestamptz[]", in: database)
     }
 
     @Test func `narrow columns and the texts of json, enums and varchar can be read`() async throws {

@@ -41,9 +41,9 @@ struct AppleProviderTests {
     @Test
     func `an ES256 token is judged by its key like any other`() async throws {
         let token = try TokenMint.shared.token(claims, by: .es256)
-        let identity = try await AppleFixture.provider().verify(
+        let credential = try await AppleFixture.provider().credential(
             token, postedNonce: nonce, expectedClientID: nil, at: Timestamp(seconds: referenceTime))
-        #expect(identity.key.subject.text == AppleFixture.subject)
+        #expect(credential.identity.key.subject.text == AppleFixture.subject)
     }
 
     static let changes =

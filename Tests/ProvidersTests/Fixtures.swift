@@ -56,9 +56,10 @@ extension IdentityProvider {
         _ claims: TokenMint.Members, nonce: String? = nil, clientID: ProviderClientID? = nil,
         at time: Int64 = referenceTime
     ) async throws -> VerifiedIdentity {
-        try await verify(
+        try await credential(
             TokenMint.shared.token(claims), postedNonce: nonce, expectedClientID: clientID,
-            at: Timestamp(seconds: time))
+            at: Timestamp(seconds: time)
+        ).identity
     }
 }
 

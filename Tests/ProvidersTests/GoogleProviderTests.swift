@@ -64,7 +64,7 @@ struct GoogleProviderTests {
     func `ES256 is not Google's algorithm`() async throws {
         let provider = try GoogleFixture.provider()
         await #expect(throws: CredentialRefusal(.algorithmRejected)) {
-            try await provider.verify(
+            try await provider.credential(
                 TokenMint.shared.token(claims, by: .es256), postedNonce: nil, expectedClientID: nil,
                 at: Timestamp(seconds: referenceTime))
         }

@@ -62,7 +62,7 @@ struct KeySetRotationTests {
 
     private func accepts(_ token: [UInt8], _ provider: any IdentityProvider) async -> Bool {
         do throws(CredentialRefusal) {
-            _ = try await provider.verify(
+            _ = try await provider.credential(
                 token, postedNonce: nil, expectedClientID: nil, at: Timestamp(seconds: referenceTime))
             return true
         } catch {

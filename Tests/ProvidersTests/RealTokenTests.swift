@@ -19,8 +19,9 @@ struct RealTokenTests {
     private func judge(
         _ token: Vectors.RealToken, audience: String? = nil, at time: Int64
     ) async throws -> VerifiedIdentity {
-        try await provider(for: token, audience: audience).verify(
-            Array(token.token.utf8), postedNonce: nil, expectedClientID: nil, at: Timestamp(seconds: time))
+        try await provider(for: token, audience: audience).credential(
+            Array(token.token.utf8), postedNonce: nil, expectedClientID: nil, at: Timestamp(seconds: time)
+        ).identity
     }
 
     @Test(arguments: try Vectors.realIDTokens)

@@ -40,7 +40,7 @@ import Testing
         ]
         for (provider, claims) in providers {
             await #expect(throws: CredentialRefusal(.headerRejected)) {
-                try await provider.verify(
+                try await provider.credential(
                     try token(claims, "secevent+jwt"), postedNonce: nil, expectedClientID: nil, at: now)
             }
         }

@@ -14,7 +14,7 @@ struct SignedTokenTests {
     private func refuses(_ token: [UInt8], _ reason: TokenRejection) async throws {
         let provider = try GoogleFixture.provider()
         await #expect(throws: CredentialRefusal(reason)) {
-            try await provider.verify(token, postedNonce: nil, expectedClientID: nil, at: now)
+            try await provider.credential(token, postedNonce: nil, expectedClientID: nil, at: now)
         }
     }
 

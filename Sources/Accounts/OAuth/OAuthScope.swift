@@ -43,7 +43,5 @@ package struct OAuthScopes: Hashable, Sendable, CustomStringConvertible {
 
     package func isSubset(of others: OAuthScopes) -> Bool { Set(all).isSubset(of: others.all) }
 
-    package func union(_ others: OAuthScopes) -> OAuthScopes { OAuthScopes(all + others.all) }
-
     package func intersection(_ others: OAuthScopes) -> OAuthScopes { OAuthScopes(all.filter(others.contains)) }
 }

@@ -72,9 +72,9 @@ extension RecordField {
 
     /// - Parameter bad: the word that is one.
     static func status(
-        _ name: String, _ title: String, bad: String? = nil, _ value: @escaping @Sendable (Record) -> String
+        bad: String? = nil, _ value: @escaping @Sendable (Record) -> String
     ) -> RecordField {
-        RecordField(name, title) { record in
+        RecordField("status", "Status") { record in
             let word = value(record)
             return .status(word, isBad: word == bad)
         }

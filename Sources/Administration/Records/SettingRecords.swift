@@ -28,7 +28,7 @@ package struct OAuthClientRecord: AdminRecord {
         .flag("rotateRefresh", "Refresh tokens rotate") { $0.client.rotatesRefresh },
         .flag("streamlinedCreate", "Makes accounts") { $0.client.createsAccounts },
         .flag("introspect", "Introspects") { $0.client.introspects },
-        .status("status", "Status", bad: OAuthClient.Status.disabled.rawValue) {
+        .status(bad: OAuthClient.Status.disabled.rawValue) {
             $0.client.status.rawValue
         },
         .time("createdAt", "Made") { $0.client.createdAt },

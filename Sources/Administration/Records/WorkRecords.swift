@@ -8,7 +8,7 @@ extension Revocation: AdminRecord {
         RecordField("provider", "Provider") { .provider($0.provider) },
         // What a link ticket has left behind is of no identity; then an id that no identity has.
         .code("identityId", "Identity") { $0.identityID?.description ?? "\($0.id)" },
-        .status("status", "Status", bad: Revocation.Status.failed.rawValue) { $0.status.rawValue },
+        .status(bad: Revocation.Status.failed.rawValue) { $0.status.rawValue },
         .number("attempts", "Attempts") { $0.attempts },
         .code("lastError", "Last error") { $0.lastError },
         .time("createdAt", "Requested") { $0.createdAt },
@@ -20,7 +20,7 @@ extension OutboxRecord: AdminRecord {
     package static let fields: [RecordField<OutboxRecord>] = [
         .id("messageId", "Effect") { $0.id },
         .text("kind", "Kind") { $0.kind },
-        .status("status", "Status", bad: OutboxRecord.Status.failed.rawValue) { $0.status.rawValue },
+        .status(bad: OutboxRecord.Status.failed.rawValue) { $0.status.rawValue },
         .text("provider", "Provider") { $0.provider },
         .id("identityId", "Identity") { $0.identityID },
         .text("template", "Template") { $0.template },
@@ -36,7 +36,7 @@ extension StoredProviderEvent: AdminRecord {
         .id("eventId", "Event") { $0.id },
         .text("provider", "Provider") { $0.provider },
         .text("type", "Type") { $0.type },
-        .status("status", "Status") { $0.status },
+        .status { $0.status },
         .code("subject", "Subject") { $0.subject },
         .text("detail", "Detail") { $0.detail },
         .code("jti", "Token") { $0.tokenID },

@@ -28,11 +28,9 @@ package struct FetchResponse: Sendable {
 
 /// The header fields of a response in the order of arrival.
 package struct FetchHeaders: Sendable {
-    package private(set) var fields: [(name: String, value: String)]
+    package private(set) var fields: [(name: String, value: String)] = []
 
-    package init(_ fields: [(name: String, value: String)] = []) {
-        self.fields = fields
-    }
+    package init() {}
 
     /// The value of the first field with this name; names compare as RFC 9110 §5.1 says, without case.
     package func first(_ name: String) -> String? {

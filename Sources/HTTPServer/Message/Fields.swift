@@ -233,14 +233,12 @@ package struct Fields {
     }
 
     /// What a member does to a value that may be unset: the result of `parse` for a string sets it, `null` clears it.
-    package mutating func patch<Value>(
-        _ name: String, maximumBytes: Int = 1024, as parse: (String) -> Value?
-    ) -> Patch<Value> {
+    package mutating func patch<Value>(_ name: String, as parse: (String) -> Value?) -> Patch<Value> {
         if case .object(let object) = source, let value = object[name], value.isNull {
             known.append(name)
             return .clear
         }
-        return optionalValue(name, maximumBytes: maximumBytes, as: parse).map(Patch.set) ?? .keep
+        return optionalValue(name, as: parse).map(Patch.set) ?? .keep
     }
 
     // MARK: Choices
@@ -304,16 +302,14 @@ package struct Fields {
         return integer
     }
 
-    /// The results of `parse` for the texts of an array that may be absent.
-    package mutating func values<Value>(
-        _ name: String, maximum: Int = 64, as parse: (String) -> Value?
-    ) -> [Value]? {
+    /// The results of `parse` for the texts of an array that may be absent, 64 at most.
+    package mutating func values<Value>(_ name: String, as parse: (String) -> Value?) -> [Value]? {
         guard let value = member(name) else { return nil }
         guard let elements = value.json?.elements, elements.allSatisfy({ $0.string != nil }) else {
             reject(name, .wrongType)
             return nil
         }
-        guard elements.count <= maximum else {
+        guard elements.count <= 64 else {
             reject(name, .tooLong)
             return nil
         }

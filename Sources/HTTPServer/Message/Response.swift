@@ -39,8 +39,8 @@ package struct Response: Sendable {
     }
 
     /// A response whose body is made while it is sent, and so has no bound. Its request holds its permit until the end.
-    package static func streamed(_ status: Status = .ok, contentType: String, _ stream: @escaping Stream) -> Response {
-        var response = Response(status, contentType: contentType)
+    package static func streamed(contentType: String, _ stream: @escaping Stream) -> Response {
+        var response = Response(.ok, contentType: contentType)
         response.stream = stream
         return response
     }

@@ -4,9 +4,7 @@ package enum Status: Int, CaseIterable, Sendable {
     case created = 201
     case accepted = 202
     case noContent = 204
-    case found = 302
     case seeOther = 303
-    case notModified = 304
     case badRequest = 400
     case unauthorized = 401
     case forbidden = 403
@@ -26,9 +24,7 @@ package enum Status: Int, CaseIterable, Sendable {
         case .created: "Created"
         case .accepted: "Accepted"
         case .noContent: "No Content"
-        case .found: "Found"
         case .seeOther: "See Other"
-        case .notModified: "Not Modified"
         case .badRequest: "Bad Request"
         case .unauthorized: "Unauthorized"
         case .forbidden: "Forbidden"
@@ -45,5 +41,5 @@ package enum Status: Int, CaseIterable, Sendable {
     }
 
     /// Whether RFC 9110 forbids a body, and with it `Content-Length` (§8.6).
-    var forbidsBody: Bool { self == .noContent || self == .notModified }
+    var forbidsBody: Bool { self == .noContent }
 }

@@ -108,7 +108,6 @@ struct LibpqConnection: ~Copyable {
 
     var socket: Int32 { unsafe PQsocket(handle) }
     var isBroken: Bool { unsafe PQstatus(handle) == CONNECTION_BAD }
-    var backendID: Int32 { unsafe PQbackendPID(handle) }
 
     /// libpq's last message: about the connection, not about a value.
     var lastMessage: String {

@@ -84,7 +84,6 @@ class Statement: PoolRequest, @unchecked Sendable {
 
     /// Decodes the result of the statement itself, on the connection's thread.
     func receive(_ result: ServerResult) {}
-    var hasOutcome: Bool { false }
     /// Drops an outcome that the server rolled back, before the statement is sent again.
     func reset() {}
 }
@@ -109,8 +108,6 @@ final class Query<Output: Sendable>: Statement, Answering, @unchecked Sendable {
         self.decode = decode
         super.init(sql, isScript: isScript, operation, location)
     }
-
-    override var hasOutcome: Bool { outcome != nil }
 
     override func receive(_ result: ServerResult) {
         do throws(PostgresError) {

@@ -3,8 +3,6 @@ package struct PostgresRow {
     let result: ServerResult
     let index: Int
 
-    package var columnCount: Int { result.columnCount }
-
     /// The value in a column, counted from 0.
     package subscript(_ column: Int) -> PostgresValue {
         get throws(PostgresError) {

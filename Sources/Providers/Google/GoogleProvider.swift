@@ -1,8 +1,6 @@
 package import Accounts
-package import Curl
 import JOSE
 import JSON
-package import Logging
 import OpenSSL
 
 /// Sign in with Google: the rules for an ID token.
@@ -48,13 +46,6 @@ package struct GoogleProvider: IdentityProvider {
         rules = ClaimRules(
             issuers: configuration.issuers, audiences: configuration.clientIDs.map(\.text),
             audienceArray: .everyMemberOurs)
-    }
-
-    /// Makes a provider with its own cache of Google's keys; the caller has to `run()` the cache.
-    package init(configuration: Configuration, fetcher: any Fetcher, clock: any WallClock, logger: Logger) {
-        let cache = KeySetCache(
-            provider: .google, url: configuration.keysURL, fetcher: fetcher, clock: clock, logger: logger)
-        self.init(configuration: configuration, keys: .cache(cache))
     }
 
     package func credential(

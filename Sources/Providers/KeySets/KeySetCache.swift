@@ -29,8 +29,6 @@ package final class KeySetCache: Sendable {
         var forcedAt: Int64?
         var failedAt: Int64?
         var failuresInARow = 0
-        var lastError: String?
-        var fetches = 0
         var failures = 0
 
         /// Seconds until the next fetch after failed ones: 1, 2, 4 and so on, at most five minutes. At most four seconds
@@ -132,7 +130,6 @@ package final class KeySetCache: Sendable {
     }
 
     private func start(in state: inout State) -> Task<Void, Never> {
-        state.fetches += 1
         let fetch = Task { await self.fetch() }
         state.fetch = fetch
         return fetch
@@ -149,7 +146,6 @@ package final class KeySetCache: Sendable {
                     state.fetch = nil
                     state.failedAt = nil
                     state.failuresInARow = 0
-                    state.lastError = nil
                 }
                 return state.snapshot?.keys
             }
@@ -162,7 +158,6 @@ package final class KeySetCache: Sendable {
                 state.failedAt = now
                 state.failuresInARow += 1
                 state.failures += 1
-                state.lastError = error.reason
                 return state.pause(at: now)
             }
             logger.warning(
@@ -205,16 +200,11 @@ extension KeySetCache {
         package let keyCount: Int
         /// Seconds since the last good fetch.
         package let age: Int64?
-        /// The reason why the last fetch failed; `nil` when it was good.
-        package let lastError: String?
-        package let fetches: Int
         package let failures: Int
 
-        package init(keyCount: Int, age: Int64?, lastError: String?, fetches: Int, failures: Int) {
+        package init(keyCount: Int, age: Int64?, failures: Int) {
             self.keyCount = keyCount
             self.age = age
-            self.lastError = lastError
-            self.fetches = fetches
             self.failures = failures
         }
     }
@@ -225,8 +215,7 @@ extension KeySetCache {
             let snapshot = state.snapshot
             return Status(
                 keyCount: snapshot?.isTrusted(at: now) == true ? snapshot?.keys.count ?? 0 : 0,
-                age: snapshot.map { max(0, now - $0.fetchedAt) }, lastError: state.lastError, fetches: state.fetches,
-                failures: state.failures)
+                age: snapshot.map { max(0, now - $0.fetchedAt) }, failures: state.failures)
         }
     }
 }

@@ -24,11 +24,7 @@ extension Change.Identities {
     ///
     /// The account and its identities have to be locked (`Change.Accounts.lock`): otherwise a sign-in that is under way may
     /// open a session that the same transaction doesn't end.
-    ///
-    /// - Parameter excluded: identities whose tokens stay good.
-    func refuseTokens(
-        issuedBefore now: Timestamp, of accountID: AccountID, except excluded: [IdentityID] = []
-    ) async throws(PostgresError) {
+    func refuseTokens(issuedBefore now: Timestamp, of accountID: AccountID) async throws(PostgresError) {
         _ = try await change.execute(
             """
             UPDATE accounts
@@ -39,7 +35,7 @@ extension Change.Identities {
             """
             UPDATE identities
             SET not_before = GREATEST(not_before, \(now))
-            WHERE account_id = \(accountID) AND identity_id <> ALL (\(excluded))
+            WHERE account_id = \(accountID)
             """)
     }
 

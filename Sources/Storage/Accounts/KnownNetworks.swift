@@ -38,29 +38,29 @@ package struct KnownNetworks: Sendable {
             """
             SELECT EXISTS (
                 SELECT FROM (\(account)) a (account_id)
-                WHERE \(KnownNetworks.condition(account: "a.account_id", network: "\(network)", by: call)))
+                WHERE \(KnownNetworks.condition(network: "\(network)", by: call)))
             """, as: Bool.self)
         return rows.first ?? false
     }
 
-    /// - Parameters:
-    ///   - account: the account's id, as an expression.
-    ///   - network: likewise.
-    static func condition(account: SQL, network: SQL, by call: Call) -> SQL {
+    /// On the account `a.account_id`.
+    ///
+    /// - Parameter network: as an expression.
+    static func condition(network: SQL, by call: Call) -> SQL {
         let since = call.now.advanced(bySeconds: -Lifetimes.knownNetworkSeconds)
         return """
             (EXISTS (
                 SELECT FROM audit_events e
-                WHERE e.account_id = \(account) AND e.created_at > \(since)
+                WHERE e.account_id = a.account_id AND e.created_at > \(since)
                     AND e.type IN ('signed_in', 'password_reset') AND e.network = \(network)
                     AND NOT EXISTS (
                         SELECT FROM audit_events c
-                        WHERE c.account_id = \(account) AND c.created_at > e.created_at
+                        WHERE c.account_id = a.account_id AND c.created_at > e.created_at
                             AND (c.type IN ('password_reset', 'email_replaced')
                                 OR (c.type = 'email_proven' AND COALESCE(c.reason, 'taken_over') = 'taken_over'))))
             OR EXISTS (
                 SELECT FROM sessions s
-                WHERE s.account_id = \(account) AND s.ended_at IS NULL AND s.expires_at > \(call.now)
+                WHERE s.account_id = a.account_id AND s.ended_at IS NULL AND s.expires_at > \(call.now)
                     AND s.rotation_network = \(network)))
             """
     }

@@ -32,7 +32,7 @@ package struct AdminKeyStore: Sendable {
     package func key(hash: SecretHash, by call: Call) async throws(PostgresError) -> AdminKey? {
         let keys = try await database.query(
             """
-            SELECT \(AdminKeyStore.columns(of: "k"))
+            SELECT \(AdminKeyStore.columns)
             FROM admin_keys k
             WHERE key_hash = \(hash) AND revoked_at IS NULL
             """, as: AdminKeyStore.key)
@@ -62,7 +62,7 @@ package struct AdminKeyStore: Sendable {
     /// All keys, revoked ones too, the oldest first.
     package func list() async throws(PostgresError) -> [AdminKey] {
         try await database.query(
-            "SELECT \(AdminKeyStore.columns(of: "k")) FROM admin_keys k ORDER BY key_id", as: AdminKeyStore.key)
+            "SELECT \(AdminKeyStore.columns) FROM admin_keys k ORDER BY key_id", as: AdminKeyStore.key)
     }
 
     /// - Parameter origin: an administrator, whose key the audit row then names, or the operator.
@@ -86,9 +86,8 @@ package struct AdminKeyStore: Sendable {
         }
     }
 
-    static func columns(of key: SQL) -> SQL {
-        "\(key).key_id, \(key).name, \(key).scopes, \(key).created_at, \(key).last_used_at, \(key).revoked_at"
-    }
+    /// Of `admin_keys`, named `k`.
+    static let columns: SQL = "k.key_id, k.name, k.scopes, k.created_at, k.last_used_at, k.revoked_at"
 
     static func key(_ row: PostgresRow) throws(PostgresError) -> AdminKey {
         let (id, name, scopes, createdAt, lastUsedAt, revokedAt) = try row.decode(

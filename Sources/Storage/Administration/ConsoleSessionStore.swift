@@ -50,7 +50,7 @@ package struct ConsoleSessionStore: Sendable {
             """
         let read = { () async throws(PostgresError) in
             try await database.query(
-                "SELECT \(AdminKeyStore.columns(of: "k")) FROM console_sessions c, admin_keys k WHERE \(isLive)",
+                "SELECT \(AdminKeyStore.columns) FROM console_sessions c, admin_keys k WHERE \(isLive)",
                 as: AdminKeyStore.key
             ).first
         }
@@ -68,7 +68,7 @@ package struct ConsoleSessionStore: Sendable {
                 SET last_used_at = now()
                 FROM admin_keys k
                 WHERE \(isLive)
-                RETURNING \(AdminKeyStore.columns(of: "k"))
+                RETURNING \(AdminKeyStore.columns)
                 """, as: AdminKeyStore.key
             ).first
         }

@@ -159,11 +159,6 @@ struct StoredAuditSeal: Sendable {
     static let columns: SQL =
         "seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, created_at, begins_at, mac"
 
-    init(_ seal: AuditSeal, code: [UInt8]) {
-        self.seal = seal
-        self.code = code
-    }
-
     init(_ row: PostgresRow) throws(PostgresError) {
         let (number, chain, transactionID, eventID, rowCount, totalCount, keyID, createdAt, beginsAt, code) =
             try row.decode(

@@ -3,7 +3,6 @@ package import Postgres
 
 /// An import as it stands.
 package struct ImportRecord: Sendable {
-    package let id: ImportID
     package let name: ImportName
     /// The kind of source of its first run.
     package let source: String
@@ -42,7 +41,7 @@ package struct ImportRecords: Sendable {
     private func records(_ condition: SQL) async throws(PostgresError) -> [ImportRecord] {
         try await database.query(
             """
-            SELECT import_id, name, source, created_at, last_run_at, finished_at, CASE
+            SELECT name, source, created_at, last_run_at, finished_at, CASE
                     WHEN finished_at IS NOT NULL THEN \(ImportRecord.State.finished.rawValue)
                     WHEN \(isLocked) THEN \(ImportRecord.State.underWay.rawValue)
                     ELSE \(ImportRecord.State.cutOff.rawValue)
@@ -53,14 +52,14 @@ package struct ImportRecords: Sendable {
             ORDER BY name
             """
         ) { row throws(PostgresError) in
-            let (id, name, source, created, run, finished, state, outcomes, counts, accounts) = try row.decode(
-                ImportID.self, String.self, String.self, Timestamp.self, Timestamp.self, Timestamp?.self, String.self,
+            let (name, source, created, run, finished, state, outcomes, counts, accounts) = try row.decode(
+                String.self, String.self, Timestamp.self, Timestamp.self, Timestamp?.self, String.self,
                 [String].self, [Int].self, Int.self)
             guard let name = ImportName(name), let state = ImportRecord.State(rawValue: state) else {
                 throw PostgresValue.mismatch("a text that names no import or no state")
             }
             return ImportRecord(
-                id: id, name: name, source: source, createdAt: created, lastRunAt: run, finishedAt: finished,
+                name: name, source: source, createdAt: created, lastRunAt: run, finishedAt: finished,
                 state: state, counts: zip(outcomes, counts).map { ($0, $1) }, accounts: accounts)
         }
     }

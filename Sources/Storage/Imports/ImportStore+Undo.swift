@@ -16,11 +16,14 @@ package struct UndonePage: Sendable {
 }
 
 extension ImportStore {
+    /// Of an undo.
+    private static let rowsPerPage = 500
+
     /// Removes those accounts of a page of the import's rows that nothing but the import has touched, and forgets the rows.
     ///
     /// - Parameter isRehearsal: says what would be done, and does nothing.
     package func undo(
-        _ run: OpenImport, after digest: [UInt8]?, limit: Int = 500, isRehearsal: Bool, by call: Call
+        _ run: OpenImport, after digest: [UInt8]?, isRehearsal: Bool, by call: Call
     ) async throws -> UndonePage {
         try await database.change(by: call) { change in
             let rows = try await change.query(
@@ -29,7 +32,7 @@ extension ImportStore {
                 FROM imported_rows r
                 WHERE r.import_id = \(run.id) AND r.external_id_digest > \(digest ?? [])
                 ORDER BY r.external_id_digest
-                LIMIT \(limit)
+                LIMIT \(Self.rowsPerPage)
                 """, as: [UInt8].self, AccountID.self)
             let ids = rows.map(\.1)
             // A sign-in waits for the lock, and finds nobody afterwards; one that was first has made its mark by then.
@@ -60,7 +63,7 @@ extension ImportStore {
             return UndonePage(
                 removed: removed.count,
                 kept: marks.filter { $0.1 && $0.2 }.map { KeptAccount(id: $0.0, externalID: $0.3) },
-                next: rows.count < limit ? nil : rows.last?.0)
+                next: rows.count < Self.rowsPerPage ? nil : rows.last?.0)
         }
     }
 

@@ -74,7 +74,7 @@ extension MailStore {
                 FROM accounts a
                 WHERE a.email = c.recipient AND (c.known_network IS NULL
                     OR (\(AccountRow.proof)) = \(EmailProof.proven.rawValue)
-                        AND \(KnownNetworks.condition(account: "a.account_id", network: "c.known_network", by: call)))
+                        AND \(KnownNetworks.condition(network: "c.known_network", by: call)))
             ) h ON true
             """
         ) { row throws(PostgresError) in try row.claimed(MailStore.mail) }

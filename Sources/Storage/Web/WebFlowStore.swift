@@ -53,7 +53,6 @@ package struct StoredWebFlow: Sendable {
     /// The link ticket of a flow whose person has to choose.
     package let linkTicket: String?
     package let errand: AccountErrand?
-    package let expiresAt: Timestamp
 }
 
 /// Where the browser of a flow is sent, and what it has to come back with.
@@ -281,10 +280,10 @@ package struct WebFlowStore: Sendable {
 
     static let columns: SQL = """
         f.flow_id, f.kind, f.status, f.app_id, f.app_redirect_uri, f.app_state, f.oauth_request, f.only_provider,
-        f.languages, f.login_hint, f.sealed_ticket, f.sealed_errand, f.expires_at
+        f.languages, f.login_hint, f.sealed_ticket, f.sealed_errand
         """
     /// Their number.
-    static let columnCount = 13
+    static let columnCount = 12
 }
 
 extension WebFlowKind: PostgresDecodable {}
@@ -304,7 +303,6 @@ struct WebFlowRow: Sendable {
     private let loginHint: String?
     private let sealedTicket: [UInt8]?
     private let sealedErrand: [UInt8]?
-    private let expiresAt: Timestamp
 
     /// Reads ``WebFlowStore/columns``, which begin the row.
     init(_ row: PostgresRow) throws(PostgresError) {
@@ -320,7 +318,6 @@ struct WebFlowRow: Sendable {
         loginHint = try String?(from: row[9])
         sealedTicket = try [UInt8]?(from: row[10])
         sealedErrand = try [UInt8]?(from: row[11])
-        expiresAt = try Timestamp(from: row[12])
     }
 
     func flow(_ seal: WebFlowSeal) throws -> StoredWebFlow {
@@ -328,7 +325,7 @@ struct WebFlowRow: Sendable {
             id: id, kind: kind, status: status, appID: appID, redirectURI: redirectURI, appState: appState,
             oauthRequest: oauthRequest, onlyProvider: onlyProvider, languages: languages, loginHint: loginHint,
             linkTicket: try sealedTicket.map { try seal.open($0, .ticket, of: id) },
-            errand: try sealedErrand.map { try seal.open($0, .errand, of: id) }, expiresAt: expiresAt)
+            errand: try sealedErrand.map { try seal.open($0, .errand, of: id) })
     }
 }
 

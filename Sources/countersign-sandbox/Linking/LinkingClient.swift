@@ -11,8 +11,6 @@ struct LinkingClient: Sendable {
     static let timeout: Duration = .seconds(15)
     private static let maximumBytes = 1 << 20
 
-    var authorizeURL: String { settings.server + "/oauth/authorize" }
-
     /// - Parameter secret: another one than the client's.
     func token(_ fields: [(String, String)], secret: String? = nil) async -> LinkingAnswer {
         await post("/oauth/token", fields, secret: secret ?? settings.clientSecret)

@@ -46,7 +46,6 @@ protocol BrowserRequest: Sendable {
     var redirectURI: String { get }
     var mode: BrowserAnswer.Mode { get }
     var scopes: Set<Scope> { get }
-    var state: String? { get }
     var nonce: String? { get }
 }
 

@@ -26,7 +26,7 @@ extension ConsoleTable {
     ///   - shown: cells in place of a field's own.
     ///   - acts: the buttons of a row; without them there is no such column.
     init<Record: AdminRecord>(
-        of records: [Record], caption: String, fields names: [String], whenEmpty: String = "There are none.",
+        of records: [Record], caption: String, fields names: [String],
         next: String? = nil, shown: [String: (Record) -> ConsoleCell] = [:],
         acts: ((Record) -> [ConsoleCell])? = nil
     ) {
@@ -36,6 +36,6 @@ extension ConsoleTable {
             rows: records.map { record in
                 fields.map { field in shown[field.name]?(record) ?? ConsoleCell(field.value(record)) }
                     + (acts.map { [.row($0(record))] } ?? [])
-            }, whenEmpty: whenEmpty, next: next)
+            }, next: next)
     }
 }

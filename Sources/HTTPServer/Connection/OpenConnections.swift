@@ -175,7 +175,7 @@ final class OpenConnections: Sendable {
 extension OpenConnections {
     /// Counts a body that did not arrive with its header section.
     ///
-    /// - Parameter headers: those of its request; behind a proxy they name the client.
+    /// - Parameter fields: of its request; behind a proxy they name the client.
     /// - Returns: `false` when the client's network has its share; the request is to be rejected.
     func beginBody(of entry: Entry, forwardedFor fields: [String]) -> Bool {
         let client = trustedProxies.client(of: entry.peer, forwardedFor: fields)

@@ -65,7 +65,7 @@ package struct AdminKeyStore: Sendable {
             "SELECT \(AdminKeyStore.columns) FROM admin_keys k ORDER BY key_id", as: AdminKeyStore.key)
     }
 
-    /// - Parameter origin: an administrator, whose key the audit row then names, or the operator.
+    /// - Parameter call: an administrator's, whose key the audit row then names, or the operator's.
     /// - Returns: whether there is such a key; one that was revoked before stays as it is.
     package func revoke(_ id: AdminKeyID, by call: Call) async throws -> Bool {
         try await database.change(by: call) { change in

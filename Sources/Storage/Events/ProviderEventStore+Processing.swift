@@ -77,8 +77,6 @@ extension ProviderEventStore {
             return (processed, claimed.unreadable)
         }
     }
-
-    // MARK: - Precedence of events
 }
 
 /// A pending event.

@@ -23,10 +23,8 @@ package enum MadeByWebCode: Sendable {
 extension WebFlowStore {
     /// Spends a code, right or wrong.
     ///
-    /// - Parameters:
-    ///   - isRight: whether the presenter is the app that asked for it, by the challenge and the redirect URI of its
-    ///     request.
-    ///   - origin: of the request, for the record.
+    /// - Parameter isRight: whether the presenter is the app that asked for it, by the challenge and the redirect URI of
+    ///   its request.
     package func spend(
         _ codeHash: SecretHash, by call: Call,
         if isRight: @escaping @Sendable (_ challenge: String, _ redirectURI: String) -> Bool

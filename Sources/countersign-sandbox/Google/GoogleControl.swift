@@ -1,7 +1,6 @@
 import Hummingbird
 
-/// The controls of Google alone, under `/control/google`: clients, and what `GoogleStreamControl` and `LinkingControl`
-/// have.
+/// The controls of Google alone, under `/control/google`: clients, the event stream, and what `LinkingControl` has.
 extension Provider<Google> {
     func addGoogleControls(to group: RouterGroup<SandboxContext>) {
         addControls(to: group)

@@ -37,9 +37,9 @@ package struct Administration: Sendable {
     let database: Database
     let clock: any WallClock
     /// The exports that are written at once; apart from those to people, who may be slow to read.
-    let exports = ConcurrencyLimit(4)
+    let exports = FairLimit<Party>(running: 4)
     /// Tables of the trail that are being written.
-    let sheets = ConcurrencyLimit(2)
+    let sheets = FairLimit<Never>(running: 2)
     /// The clients of the OAuth server; `nil` where that is off.
     package let oauth: OAuthAdministration?
     /// The feed; `nil` for a command that reads none.

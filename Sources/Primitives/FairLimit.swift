@@ -43,6 +43,8 @@ package struct SharesInUse<Party: Hashable & Sendable>: Sendable {
 /// widest first. A place that is free goes to the party that was served longest ago (fair queueing), so many callers of one
 /// party wait for each other and not others for them. When all places to wait are taken, the party with the most of them loses
 /// the newest (longest queue drop) to one that has fewer.
+///
+/// A `FairLimit<Never>` knows no parties.
 package final class FairLimit<Party: Hashable & Sendable>: Sendable {
     private struct Waiter {
         let shares: [Share<Party>]
@@ -116,7 +118,7 @@ package final class FairLimit<Party: Hashable & Sendable>: Sendable {
     /// - Parameter shares: the parties that the work is for, the widest first.
     /// - Returns: `nil` when there is no place, and `work` was not run.
     package func admit<Value, Failure: Error>(
-        _ shares: [Share<Party>], _ work: () async throws(Failure) -> Value
+        _ shares: [Share<Party>] = [], _ work: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value? {
         guard await enter(shares) else { return nil }
         defer { leave(shares) }
@@ -137,7 +139,7 @@ package final class FairLimit<Party: Hashable & Sendable>: Sendable {
     }
 
     /// - Returns: `nil` when there is no room now, or one of the parties has its share.
-    package func acquire(_ shares: [Share<Party>]) -> Place? {
+    package func acquire(_ shares: [Share<Party>] = []) -> Place? {
         let isAdmitted = state.withLock { state in
             guard state.running < maximumRunning, state.inUse.take(shares) else { return false }
             state.run(shares)

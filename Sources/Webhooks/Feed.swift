@@ -62,7 +62,7 @@ package struct Feed: Sendable {
     private let store: FeedStore
     private let cursors: FeedCursors
     private let news: FeedNews
-    private let waiters = ConcurrencyLimit(64)
+    private let waiters = FairLimit<Never>(running: 64)
     /// How often a reader of certain types looks at most.
     private static let pace = Duration.milliseconds(200)
 

@@ -51,8 +51,8 @@ import Testing
 
     @Test func `what is more than the limit is not run`() async {
         let limit = FairLimit<String>(running: 2)
-        let outcome = await limit.admit([]) {
-            await limit.admit([]) { await limit.admit([]) { "run" } ?? "turned away" }
+        let outcome = await limit.admit {
+            await limit.admit { await limit.admit { "run" } ?? "turned away" }
         }
         #expect(outcome == .some(.some("turned away")))
     }

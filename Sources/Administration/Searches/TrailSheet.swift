@@ -16,9 +16,9 @@ package struct TrailSheet: Sendable {
     private let filter: AuditFilter
     private let trail: AuditTrail
     /// Among the tables of the process, for as long as this value lives.
-    private let place: ConcurrencyLimit.Place
+    private let place: FairLimit<Never>.Place
 
-    fileprivate init(_ filter: AuditFilter, of trail: AuditTrail, holding place: ConcurrencyLimit.Place) {
+    fileprivate init(_ filter: AuditFilter, of trail: AuditTrail, holding place: FairLimit<Never>.Place) {
         self.filter = filter
         self.trail = trail
         self.place = place

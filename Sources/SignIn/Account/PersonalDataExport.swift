@@ -25,12 +25,12 @@ package struct PersonalDataExport: Sendable {
     private let store: PersonalData
     private let call: Call
     /// Among those of the process, for as long as this value lives.
-    private let place: (any Sendable)?
+    private let place: FairLimit<Party>.Place?
 
     /// Records the export; `nil` when there is no such account.
     package init?(
         of id: AccountID, from store: PersonalData, by call: Call,
-        holding place: (any Sendable)? = nil
+        holding place: FairLimit<Party>.Place? = nil
     ) async throws {
         guard try await store.recordExport(of: id, by: call) else { return nil }
         self.id = id

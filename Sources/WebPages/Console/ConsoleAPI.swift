@@ -24,7 +24,7 @@ package struct ConsoleAPI: Sendable {
     let host: ConsoleHost
     private let renderer = ConsoleRenderer()
     /// The comparisons of the trail with its seals, each of which may read a hundred thousand rows.
-    let comparisons = ConcurrencyLimit(1)
+    let comparisons = FairLimit<Never>(running: 1)
     /// No form of a page ends outside of it.
     private static let policy = """
         default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \

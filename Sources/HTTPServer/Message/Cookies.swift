@@ -12,25 +12,16 @@ enum Cookies {
         var found: String?
         for field in fields {
             for pair in field.utf8.split(separator: UInt8(ascii: ";")) {
-                let pair = trimmed(pair)
+                let pair = pair.trimmed
                 guard let equals = pair.firstIndex(of: UInt8(ascii: "=")),
-                    trimmed(pair[..<equals]).elementsEqual(name.utf8)
+                    pair[..<equals].trimmed.elementsEqual(name.utf8)
                 else { continue }
                 guard found == nil else { return nil }
-                found = String(decoding: trimmed(pair[pair.index(after: equals)...]), as: UTF8.self)
+                found = String(decoding: pair[pair.index(after: equals)...].trimmed, as: UTF8.self)
             }
         }
         return found
     }
-
-    private static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
-        var text = text
-        while let first = text.first, isSpace(first) { text = text.dropFirst() }
-        while let last = text.last, isSpace(last) { text = text.dropLast() }
-        return text
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
 
 /// A cookie of a response, out of reach of scripts. It has no `Domain`, so that it stays with this host (RFC 6265

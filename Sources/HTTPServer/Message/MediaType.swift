@@ -7,17 +7,19 @@ enum MediaType {
     /// would ask us to read the bytes in another way than we do.
     static func matches(_ contentType: String, _ expected: String) -> Bool {
         if contentType == expected { return true }
-        let parts = contentType.lowercased().split(separator: ";", omittingEmptySubsequences: false).map(trimmed)
+        let parts = contentType.lowercased().split(separator: ";", omittingEmptySubsequences: false)
+            .map { Substring($0.utf8.trimmed) }
         guard parts.first == expected[...] else { return false }
         return parts.dropFirst().allSatisfy { $0 == "charset=utf-8" || $0 == "charset=\"utf-8\"" }
     }
+}
 
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text
-        while let first = text.utf8.first, isSpace(first) { text = text.dropFirst() }
-        while let last = text.utf8.last, isSpace(last) { text = text.dropLast() }
+extension Substring.UTF8View {
+    /// Without the optional white space around it (RFC 9110 §5.6.3).
+    var trimmed: Substring.UTF8View {
+        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+        var text = drop(while: isSpace)
+        while let last = text.last, isSpace(last) { text = text.dropLast() }
         return text
     }
-
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }

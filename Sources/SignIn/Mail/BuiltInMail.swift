@@ -1,4 +1,5 @@
 import Accounts
+import Primitives
 import Texts
 
 /// A mail that comes with the service: its sentences, from which plain text and HTML are made.
@@ -51,7 +52,7 @@ struct BuiltInMail: Sendable {
 
     private func html(in language: Language) -> String {
         func paragraph(_ text: String, _ style: String) -> String {
-            "<p style=\"\(style)\">\(MailTemplate.escapedForHTML(text))</p>"
+            "<p style=\"\(style)\">\(text.escapedForHTML)</p>"
         }
         let plain = "margin:0 0 16px"
         let large =
@@ -64,7 +65,7 @@ struct BuiltInMail: Sendable {
             <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>\(MailTemplate.escapedForHTML(subject))</title>
+            <title>\(subject.escapedForHTML)</title>
             </head>
             <body style="margin:0;padding:24px;background:#f4f4f5">
             <div style="max-width:480px;margin:0 auto;padding:32px;border-radius:12px;background:#ffffff;\

@@ -60,22 +60,6 @@ struct MailTemplate: Sendable {
             if case .value(placeholder) = segment { true } else { false }
         }
     }
-
-    /// The text, escaped for HTML text and quoted attributes.
-    static func escapedForHTML(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
-    }
 }
 
 /// One mail in one language.

@@ -1,4 +1,5 @@
 import Accounts
+import Primitives
 import Texts
 
 /// The templates of all mails: every kind in every language.
@@ -50,7 +51,7 @@ package struct MailTemplates: Sendable {
         texts[.client] = values.clientName
         return Rendered(
             language: language, subject: mail.subject.filled(with: texts), text: mail.text.filled(with: texts),
-            html: mail.html.filled(with: texts, escaping: MailTemplate.escapedForHTML))
+            html: mail.html.filled(with: texts, escaping: \.escapedForHTML))
     }
 }
 

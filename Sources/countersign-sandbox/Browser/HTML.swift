@@ -1,3 +1,5 @@
+import Primitives
+
 /// HTML text. An interpolated string is escaped; interpolated HTML is not.
 struct HTML: ExpressibleByStringInterpolation, Sendable {
     let text: String
@@ -22,16 +24,7 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
         }
 
         mutating func appendInterpolation(_ value: String) {
-            for scalar in value.unicodeScalars {
-                switch scalar {
-                case "&": text += "&amp;"
-                case "<": text += "&lt;"
-                case ">": text += "&gt;"
-                case "\"": text += "&quot;"
-                case "'": text += "&#39;"
-                default: text.unicodeScalars.append(scalar)
-                }
-            }
+            text += value.escapedForHTML
         }
 
         /// Nothing when nil.

@@ -31,13 +31,7 @@ enum ConsoleTemplate: String, CaseIterable {
     }
 
     static func library() -> MustacheLibrary {
-        do {
-            let templates = try allCases.map { ($0.rawValue, try MustacheTemplate(string: $0.source)) }
-            return MustacheLibrary(templates: Dictionary(uniqueKeysWithValues: templates))
-        } catch {
-            // A fault of this source, whatever the configuration says: the first start of any build finds it.
-            fatalError("a template of the console can't be parsed: \(error)")
-        }
+        MustacheLibrary(ownSources: allCases.map { ($0.rawValue, $0.source) })
     }
 
     private static let layoutSource = """

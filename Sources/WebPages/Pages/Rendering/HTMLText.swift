@@ -1,4 +1,5 @@
 import Mustache
+import Primitives
 
 /// A value on a page as HTML: the text of a person, of an operator or of a client, escaped when it is made.
 ///
@@ -10,19 +11,8 @@ struct HTMLText: Sendable {
     /// Escapes the five characters of HTML. Drops controls, line separators and the marks that reorder text, by which
     /// one name could look like another.
     init(_ text: String) {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            default:
-                if !HTMLText.isDropped(scalar) { escaped.unicodeScalars.append(scalar) }
-            }
-        }
-        self.markup = escaped
+        let kept: String.UnicodeScalarView = text.unicodeScalars.filter { !HTMLText.isDropped($0) }
+        markup = String(kept).escapedForHTML
     }
 
     /// Markup of this target's own.

@@ -102,13 +102,7 @@ enum PageTemplate: String, CaseIterable {
 
     /// All templates, each under its name.
     static func library() -> MustacheLibrary {
-        do {
-            let templates = try allCases.map { ($0.rawValue, try MustacheTemplate(string: $0.source)) }
-            return MustacheLibrary(templates: Dictionary(uniqueKeysWithValues: templates))
-        } catch {
-            // A fault of this source, whatever the configuration says: the first start of any build finds it.
-            fatalError("a template of the pages can't be parsed: \(error)")
-        }
+        MustacheLibrary(ownSources: allCases.map { ($0.rawValue, $0.source) })
     }
 
     private static let layoutSource = """
@@ -225,4 +219,16 @@ enum PageTemplate: String, CaseIterable {
         <form class="last" method="post" action="{{{action}}}">{{> csrf}}<button class="quiet">{{text.cancel}}</button></form>
         {{/cancel}}
         """
+}
+
+extension MustacheLibrary {
+    init(ownSources sources: [(name: String, text: String)]) {
+        do {
+            let templates = try sources.map { ($0.name, try MustacheTemplate(string: $0.text)) }
+            self.init(templates: Dictionary(uniqueKeysWithValues: templates))
+        } catch {
+            // A fault of this source, whatever the configuration says: the first start of any build finds it.
+            fatalError("a template can't be parsed: \(error)")
+        }
+    }
 }

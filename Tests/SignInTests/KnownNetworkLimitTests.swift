@@ -25,8 +25,7 @@ import Testing
     ) async throws {
         try await SignInFixture.withMail { fixture in
             _ = try await fixture.member(email)
-            _ = try await fixture.service.passwords.signIn(
-                email: email, password: SignInFixture.password, by: fixture.service.calls.begin(by: client(home)))
+            _ = try await fixture.signIn(email, by: client(home))
             try await fixture.forgetMails()
             try await fixture.database.execute("DELETE FROM mailed_codes")
             try await body(fixture, try fixture.service { $0.limits = limits })

@@ -8,7 +8,7 @@ import Testing
 /// The limits of guessing and registering, as all processes of the service share them.
 @Suite struct RateLimiterTests {
     private static let email = "kim@example.com"
-    private static let password = "correct horse battery"
+    private static let password = SignInFixture.password
     private static let limits: [LimitKind: RateLimit] = [
         .passwordPerAccount: .limit(count: 10, seconds: 900), .guessPerNetwork: .limit(count: 100, seconds: 900),
         .registrationPerNetwork: .limit(count: 30, seconds: 3600),
@@ -19,8 +19,7 @@ import Testing
         _ limits: [LimitKind: RateLimit] = limits, _ body: (SignInFixture, SignInService) async throws -> Void
     ) async throws {
         try await SignInFixture.run { fixture in
-            let kim = try await fixture.service.passwords.register(
-                email: email, password: password, displayName: nil, by: fixture.call)
+            let kim = try await fixture.register(email)
             let ticket = try await fixture.ticket(.apple("a-1"))
             _ = try await fixture.bind(ticket, kim.session.credential)
             try await body(fixture, try fixture.service { $0.limits = limits })

@@ -54,12 +54,10 @@ import Testing
     @Test(.fixture(SignInFixture.self))
     func `a wrong guess is in the story of the account that it was at, and nothing that was typed`() async throws {
         let service = fixture.service
-        let kim = try await service.passwords.register(
-            email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+        let kim = try await fixture.register("kim@example.com")
         for email in ["kim@example.com", "nobody@example.com", "nonsense"] {
             await #expect(throws: SignInFailure.self) {
-                try await service.passwords.signIn(
-                    email: email, password: "a wrong one", by: service.calls.begin(by: Self.client("r1")))
+                try await fixture.signIn(email, password: "a wrong one", by: Self.client("r1"))
             }
         }
         await #expect(throws: SignInFailure.self) {
@@ -113,11 +111,11 @@ import Testing
         try await SignInFixture.run(configure: configure) { fixture in
             for name in ["kim", "ada"] {
                 try await fixture.service.emailCodes.mailCode(
-                    to: "\(name)@example.com", for: .signIn, by: fixture.service.calls.begin(by: Self.client("r1")))
+                    to: "\(name)@example.com", for: .signIn, by: fixture.call(by: Self.client("r1")))
             }
             await expectFailure(.rateLimited(.mailPerNetwork, retryAfter: 1800)) {
                 try await fixture.service.emailCodes.mailCode(
-                    to: "lee@example.com", for: .signIn, by: fixture.service.calls.begin(by: Self.client("r2")))
+                    to: "lee@example.com", for: .signIn, by: fixture.call(by: Self.client("r2")))
             }
             #expect(try await fixture.count("mailed_codes") == 2)
         }
@@ -134,7 +132,7 @@ import Testing
                     requestID: "r\(index)", address: nil, network: "2001:db8:1:\(index)::/64",
                     wideNetwork: "2001:db8:1::/48", device: nil)
                 try await fixture.service.emailCodes.mailCode(
-                    to: "person\(index)@example.com", for: .signIn, by: fixture.service.calls.begin(by: client))
+                    to: "person\(index)@example.com", for: .signIn, by: fixture.call(by: client))
             }
             for index in 0..<20 { try await ask(index) }
             await expectFailure(.rateLimited(.mailPerNetwork, retryAfter: 180)) { try await ask(20) }
@@ -165,8 +163,7 @@ import Testing
     @Test(.fixture(SignInFixture.self))
     func `beyond their bound the aggregator forgets the addresses and no guess`() async throws {
         let service = fixture.service
-        let kim = try await service.passwords.register(
-            email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+        let kim = try await fixture.register("kim@example.com")
         let event = AuditEvent(.guessRejected, by: .person, reason: "password")
         let count = RefusalAggregator.addressLimit * 2
         service.refusals.note(event, of: EmailAddress("kim@example.com"), at: fixture.call.now)
@@ -203,13 +200,10 @@ import Testing
         }
         try await SignInFixture.run(configure: configure) { fixture in
             let service = fixture.service
-            let kim = try await service.passwords.register(
-                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+            let kim = try await fixture.register("kim@example.com")
             for number in 1...3 {
                 await #expect(throws: SignInFailure.self) {
-                    try await service.passwords.signIn(
-                        email: "kim@example.com", password: "a wrong one",
-                        by: service.calls.begin(by: Self.client("r\(number)")))
+                    try await fixture.signIn("kim@example.com", password: "a wrong one", by: Self.client("r\(number)"))
                 }
             }
             try await service.refusals.flush()

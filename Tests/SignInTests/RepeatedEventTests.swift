@@ -150,7 +150,7 @@ import Testing
                 let ticket = try await Self.post(token, fixture).ticket
                 for _ in 0..<2 {
                     try await fixture.service.tickets.cancel(
-                        linkTicket: ticket.linkTicket, by: fixture.service.calls.begin(by: Self.caller("r\(number)")))
+                        linkTicket: ticket.linkTicket, by: fixture.call(by: Self.caller("r\(number)")))
                 }
             }
             try await fixture.service.refusals.flush()
@@ -171,15 +171,14 @@ import Testing
                 let session = try await fixture.opened(one)
                 try await fixture.service.sessions.end(
                     other.session.id, of: session.accountID,
-                    by: fixture.service.calls.begin(by: Self.caller("l\(number)")))
+                    by: fixture.call(by: Self.caller("l\(number)")))
                 for _ in 0..<2 {
                     try await fixture.service.sessions.revoke(
-                        .current, of: session, by: fixture.service.calls.begin(by: Self.caller("c\(number)")))
+                        .current, of: session, by: fixture.call(by: Self.caller("c\(number)")))
                 }
             }
             let last = try await fixture.opened(Self.post(token, fixture).session)
-            try await fixture.service.sessions.revoke(
-                .all, of: last, by: fixture.service.calls.begin(by: Self.caller("a1")))
+            try await fixture.service.sessions.revoke(.all, of: last, by: fixture.call(by: Self.caller("a1")))
             #expect(
                 try await Self.rows(fixture, of: "signed_out") == [
                     "- 192.0.2.0/24 l1 1 A S", "current 192.0.2.0/24 c1 1 A S", "all 192.0.2.0/24 a1 1 A S",
@@ -199,7 +198,7 @@ import Testing
             for number in 1...20 {
                 let account = try await fixture.service.accounts.rename(
                     accountOf: session, to: DisplayName("Kim \(number)"),
-                    by: fixture.service.calls.begin(by: Self.caller("r\(number)")))
+                    by: fixture.call(by: Self.caller("r\(number)")))
                 #expect(account.displayName?.text == "Kim \(number)")
             }
             try await fixture.service.refusals.flush()
@@ -221,7 +220,7 @@ import Testing
                 @Sendable func rename(_ name: String) async throws(SignInFailure) -> Account {
                     try await fixture.service.accounts.rename(
                         accountOf: session, to: DisplayName(name),
-                        by: fixture.service.calls.begin(by: Self.caller("r1")))
+                        by: fixture.call(by: Self.caller("r1")))
                 }
                 for name in ["Kim", "Ada"] { _ = try await rename(name) }
                 await expectFailure(.rateLimited(.renamePerAccount, retryAfter: 1_800)) { try await rename("Lee") }

@@ -118,9 +118,7 @@ import Testing
         try await fixture.service.accounts.delete(accountOf: session, by: fixture.call)
         for signedIn in [account, other] {
             try await expectFailure("invalidSession") { try await fixture.opened(signedIn) }
-            try await expectFailure("invalidRefreshToken") {
-                try await fixture.service.sessions.refresh(signedIn.session.refreshToken, by: fixture.call)
-            }
+            try await expectFailure("invalidRefreshToken") { try await fixture.refresh(signedIn.session.refreshToken) }
         }
         // Also for a request whose session was checked before the deletion.
         try await expectFailure("invalidSession") {

@@ -50,9 +50,7 @@ import Testing
     }
 
     @Test func `an account with a password can give its last identity up`() async throws {
-        let registered = try await fixture.service.passwords.register(
-            email: "kim@local.example", password: "correct horse battery", displayName: nil,
-            by: fixture.call)
+        let registered = try await fixture.register("kim@local.example")
         let apple = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
         try await Self.unlink(try Self.id(apple), by: registered, in: fixture)
         #expect(try await fixture.count("identities") == 0)

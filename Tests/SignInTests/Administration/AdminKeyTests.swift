@@ -18,7 +18,7 @@ import Testing
             mailLanguages: []
         ).administrator(
             presenting: text.map { Array($0.utf8) }, for: scope,
-            by: fixture.service.calls.begin(by: AdministrationFixture.client))
+            by: fixture.call(by: AdministrationFixture.client))
     }
 
     private static func text(_ query: SQL, in fixture: SignInFixture) async throws -> String? {

@@ -79,7 +79,7 @@ import Testing
             try await expectFailure("accountDisabled") { try await fixture.session(.google) }
             await #expect(throws: AdministrationFailure.notFound) {
                 try await admin.administration.unblock(
-                    IdentityID(now: fixture.people.clock.now()), reason: "case 17", by: admin.administrator)
+                    IdentityID(now: fixture.clock.now()), reason: "case 17", by: admin.administrator)
             }
         }
     }

@@ -10,8 +10,6 @@ import Testing
 @Suite(.fixture(SignInFixture.self)) struct AdministrationTests {
     var fixture: SignInFixture { .current }
 
-    private static let password = "correct horse battery"
-
     /// The two sessions of an account with a password and an Apple identity, one opened by each.
     private static func member(of fixture: SignInFixture) async throws -> (password: SignedIn, apple: SignedIn) {
         let registered = try await fixture.register("kim@example.com")
@@ -29,17 +27,10 @@ import Testing
         }
         for signedIn in [first, second] {
             try await expectFailure("invalidSession") { try await fixture.opened(signedIn) }
-            try await expectFailure("invalidRefreshToken") {
-                try await fixture.service.sessions.refresh(signedIn.session.refreshToken, by: fixture.call)
-            }
+            try await expectFailure("invalidRefreshToken") { try await fixture.refresh(signedIn.session.refreshToken) }
         }
-        try await expectFailure("accountDisabled") {
-            try await fixture.service.passwords.signIn(
-                email: "kim@example.com", password: Self.password, by: fixture.call)
-        }
-        try await expectFailure("accountDisabled") {
-            try await fixture.signIn(.apple("a-1"))
-        }
+        try await expectFailure("accountDisabled") { try await fixture.signIn("kim@example.com") }
+        try await expectFailure("accountDisabled") { try await fixture.signIn(.apple("a-1")) }
         let record = try await admin.administration.account(id)
         #expect(record.account.status == .disabled)
         #expect(record.disabledReason == "administrator")

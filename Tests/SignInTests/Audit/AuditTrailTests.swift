@@ -12,7 +12,6 @@ import Testing
 
     private static let client = Caller(
         requestID: "r1", address: "192.0.2.77", network: "192.0.2.0/24", device: Device(name: "Kim", platform: "ios"))
-    private static let password = "correct horse battery"
 
     /// One line a row: type, provider, reason, network, request, how often; an account, an identity and a session as A, I
     /// and S where they are named.
@@ -33,24 +32,20 @@ import Testing
         -> SignInAnswer
     {
         let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-        return try await fixture.service.providers.signIn(
-            with: provider, credential, by: fixture.service.calls.begin(by: client))
+        return try await fixture.service.providers.signIn(with: provider, credential, by: fixture.call(by: client))
     }
 
     @Test func `each way in leaves one row that says how`() async throws {
         let service = fixture.service
-        let kim = try await service.passwords.register(
-            email: "kim@example.com", password: Self.password, displayName: nil,
-            by: service.calls.begin(by: Self.client))
-        _ = try await service.passwords.signIn(
-            email: "kim@example.com", password: Self.password, by: service.calls.begin(by: Self.client))
+        let kim = try await fixture.register("kim@example.com", by: Self.client)
+        _ = try await fixture.signIn("kim@example.com", by: Self.client)
         guard case .linkRequired(let ticket) = try await Self.post(try fixture.apple("a-1"), .apple, fixture) else {
             throw SignInFixture.Unexpected.signedIn
         }
         _ = try await service.tickets.bind(
             linkTicket: ticket.linkTicket,
-            credential: .password(email: "kim@example.com", password: Self.password),
-            by: service.calls.begin(by: Self.client))
+            credential: .password(email: "kim@example.com", password: SignInFixture.password),
+            by: fixture.call(by: Self.client))
         guard case .signedIn(let signedIn) = try await Self.post(try fixture.apple("a-1"), .apple, fixture) else {
             throw SignInFixture.Unexpected.linkRequired
         }
@@ -82,16 +77,11 @@ import Testing
     @Test func `a sign-in that can't be recorded is none`() async throws {
         let ticket = try await fixture.ticket(.apple("a-1"))
         _ = try await fixture.create(ticket)
-        _ = try await fixture.service.passwords.register(
-            email: "kim@example.com", password: Self.password, displayName: nil,
-            by: fixture.service.calls.begin(by: Self.client))
+        try await fixture.register("kim@example.com", by: Self.client)
         try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
         let token = try fixture.apple("a-1")
         try await expectFailure("fault") { try await Self.post(token, .apple, fixture) }
-        try await expectFailure("fault") {
-            try await fixture.service.passwords.signIn(
-                email: "kim@example.com", password: Self.password, by: fixture.service.calls.begin(by: Self.client))
-        }
+        try await expectFailure("fault") { try await fixture.signIn("kim@example.com", by: Self.client) }
         #expect(try await fixture.count("sessions") == 2)
     }
 
@@ -109,7 +99,7 @@ import Testing
                     let credential = ProviderCredential(
                         token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
                     _ = try await fixture.service.providers.signIn(
-                        with: .google, credential, by: fixture.service.calls.begin(by: client))
+                        with: .google, credential, by: fixture.call(by: client))
                 }
             }
             try await group.waitForAll()
@@ -148,18 +138,15 @@ import Testing
 
     @Test func `signing out is recorded once, with its scope, if anything ended`() async throws {
         let service = fixture.service
-        let kim = try await service.passwords.register(
-            email: "kim@example.com", password: Self.password, displayName: nil,
-            by: service.calls.begin(by: Self.client))
+        let kim = try await fixture.register("kim@example.com", by: Self.client)
         for _ in 0..<2 {
-            _ = try await service.passwords.signIn(
-                email: "kim@example.com", password: Self.password, by: service.calls.begin(by: Self.client))
+            _ = try await fixture.signIn("kim@example.com", by: Self.client)
         }
-        let session = try await service.sessions.session(of: kim.session.bearer, by: service.calls.begin(by: .local))
-        try await service.sessions.revoke(.others, of: session, by: service.calls.begin(by: Self.client))
-        try await service.sessions.revoke(.others, of: session, by: service.calls.begin(by: Self.client))
-        try await service.sessions.revoke(.current, of: session, by: service.calls.begin(by: Self.client))
-        try await service.sessions.revoke(.all, of: session, by: service.calls.begin(by: Self.client))
+        let session = try await fixture.opened(kim)
+        try await service.sessions.revoke(.others, of: session, by: fixture.call(by: Self.client))
+        try await service.sessions.revoke(.others, of: session, by: fixture.call(by: Self.client))
+        try await service.sessions.revoke(.current, of: session, by: fixture.call(by: Self.client))
+        try await service.sessions.revoke(.all, of: session, by: fixture.call(by: Self.client))
         #expect(
             try await Self.rows(fixture, of: "signed_out") == [
                 "signed_out - others 192.0.2.0/24 r1 1 A S", "signed_out - current 192.0.2.0/24 r1 1 A S",
@@ -168,28 +155,23 @@ import Testing
 
     @Test func `a refresh token that is used again is recorded with the session that it ends`() async throws {
         let service = fixture.service
-        let kim = try await service.passwords.register(
-            email: "kim@example.com", password: Self.password, displayName: nil,
-            by: service.calls.begin(by: Self.client))
+        let kim = try await fixture.register("kim@example.com", by: Self.client)
         var token = kim.session.refreshToken
         for _ in 0..<2 {
-            token = try await service.sessions.refresh(token, by: service.calls.begin(by: Self.client)).refreshToken
+            token = try await service.sessions.refresh(token, by: fixture.call(by: Self.client)).refreshToken
             fixture.clock.advance(by: 120)
         }
         for _ in 0..<2 {
-            _ = try? await service.sessions.refresh(
-                kim.session.refreshToken, by: service.calls.begin(by: Self.client))
+            _ = try? await service.sessions.refresh(kim.session.refreshToken, by: fixture.call(by: Self.client))
         }
         #expect(try await Self.rows(fixture, of: "refresh_reused") == ["refresh_reused - - 192.0.2.0/24 r1 1 A S"])
     }
 
     @Test func `a new name is recorded, and not which`() async throws {
-        let kim = try await fixture.service.passwords.register(
-            email: "kim@example.com", password: Self.password, displayName: nil,
-            by: fixture.service.calls.begin(by: Self.client))
-        let session = try await fixture.service.sessions.session(of: kim.session.bearer, by: fixture.call)
+        let kim = try await fixture.register("kim@example.com", by: Self.client)
+        let session = try await fixture.opened(kim)
         _ = try await fixture.service.accounts.rename(
-            accountOf: session, to: DisplayName("Kim"), by: fixture.service.calls.begin(by: Self.client))
+            accountOf: session, to: DisplayName("Kim"), by: fixture.call(by: Self.client))
         #expect(
             try await Self.rows(fixture, of: "display_name_changed") == [
                 "display_name_changed - - 192.0.2.0/24 r1 1 A"
@@ -199,8 +181,7 @@ import Testing
     @Test func `a ticket that is given back is recorded once`() async throws {
         let ticket = try await fixture.ticket(.google("g-1"))
         for _ in 0..<2 {
-            try await fixture.service.tickets.cancel(
-                linkTicket: ticket.linkTicket, by: fixture.service.calls.begin(by: Self.client))
+            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call(by: Self.client))
         }
         #expect(try await Self.rows(fixture, of: "link_cancelled") == ["link_cancelled google - 192.0.2.0/24 r1 1"])
     }

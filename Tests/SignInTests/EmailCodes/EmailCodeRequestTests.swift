@@ -57,8 +57,7 @@ import Testing
             try await fixture.forgetMails()
             fixture.clock.advance(by: 600)
             let client = Caller(requestID: "test", address: nil, device: nil, languages: wanted)
-            try await fixture.service.emailCodes.mailCode(
-                to: Self.email, for: .signIn, by: fixture.service.calls.begin(by: client))
+            try await fixture.service.emailCodes.mailCode(to: Self.email, for: .signIn, by: fixture.call(by: client))
             let mail = QueuedMail(template: "sign_in_code", recipient: Self.email, language: written)
             #expect(try await fixture.mails(.signInCode) == [mail])
         }

@@ -62,9 +62,7 @@ import Testing
         #expect(account.identities.map(\.key.subject.text) == (proof == .bind ? ["owner"] : []))
         for session in [squatted.registered, squatted.bound] {
             #expect(try await !fixture.isLive(session))
-            try await expectFailure("invalidRefreshToken") {
-                try await fixture.service.sessions.refresh(session.session.refreshToken, by: fixture.call)
-            }
+            try await expectFailure("invalidRefreshToken") { try await fixture.refresh(session.session.refreshToken) }
         }
         #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == revocations + 1)
         #expect(try await fixture.texts("SELECT pending_email FROM accounts") == [nil])
@@ -134,7 +132,7 @@ import Testing
 
     @Test(.fixture { try await SignInFixture.withMail($0) })
     func `a code for verify-email lets nobody in`() async throws {
-        _ = try await fixture.register(Self.email)
+        try await fixture.register(Self.email)
         let other = try await fixture.register("other@example.com")
         let code = try await fixture.code(.verifyEmail, for: Self.email)
         try await expectFailure("invalidCredentials") {

@@ -78,7 +78,7 @@ import Testing
     @Test func `the grant of a ticket goes with an event, and one that was granted later stays`() async throws {
         for (octet, seconds) in [(UInt8(1), Int64(0)), (2, 20)] {
             fixture.advance(by: seconds)
-            let now = fixture.people.clock.now()
+            let now = fixture.clock.now()
             let ticket = LinkTicket(
                 identity: VerifiedIdentity(
                     key: try fixture.key(.apple), email: nil, clientID: ProviderClientID(SignInFixture.appleClient),
@@ -87,7 +87,7 @@ import Testing
             try await fixture.storage.links.insert(
                 ticket, hash: SecretHash([UInt8](repeating: octet, count: 32)),
                 grant: fixture.grant("token-\(octet)", .apple),
-                by: .at(fixture.people.clock.now()))
+                by: .at(fixture.clock.now()))
         }
         try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
         #expect(
@@ -103,7 +103,7 @@ import Testing
     @Test func `an event that comes while a ticket is spent finds whom it is about`() async throws {
         _ = try await fixture.people.ticket(.apple, fixture.token(.apple))
         try await fixture.events.take(fixture.apple("consent-revoked", id: "e1"), from: .apple)
-        let now = fixture.people.clock.now()
+        let now = fixture.clock.now()
         let account = AccountID(now: now)
         // The statements of creating an account, in its order.
         let acting = try await fixture.people.interleave { transaction in
@@ -154,7 +154,7 @@ import Testing
         provider: Provider, type: String, reason: String?, isGood: Bool
     ) async throws {
         _ = try await fixture.account(provider)
-        let authenticated = fixture.people.clock.now().seconds
+        let authenticated = fixture.clock.now().seconds
         fixture.advance(by: 10)
         let members = reason.map { [("reason", $0)] } ?? []
         try await fixture.deliver(
@@ -207,7 +207,7 @@ import Testing
     @Test func `the events of a provider that is not offered are refused`() async throws {
         let none = ProviderEvents(
             apple: nil, google: nil, policy: .init(consentRevoked: .unlink, accountDeleted: .unlink),
-            store: fixture.storage.providerEvents, clock: fixture.people.clock,
+            store: fixture.storage.providerEvents, clock: fixture.clock,
             logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
         let token = try fixture.apple("consent-revoked", id: "e1")
         for provider in Provider.allCases {
@@ -307,10 +307,7 @@ import Testing
         try await fixture.deliver(.apple, fixture.apple("email-disabled", id: "e1"))
         try await fixture.deliver(.apple, fixture.apple("email-disabled", of: "ada", id: "e2"))
         try await fixture.events.take(fixture.apple("email-enabled", id: "e3"), from: .apple)
-        try await fixture.people.service.accounts.delete(
-            accountOf: try await fixture.people.service.sessions.session(
-                of: apple.session.bearer, by: fixture.people.call),
-            by: fixture.people.call)
+        try await fixture.service.accounts.delete(accountOf: try await fixture.opened(apple), by: fixture.call)
         try await fixture.processAll()
         #expect(
             try await fixture.texts("SELECT concat_ws(' ', jti, status, subject) FROM provider_events ORDER BY jti")

@@ -58,11 +58,11 @@ import Testing
     @Test func `an event that is older than a link without a session changes nothing`() async throws {
         let google = try await fixture.account(.google)
         fixture.advance(by: 20)
-        let session = try await fixture.people.service.sessions.session(
-            of: Array(google.session.accessToken.utf8), by: fixture.people.call)
+        let session = try await fixture.service.sessions.session(
+            of: Array(google.session.accessToken.utf8), by: fixture.call)
         let credential = ProviderCredential(
             token: try fixture.token(.apple), code: nil, nonce: nil, clientID: nil, fullName: nil)
-        _ = try await fixture.people.service.linking.link(.apple, credential, to: session, by: fixture.people.call)
+        _ = try await fixture.service.linking.link(.apple, credential, to: session, by: fixture.call)
         try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
         #expect(try await fixture.statuses() == ["e1": "outdated"])
         #expect(try await fixture.account(google)?.identities.count == 2)
@@ -75,7 +75,7 @@ import Testing
         _ = try await fixture.bind(.apple, to: google)
         fixture.advance(by: 3_700)
         _ = try await fixture.session(.apple)
-        _ = try await fixture.people.database.execute("DELETE FROM sessions WHERE 'apple' = ANY (amr)")
+        _ = try await fixture.database.execute("DELETE FROM sessions WHERE 'apple' = ANY (amr)")
         try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
         #expect(try await fixture.statuses() == ["e1": "outdated"])
         #expect(try await fixture.account(google)?.identities.count == 2)
@@ -280,8 +280,8 @@ import Testing
 
     @Test func `what was never stored can't be acted on once more`() async throws {
         let event = try await fixture.storage.providerEvents.records.replay(
-            ProviderEventID(now: fixture.people.clock.now()), recording: AuditEvent(.eventReplayed, by: .operator),
-            by: .at(fixture.people.clock.now()))
+            ProviderEventID(now: fixture.clock.now()), recording: AuditEvent(.eventReplayed, by: .operator),
+            by: .at(fixture.clock.now()))
         #expect(event == nil)
     }
 }

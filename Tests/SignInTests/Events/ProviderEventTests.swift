@@ -37,9 +37,7 @@ import Testing
     }
 
     @Test func `a password is another way in, and its session stays`() async throws {
-        let password = try await fixture.people.service.passwords.register(
-            email: "kim@example.com", password: "correct horse battery", displayName: nil,
-            by: fixture.people.call)
+        let password = try await fixture.register("kim@example.com")
         let apple = try await fixture.bind(.apple, to: password)
         try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "e1"))
         #expect(try await !fixture.isOpen(apple))
@@ -131,7 +129,7 @@ import Testing
             ("email-disabled", false), ("email-enabled", true), ("email-disabled", false),
         ] {
             fixture.advance(by: 5)
-            try await fixture.deliver(.apple, fixture.apple(type, id: "e\(fixture.people.clock.now().seconds)"))
+            try await fixture.deliver(.apple, fixture.apple(type, id: "e\(fixture.clock.now().seconds)"))
             #expect(try await fixture.identity(apple)?.isEmailDeliverable == isDeliverable)
             // Also in the answer to a sign-in.
             #expect(try await fixture.session(.apple).identity?.isEmailDeliverable == isDeliverable)

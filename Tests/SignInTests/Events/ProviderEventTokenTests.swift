@@ -73,10 +73,9 @@ import Testing
         try await fixture.keep(Self.token, .google)
         let other = NewGrant(
             clientID: "lamp-tv.apps.googleusercontent.com", refreshToken: "another-refresh-token",
-            exchangedAt: fixture.people.clock.now(), checkAt: nil)
+            exchangedAt: fixture.clock.now(), checkAt: nil)
         #expect(
-            try await fixture.storage.grants.keep(
-                other, for: try fixture.key(.google), by: .at(fixture.people.clock.now())))
+            try await fixture.storage.grants.keep(other, for: try fixture.key(.google), by: .at(fixture.clock.now())))
         try await fixture.deliver(.google, fixture.google(revokedToken: Self.names[0].1, by: Self.names[0].0, id: "e1"))
         #expect(
             try await fixture.texts("SELECT client_id FROM provider_grants")
@@ -95,7 +94,7 @@ import Testing
         fixture.advance(by: 5)
         try await fixture.deliver(.google, fixture.google(revokedToken: Self.names[0].1, by: Self.names[0].0, id: "e1"))
         #expect(try await fixture.count("provider_grants") == 3)
-        let now = fixture.people.clock.now()
+        let now = fixture.clock.now()
         #expect(
             try await fixture.texts(
                 "SELECT subject FROM provider_grants WHERE check_at = \(now) ORDER BY subject") == ["ada", "kim"])
@@ -108,12 +107,12 @@ import Testing
         let ticket = LinkTicket(
             identity: VerifiedIdentity(
                 key: try fixture.key(.google), email: nil, clientID: ProviderClientID(SignInFixture.googleClient),
-                authenticatedAt: fixture.people.clock.now(), issuedAt: fixture.people.clock.now()),
-            displayName: nil, createdAt: fixture.people.clock.now(),
-            expiresAt: fixture.people.clock.now().advanced(bySeconds: 600))
+                authenticatedAt: fixture.clock.now(), issuedAt: fixture.clock.now()),
+            displayName: nil, createdAt: fixture.clock.now(),
+            expiresAt: fixture.clock.now().advanced(bySeconds: 600))
         try await fixture.storage.links.insert(
             ticket, hash: hash, grant: fixture.grant(ProviderRefreshToken(Self.token), .google),
-            by: .at(fixture.people.clock.now()))
+            by: .at(fixture.clock.now()))
         #expect(try await fixture.count("provider_grants") == 1)
         try await fixture.deliver(.google, fixture.google(revokedToken: Self.names[1].1, by: Self.names[1].0, id: "e1"))
         #expect(try await fixture.count("provider_grants") == 0)

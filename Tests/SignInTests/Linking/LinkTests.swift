@@ -57,9 +57,7 @@ import Testing
         #expect(bound.account.id == created.account.id)
         #expect(Set(bound.account.identities.map(\.key.provider)) == [.apple, .google])
         // The proving session stays, and both identities lead here.
-        #expect(
-            try await fixture.service.sessions.session(of: created.session.bearer, by: fixture.call).id
-                == created.session.id)
+        #expect(try await fixture.opened(created).id == created.session.id)
         #expect(try await fixture.session(.apple("a-1")).account.id == created.account.id)
     }
 
@@ -94,8 +92,7 @@ import Testing
     }
 
     @Test func `a password proves the account and a wrong one leaves the ticket good`() async throws {
-        let registered = try await fixture.service.passwords.register(
-            email: "Kim@Example.com", password: "a long enough secret", displayName: nil, by: fixture.call)
+        let registered = try await fixture.register("Kim@Example.com", password: "a long enough secret")
         let ticket = try await fixture.ticket(.google("1"))
         for wrong in [("kim@example.com", "not the secret"), ("nobody@example.com", "a long enough secret")] {
             let refused = try await failure {
@@ -106,7 +103,7 @@ import Testing
         let bound = try await fixture.bind(
             ticket, .password(email: "KIM@example.com", password: "a long enough secret"))
         #expect(bound.account.id == registered.account.id)
-        let session = try await fixture.service.sessions.session(of: bound.session.bearer, by: fixture.call)
+        let session = try await fixture.opened(bound)
         #expect(session.methods == [.password, .google])
     }
 
@@ -236,13 +233,9 @@ import Testing
         let created = try await fixture.signUp(.apple("a-1"))
         _ = try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
         try await expectFailure("accountDisabled") { try await fixture.session(.apple("a-1")) }
-        let access = try await failure {
-            try await fixture.service.sessions.session(of: created.session.bearer, by: fixture.call)
-        }
+        let access = try await failure { try await fixture.opened(created) }
         #expect(access == "invalidSession")
-        let refresh = try await failure {
-            try await fixture.service.sessions.refresh(created.session.refreshToken, by: fixture.call)
-        }
+        let refresh = try await failure { try await fixture.refresh(created.session.refreshToken) }
         #expect(refresh == "invalidRefreshToken")
     }
 

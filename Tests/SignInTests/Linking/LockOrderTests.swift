@@ -54,7 +54,7 @@ import Testing
     @Test func `signing out everywhere waits for a change of the account`() async throws {
         let kim = try await fixture.signUp(.google("kim"))
         let phone = try await fixture.session(.google("kim"))
-        let session = try await fixture.service.sessions.session(of: kim.session.bearer, by: fixture.call)
+        let session = try await fixture.opened(kim)
         let ending = try await fixture.interleave { transaction in
             // The locks of a password change on the phone, in their order: the other sessions end last.
             _ = try await transaction.execute("SELECT FROM accounts WHERE account_id = \(kim.account.id) FOR UPDATE")
@@ -163,12 +163,11 @@ import Testing
         try await SignInFixture.run(configure: mailing) { fixture in
             func register(_ email: String) async throws -> SignedIn {
                 fixture.clock.advance(by: 1)
-                return try await fixture.service.passwords.register(
-                    email: email, password: "a horse of iron and tin", displayName: nil, by: fixture.call)
+                return try await fixture.register(email)
             }
             let claiming = try await register("kim@example.com")
             let proving = try await register("other@example.com")
-            let session = try await fixture.service.sessions.session(of: proving.session.bearer, by: fixture.call)
+            let session = try await fixture.opened(proving)
             try await fixture.service.accounts.requestEmail("kim@example.com", of: session, by: fixture.call)
             let mailed = try await MailedCode.read(
                 .verifyEmail, to: "kim@example.com", at: fixture.clock.now(), from: fixture.database,
@@ -190,7 +189,7 @@ import Testing
 
     @Test func `what a provider ends while it is being linked is refused as expired`() async throws {
         let kim = try await fixture.signUp(.apple("kim"))
-        let session = try await fixture.service.sessions.session(of: kim.session.bearer, by: fixture.call)
+        let session = try await fixture.opened(kim)
         // The effect of an event that comes between the two transactions of a link.
         _ = try await fixture.database.execute(
             """

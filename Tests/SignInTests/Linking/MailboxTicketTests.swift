@@ -28,7 +28,7 @@ import Testing
         let nameless = Caller(requestID: "test", address: "192.0.2.1", device: nil)
         let owner = try await fixture.service.tickets.create(
             linkTicket: ticket.linkTicket, name: NewAccountName(DisplayName("Kim")),
-            by: fixture.service.calls.begin(by: nameless))
+            by: fixture.call(by: nameless))
         #expect(owner.account.displayName?.text == "Kim")
         #expect(!owner.account.hasPassword)
         #expect(owner.identity == nil)

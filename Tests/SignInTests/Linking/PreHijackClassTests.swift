@@ -44,10 +44,10 @@ import Testing
     ) async throws {
         for session in attacker {
             try await expectFailure("invalidSession", sourceLocation: sourceLocation) {
-                try await fixture.service.sessions.session(of: session.session.bearer, by: fixture.call)
+                try await fixture.opened(session)
             }
             try await expectFailure("invalidRefreshToken", sourceLocation: sourceLocation) {
-                try await fixture.service.sessions.refresh(session.session.refreshToken, by: fixture.call)
+                try await fixture.refresh(session.session.refreshToken)
             }
         }
         try await expectFailure("invalidCredentials", sourceLocation: sourceLocation) {
@@ -60,7 +60,7 @@ import Testing
 
     @Test(arguments: Arrival.allCases)
     func `class 1, classic-federated merge: the attacker's password is gone`(arrival: Arrival) async throws {
-        _ = try await fixture.register(Self.address, password: Self.attack)
+        try await fixture.register(Self.address, password: Self.attack)
         let victim = try await arrive(arrival, fixture)
         try await expectShutOut([], of: victim, fixture)
     }
@@ -72,7 +72,7 @@ import Testing
         let attacker = try await fixture.register(Self.address, password: Self.attack)
         let second = try await fixture.signIn(Self.address, password: Self.attack)
         fixture.clock.advance(by: 800)
-        _ = try await fixture.service.sessions.refresh(attacker.session.refreshToken, by: fixture.call)
+        _ = try await fixture.refresh(attacker.session.refreshToken)
         let victim = try await arrive(arrival, fixture)
         try await expectShutOut([attacker, second], of: victim, fixture)
     }

@@ -12,29 +12,22 @@ import Testing
     private static let address = "victim@example.com"
 
     @Test func `the verified owner takes the address back and the attacker's password and session die`() async throws {
-        let attacker = try await fixture.service.passwords.register(
-            email: PreHijackTests.address, password: "attacker's password", displayName: nil,
-            by: fixture.call)
-        let ticket = try await fixture.ticket(.google("1", SignInFixture.hosted(PreHijackTests.address)))
+        let attacker = try await fixture.register(Self.address, password: "attacker's password")
+        let ticket = try await fixture.ticket(.google("1", SignInFixture.hosted(Self.address)))
         // The account is not found by the address that it never proved.
         #expect(ticket.choices == [.create, .bind])
         let victim = try await fixture.create(ticket)
         #expect(victim.account.id != attacker.account.id)
-        #expect(victim.account.email?.text == PreHijackTests.address)
+        #expect(victim.account.email?.text == Self.address)
         #expect(victim.account.emailProof == .proven)
 
         let password = try await failure {
-            try await fixture.service.passwords.signIn(
-                email: PreHijackTests.address, password: "attacker's password", by: fixture.call)
+            try await fixture.signIn(Self.address, password: "attacker's password")
         }
         #expect(password == "invalidCredentials")
-        let access = try await failure {
-            try await fixture.service.sessions.session(of: attacker.session.bearer, by: fixture.call)
-        }
+        let access = try await failure { try await fixture.opened(attacker) }
         #expect(access == "invalidSession")
-        let refresh = try await failure {
-            try await fixture.service.sessions.refresh(attacker.session.refreshToken, by: fixture.call)
-        }
+        let refresh = try await failure { try await fixture.refresh(attacker.session.refreshToken) }
         #expect(refresh == "invalidRefreshToken")
         let loser = try await fixture.storage.accounts.account(attacker.account.id)
         #expect(loser?.status == .disabled)
@@ -43,12 +36,10 @@ import Testing
     }
 
     @Test func `an account that loses its address keeps the identity it can be entered by`() async throws {
-        let other = try await fixture.service.passwords.register(
-            email: PreHijackTests.address, password: "some long password", displayName: nil,
-            by: fixture.call)
+        let other = try await fixture.register(Self.address)
         let apple = try await fixture.ticket(.apple("a-1"))
         _ = try await fixture.bind(apple, other.session.credential)
-        let google = try await fixture.ticket(.google("1", SignInFixture.hosted(PreHijackTests.address)))
+        let google = try await fixture.ticket(.google("1", SignInFixture.hosted(Self.address)))
         _ = try await fixture.create(google)
         let signedIn = try await fixture.session(.apple("a-1"))
         #expect(signedIn.account.id == other.account.id)
@@ -57,10 +48,8 @@ import Testing
     }
 
     @Test func `an identity that is bound while its address is taken back keeps the account open`() async throws {
-        let other = try await fixture.service.passwords.register(
-            email: PreHijackTests.address, password: "some long password", displayName: nil,
-            by: fixture.call)
-        let google = try await fixture.ticket(.google("1", SignInFixture.hosted(PreHijackTests.address)))
+        let other = try await fixture.register(Self.address)
+        let google = try await fixture.ticket(.google("1", SignInFixture.hosted(Self.address)))
         let creating = try await fixture.interleave { transaction in
             // What a bind does: it locks the account, then adds the identity.
             try await transaction.execute("SELECT FROM accounts FOR NO KEY UPDATE")
@@ -79,21 +68,19 @@ import Testing
     }
 
     @Test func `its own password or session still binds to an unverified account`() async throws {
-        let owner = try await fixture.service.passwords.register(
-            email: PreHijackTests.address, password: "some long password", displayName: nil,
-            by: fixture.call)
+        let owner = try await fixture.register(Self.address)
         let ticket = try await fixture.ticket(.google("1", SignInFixture.hosted("victim@example.org")))
         let bound = try await fixture.bind(
-            ticket, .password(email: PreHijackTests.address, password: "some long password"))
+            ticket, .password(email: Self.address, password: SignInFixture.password))
         #expect(bound.account.id == owner.account.id)
         // Binding proves the person, not the mailbox.
         #expect(bound.account.emailProof == .claimed)
     }
 
     @Test func `an account that has proven the address refuses the create`() async throws {
-        let email = SignInFixture.hosted(PreHijackTests.address)
+        let email = SignInFixture.hosted(Self.address)
         let first = try await fixture.ticket(.google("1", email))
-        let second = try await fixture.ticket(.apple("a-1", SignInFixture.email(PreHijackTests.address)))
+        let second = try await fixture.ticket(.apple("a-1", SignInFixture.email(Self.address)))
         _ = try await fixture.create(first)
         try await expectFailure("emailTaken") { try await fixture.create(second) }
         // The ticket stays good: its owner binds instead.

@@ -145,12 +145,8 @@ import Testing
                 QueuedMail(template: "identity_linked", recipient: Self.address, provider: "google")
             ])
 
-        try await expectFailure("invalidSession") {
-            try await fixture.service.sessions.session(of: former.session.bearer, by: fixture.call)
-        }
-        try await expectFailure("invalidRefreshToken") {
-            try await fixture.service.sessions.refresh(former.session.refreshToken, by: fixture.call)
-        }
+        try await expectFailure("invalidSession") { try await fixture.opened(former) }
+        try await expectFailure("invalidRefreshToken") { try await fixture.refresh(former.session.refreshToken) }
         try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.address) }
         try await expectFailure("expired") { try await fixture.session(.apple, early) }
     }

@@ -29,7 +29,7 @@ import Testing
         let ticket = try await fixture.ticket(.apple("a-1"))
         let nameless = Caller(requestID: "test", address: "192.0.2.1", device: nil)
         _ = try await fixture.service.tickets.create(
-            linkTicket: ticket.linkTicket, name: .ofProvider, by: fixture.service.calls.begin(by: nameless))
+            linkTicket: ticket.linkTicket, name: .ofProvider, by: fixture.call(by: nameless))
         #expect(try await fixture.count("sessions WHERE device_name = 'Kim''s phone' AND device_platform = 'ios'") == 1)
     }
 

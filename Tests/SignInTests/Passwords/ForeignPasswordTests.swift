@@ -160,34 +160,28 @@ import Testing
     func `the first good sign-in puts a hash of ours in the place of an imported one, a wrong one does not`()
         async throws
     {
-        let passwords = fixture.service.passwords
-        _ = try await passwords.register(
-            email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+        try await fixture.register("kim@example.com")
         let imported = Self.vectors[0].hash
         try await Self.give(imported, to: "kim@example.com", in: fixture.database)
         await #expect(throws: SignInFailure.invalidCredentials) {
-            _ = try await passwords.signIn(email: "kim@example.com", password: "wrong", by: fixture.call)
+            _ = try await fixture.signIn("kim@example.com", password: "wrong")
         }
         #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == imported)
         // Shorter than a new password may be: the policy is for new ones.
-        _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
+        _ = try await fixture.signIn("kim@example.com", password: "test")
         let own = try #require(try await Self.hash(of: "kim@example.com", in: fixture.database))
         #expect(own.hasPrefix("$scrypt$ln="))
-        _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
+        _ = try await fixture.signIn("kim@example.com", password: "test")
         #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == own)
     }
 
     @Test(.fixture(SignInFixture.self))
     func `of several devices that sign in first at once none is refused`() async throws {
-        let passwords = fixture.service.passwords
-        _ = try await passwords.register(
-            email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+        try await fixture.register("kim@example.com")
         try await Self.give(Self.vectors[0].hash, to: "kim@example.com", in: fixture.database)
         try await withThrowingTaskGroup { group in
             for _ in 0..<8 {
-                group.addTask {
-                    _ = try await passwords.signIn(email: "kim@example.com", password: "test", by: fixture.call)
-                }
+                group.addTask { _ = try await fixture.signIn("kim@example.com", password: "test") }
             }
             try await group.waitForAll()
         }
@@ -196,12 +190,10 @@ import Testing
 
     @Test(.fixture(SignInFixture.self))
     func `what bcrypt has not read of a password is not asked for afterwards`() async throws {
-        let passwords = fixture.service.passwords
-        _ = try await passwords.register(
-            email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+        try await fixture.register("kim@example.com")
         try await Self.give(Self.hashOfLong, to: "kim@example.com", in: fixture.database)
         for tail in ["wrong", "right"] {
-            _ = try await passwords.signIn(email: "kim@example.com", password: Self.long + tail, by: fixture.call)
+            _ = try await fixture.signIn("kim@example.com", password: Self.long + tail)
         }
         #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == Self.hashOfLong)
     }
@@ -262,14 +254,12 @@ import Testing
 
     @Test(.fixture(SignInFixture.self))
     func `a row that names a cost beyond the caps lets nobody in and allocates nothing`() async throws {
-        let passwords = fixture.service.passwords
-        _ = try await passwords.register(
-            email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
+        try await fixture.register("kim@example.com")
         try await Self.give(
             "$argon2id$v=19$m=4294967295,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
             to: "kim@example.com", in: fixture.database)
         await #expect(throws: SignInFailure.invalidCredentials) {
-            _ = try await passwords.signIn(email: "kim@example.com", password: "password", by: fixture.call)
+            _ = try await fixture.signIn("kim@example.com", password: "password")
         }
     }
 }

@@ -9,65 +9,51 @@ import Testing
 @Suite(.fixture(SignInFixture.self)) struct PasswordTests {
     var fixture: SignInFixture { .current }
 
-    private static let password = "correct horse battery"
-
-    private func register(_ fixture: SignInFixture, _ email: String, _ password: String) async throws -> SignedIn {
-        try await fixture.service.passwords.register(
-            email: email, password: password, displayName: nil, by: fixture.call)
-    }
-
-    private func signIn(_ fixture: SignInFixture, _ email: String, _ password: String) async throws -> SignedIn {
-        try await fixture.service.passwords.signIn(email: email, password: password, by: fixture.call)
-    }
-
     @Test func `an account with a password is made, unverified, and entered by it`() async throws {
-        let made = try await register(fixture, "Kim@Example.com", PasswordTests.password)
+        let made = try await fixture.register("Kim@Example.com")
         #expect(made.account.email?.text == "kim@example.com")
         #expect(!made.account.isEmailVerified)
         #expect(made.account.hasPassword)
         #expect(made.identity == nil)
-        let again = try await signIn(fixture, "KIM@example.com", PasswordTests.password)
+        let again = try await fixture.signIn("KIM@example.com")
         #expect(again.account.id == made.account.id)
-        #expect(
-            try await fixture.service.sessions.session(of: again.session.bearer, by: fixture.call).methods == [
-                .password
-            ])
+        #expect(try await fixture.opened(again).methods == [.password])
     }
 
     @Test func `wrong, unknown, password-less and impossible fail alike`() async throws {
-        _ = try await register(fixture, "kim@example.com", PasswordTests.password)
+        try await fixture.register("kim@example.com")
         let email = SignInFixture.email("lee@example.com")
         _ = try await fixture.signUp(.google("1", email))
         let tries = [
-            ("kim@example.com", "wrong password"), ("nobody@example.com", PasswordTests.password),
-            ("lee@example.com", PasswordTests.password), ("not an address", PasswordTests.password),
-            ("kim@example.com", ""), ("kim@example.com", PasswordTests.password + " "),
+            ("kim@example.com", "wrong password"), ("nobody@example.com", SignInFixture.password),
+            ("lee@example.com", SignInFixture.password), ("not an address", SignInFixture.password),
+            ("kim@example.com", ""), ("kim@example.com", SignInFixture.password + " "),
             ("kim@example.com", String(repeating: "p", count: 4096)),
         ]
         for (email, password) in tries {
             let hashed = fixture.passwordHasher.finished
-            try await expectFailure("invalidCredentials") { try await signIn(fixture, email, password) }
+            try await expectFailure("invalidCredentials") { try await fixture.signIn(email, password: password) }
             // The same work for each, so the same time.
             #expect(fixture.passwordHasher.finished == hashed + 1)
         }
     }
 
     @Test func `the right password of a disabled account is refused as such, a wrong one is not`() async throws {
-        _ = try await register(fixture, "kim@example.com", PasswordTests.password)
+        try await fixture.register("kim@example.com")
         _ = try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
-        let right = try await failure { try await signIn(fixture, "kim@example.com", PasswordTests.password) }
+        let right = try await failure { try await fixture.signIn("kim@example.com") }
         #expect(right == "accountDisabled")
-        let wrong = try await failure { try await signIn(fixture, "kim@example.com", "wrong password") }
+        let wrong = try await failure { try await fixture.signIn("kim@example.com", password: "wrong password") }
         #expect(wrong == "invalidCredentials")
     }
 
     @Test func `a password that changes while it is checked opens no session`() async throws {
-        _ = try await register(fixture, "kim@example.com", PasswordTests.password)
+        try await fixture.register("kim@example.com")
         let sessions = try await fixture.count("sessions")
         let signingIn = try await fixture.interleave { transaction in
             try await transaction.execute("UPDATE accounts SET password_hash = NULL")
         } with: {
-            try await signIn(fixture, "kim@example.com", PasswordTests.password)
+            try await fixture.signIn("kim@example.com")
         }
         try await expectFailure("invalidCredentials") { try await signingIn.value }
         #expect(try await fixture.count("sessions") == sessions)
@@ -75,7 +61,7 @@ import Testing
 
     @Test func `an address is registered once, of fifty tries at once too`() async throws {
         let outcomes = try await race(50) { _ in
-            try await register(fixture, "kim@example.com", PasswordTests.password)
+            try await fixture.register("kim@example.com")
         }
         #expect(outcomes == ["won": 1, "emailTaken": 49])
         #expect(try await fixture.count("accounts") == 1)
@@ -86,23 +72,23 @@ import Testing
         "", "1234567", "password", "PassWord", "12345678", "iloveyou", "kim@example.com", "KIM@example.com",
         "aaaaaaaaaaaa", String(repeating: "x1", count: 513),
     ]) func `a weak password is refused`(password: String) async throws {
-        let refused = try await failure { try await register(fixture, "kim@example.com", password) }
+        let refused = try await failure { try await fixture.register("kim@example.com", password: password) }
         #expect(refused == "weakPassword")
         #expect(try await fixture.count("accounts") == 0)
     }
 
     @Test(arguments: ["8 bytes!", "pässwörter sind lang", String(repeating: "ab", count: 512)])
     func `8 to 1,024 bytes are accepted`(password: String) async throws {
-        _ = try await register(fixture, "kim@example.com", password)
-        _ = try await signIn(fixture, "kim@example.com", password)
+        try await fixture.register("kim@example.com", password: password)
+        _ = try await fixture.signIn("kim@example.com", password: password)
     }
 
     @Test func `the password is not in the database`() async throws {
-        _ = try await register(fixture, "kim@example.com", PasswordTests.password)
+        try await fixture.register("kim@example.com")
         let hash = try await fixture.storage.accounts.passwordCredential(
             for: try #require(EmailAddress("kim@example.com")))?.passwordHash
         #expect(hash?.text.hasPrefix("$scrypt$ln=4,r=1,p=1$") == true)
-        #expect(hash?.text.contains(PasswordTests.password) == false)
+        #expect(hash?.text.contains(SignInFixture.password) == false)
     }
 }
 

@@ -11,7 +11,6 @@ import Testing
 @Suite struct AuthenticationTimeTests {
     private static let start = SignInFixture.start
     private static let email = "kim@example.com"
-    private static let password = "correct horse battery"
 
     enum Proof: CaseIterable, Sendable {
         case issuedAt, authTime, authTimeAhead, created
@@ -28,7 +27,7 @@ import Testing
             let (signedIn, authTime, methods) = try await Self.signIn(proof, fixture)
             var issued = signedIn.session
             for _ in 0..<3 {
-                let session = try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
+                let session = try await fixture.opened(issued)
                 #expect(session.authenticatedAt.seconds == authTime)
                 #expect(session.methods == methods)
                 let keys = try KeySet(parsing: fixture.service.accessTokens.publishedKeys)
@@ -36,10 +35,10 @@ import Testing
                 #expect(claims["auth_time"]?.integer == authTime)
                 #expect(claims["amr"]?.elements?.map(\.string) == methods.map(\.rawValue))
                 fixture.clock.advance(by: 1_000)
-                issued = try await fixture.service.sessions.refresh(issued.refreshToken, by: fixture.call)
+                issued = try await fixture.refresh(issued.refreshToken)
             }
             // So a refresh makes no session fresh.
-            let aged = try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
+            let aged = try await fixture.opened(issued)
             #expect(!aged.isFresh(at: fixture.clock.now()))
             try await expectFailure("reauthenticationRequired") {
                 try await fixture.service.accounts.delete(accountOf: aged, by: fixture.call)
@@ -52,10 +51,7 @@ import Testing
         _ proof: Proof, _ fixture: SignInFixture
     ) async throws -> (SignedIn, authTime: Int64, [AuthenticationMethod]) {
         func pass() { fixture.clock.advance(by: 120) }
-        func register() async throws -> SignedIn {
-            try await fixture.service.passwords.register(
-                email: email, password: password, displayName: nil, by: fixture.call)
-        }
+        func register() async throws -> SignedIn { try await fixture.register(email) }
         switch proof {
         case .issuedAt, .authTime, .authTimeAhead:
             _ = try await fixture.signUp(.google("g-1"))
@@ -79,9 +75,7 @@ import Testing
         case .password:
             _ = try await register()
             pass()
-            let signedIn = try await fixture.service.passwords.signIn(
-                email: email, password: password, by: fixture.call)
-            return (signedIn, start + 120, [.password])
+            return (try await fixture.signIn(email), start + 120, [.password])
         case .mailedCode:
             _ = try await register()
             let code = try await fixture.code(.signIn, for: email)
@@ -97,7 +91,7 @@ import Testing
             _ = try await register()
             let ticket = try await fixture.ticket(.apple("a-1"))
             pass()
-            let bound = try await fixture.bind(ticket, .password(email: email, password: password))
+            let bound = try await fixture.bind(ticket, .password(email: email, password: SignInFixture.password))
             return (bound, start + 120, [.password, .apple])
         case .boundByCode:
             _ = try await register()

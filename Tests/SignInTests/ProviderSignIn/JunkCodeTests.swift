@@ -114,7 +114,7 @@ import Testing
                     token: nil, code: junk.code, nonce: nil, clientID: nil, fullName: nil)
                 return try await fixture.service.linking.link(
                     .apple, credential, to: session,
-                    by: fixture.service.calls.begin(by: fixture.caller(from: Self.network)))
+                    by: fixture.call(by: fixture.caller(from: Self.network)))
             }
             try await expectFailure("code_rejected") { try await link(0) }
             try await expectFailure("code_rejected") {

@@ -23,7 +23,7 @@ import Testing
     }
 
     private func refresh(_ fixture: SignInFixture, _ token: String, from client: Caller) async throws -> String {
-        try await fixture.service.sessions.refresh(token, by: fixture.service.calls.begin(by: client)).refreshToken
+        try await fixture.service.sessions.refresh(token, by: fixture.call(by: client)).refreshToken
     }
 
     /// Two clients that hold the session's first token, and come in turn.

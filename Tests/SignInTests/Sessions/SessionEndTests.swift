@@ -8,7 +8,6 @@ import Testing
 /// Each cause that ends a session. None of its tokens is good from then on.
 @Suite struct SessionEndTests {
     private static let email = "kim@example.com"
-    private static let password = "correct horse battery"
 
     enum Cause: CaseIterable, Sendable {
         case signedOut, signedOutElsewhere, signedOutEverywhere, listedAndEnded, tokenReused, expired
@@ -52,15 +51,13 @@ import Testing
 
     private static func make(_ cause: Cause, in world: ProviderEventFixture) async throws -> Case {
         let people = world.people
-        let client = people.client
         switch cause {
         case .signedOut, .signedOutElsewhere, .signedOutEverywhere, .listedAndEnded, .tokenReused, .expired:
             let victim = try await world.account(.apple).session
             let other = try await world.session(.apple)
             return Case(victim: victim) { try await signOut(victim, cause, from: other, in: people) }
         case .accountDeleted, .accountDisabled, .passwordChanged, .passwordReset, .mailboxProven, .emailReclaimed:
-            let victim = try await people.service.passwords.register(
-                email: email, password: password, displayName: nil, by: people.service.calls.begin(by: client))
+            let victim = try await people.register(email)
             return Case(victim: victim.session) { try await change(victim, cause, in: people) }
         case .identityUnlinked, .identityReplaced, .authorizationRevoked:
             let account = try await world.account(.google)
@@ -131,12 +128,10 @@ import Testing
                     of: victim.session.bearer, by: service.calls.begin(by: .local)), by: service.calls.begin(by: client)
             )
         case .passwordChanged:
-            let other = try await service.passwords.signIn(
-                email: email, password: password, by: service.calls.begin(by: client))
+            let other = try await people.signIn(email)
             try await service.accounts.changePassword(
-                of: try await service.sessions.session(of: other.session.bearer, by: service.calls.begin(by: .local)),
-                current: password,
-                to: "another good password", by: service.calls.begin(by: client))
+                of: try await people.opened(other), current: SignInFixture.password, to: "another good password",
+                by: service.calls.begin(by: client))
             _ = try await service.sessions.session(of: other.session.bearer, by: service.calls.begin(by: .local))
         case .passwordReset:
             try await service.emailCodes.mailCode(to: email, for: .resetPassword, by: service.calls.begin(by: client))
@@ -173,10 +168,10 @@ import Testing
                 identity.id, unlinking: true, recording: AuditEvent(.revocationRequested, by: .operator),
                 by: .at(people.clock.now()))
         default:
-            let session = try await people.service.sessions.session(of: account.session.bearer, by: people.call)
+            let session = try await people.opened(account)
             try await people.service.accounts.unlink(identity.id, of: session, by: people.call)
         }
         // What opened the account's other session is still there.
-        _ = try await people.service.sessions.session(of: account.session.bearer, by: people.call)
+        _ = try await people.opened(account)
     }
 }

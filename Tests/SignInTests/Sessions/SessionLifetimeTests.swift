@@ -48,12 +48,10 @@ import Testing
             }
             fixture.clock.set(to: start + 90 * Self.day - 1)
             session = try await refresh(fixture, session)
-            _ = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+            _ = try await fixture.opened(session)
             fixture.clock.advance(by: 1)
             let last = session
-            try await expectFailure("invalidSession") {
-                try await fixture.service.sessions.session(of: last.bearer, by: fixture.call)
-            }
+            try await expectFailure("invalidSession") { try await fixture.opened(last) }
             try await expectFailure("invalidRefreshToken") { try await refresh(fixture, last) }
             // The person signs in again.
             #expect(

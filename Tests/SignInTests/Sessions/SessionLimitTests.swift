@@ -65,7 +65,7 @@ import Testing
         let opened = try await Self.open(12, fixture)
         let account = opened[0].account
         fixture.clock.advance(by: 1)
-        let refreshed = try await fixture.service.sessions.refresh(opened[1].session.refreshToken, by: fixture.call)
+        let refreshed = try await fixture.refresh(opened[1].session.refreshToken)
         let limiter = Self.limiter(fixture)
         #expect(try await limiter.round(limit: 5) == false)
 
@@ -73,14 +73,10 @@ import Testing
         #expect(kept == opened.suffix(4).reversed().map(\.session.id) + [opened[1].session.id])
         #expect(try await fixture.count("sessions WHERE end_reason = 'session_limit'") == 5)
         #expect(try await Self.recorded(of: account, fixture) == [7])
-        _ = try await fixture.service.sessions.session(of: refreshed.bearer, by: fixture.call)
+        _ = try await fixture.opened(refreshed)
         for ended in [opened[0], opened[7]] {
-            try await expectFailure("invalidSession") {
-                try await fixture.service.sessions.session(of: ended.session.bearer, by: fixture.call)
-            }
-            try await expectFailure("invalidRefreshToken") {
-                try await fixture.service.sessions.refresh(ended.session.refreshToken, by: fixture.call)
-            }
+            try await expectFailure("invalidSession") { try await fixture.opened(ended) }
+            try await expectFailure("invalidRefreshToken") { try await fixture.refresh(ended.session.refreshToken) }
         }
         // There is nothing left to do, nor to record.
         #expect(try await limiter.round(limit: 5) == false)
@@ -153,7 +149,7 @@ import Testing
                 "SELECT FROM sessions WHERE session_id = \(opened[0].session.id) FOR SHARE")
             _ = try await Self.limiter(fixture).round(limit: 2)
         }
-        _ = try await fixture.service.sessions.session(of: opened[0].session.bearer, by: fixture.call)
+        _ = try await fixture.opened(opened[0])
         #expect(try await Self.live(of: opened[0].account, fixture) == 3)
         #expect(try await Self.recorded(of: opened[0].account, fixture) == [2])
     }

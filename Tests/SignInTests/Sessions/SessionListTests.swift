@@ -14,8 +14,7 @@ import Testing
         let credential = ProviderCredential(
             token: try fixture.apple(subject), code: nil, nonce: nil, clientID: nil, fullName: nil)
         let client = Caller(requestID: "test", address: address, network: nil, device: device)
-        switch try await fixture.service.providers.signIn(
-            with: .apple, credential, by: fixture.service.calls.begin(by: client))
+        switch try await fixture.service.providers.signIn(with: .apple, credential, by: fixture.call(by: client))
         {
         case .signedIn(let signedIn): return signedIn
         case .linkRequired(let ticket): return try await fixture.create(ticket)
@@ -30,7 +29,7 @@ import Testing
         fixture.clock.advance(by: 10)
         let third = try await Self.open(fixture, device: Device(name: nil, platform: "android"))
         fixture.clock.advance(by: 10)
-        let refreshed = try await fixture.service.sessions.refresh(second.session.refreshToken, by: fixture.call)
+        let refreshed = try await fixture.refresh(second.session.refreshToken)
         _ = try await Self.open(fixture, "a-2")
 
         let list = try await fixture.service.sessions.list(of: created.account.id, by: fixture.call)
@@ -83,13 +82,9 @@ import Testing
         let kept = try await Self.open(fixture)
         let ended = try await Self.open(fixture)
         try await fixture.service.sessions.end(ended.session.id, of: kept.account.id, by: fixture.call)
-        try await expectFailure("invalidSession") {
-            try await fixture.service.sessions.session(of: ended.session.bearer, by: fixture.call)
-        }
-        try await expectFailure("invalidRefreshToken") {
-            try await fixture.service.sessions.refresh(ended.session.refreshToken, by: fixture.call)
-        }
-        _ = try await fixture.service.sessions.session(of: kept.session.bearer, by: fixture.call)
+        try await expectFailure("invalidSession") { try await fixture.opened(ended) }
+        try await expectFailure("invalidRefreshToken") { try await fixture.refresh(ended.session.refreshToken) }
+        _ = try await fixture.opened(kept)
         let events = try await fixture.database.query(
             "SELECT session_id, account_id, actor, request_id FROM audit_events WHERE type = 'signed_out'",
             as: SessionID.self, AccountID.self, String.self, String.self)
@@ -114,7 +109,7 @@ import Testing
                 try await fixture.service.sessions.end(id, of: kim.account.id, by: fixture.call)
             }
         }
-        _ = try await fixture.service.sessions.session(of: ada.session.bearer, by: fixture.call)
+        _ = try await fixture.opened(ada)
         #expect(try await fixture.count("audit_events WHERE type = 'signed_out'") == records)
     }
 

@@ -62,10 +62,10 @@ import Testing
         let sweeper = Self.sweeper(fixture)
         for _ in 0..<12 {
             fixture.clock.advance(by: 59 * Self.day)
-            session = try await fixture.service.sessions.refresh(session.refreshToken, by: fixture.call)
+            session = try await fixture.refresh(session.refreshToken)
             _ = try await sweeper.sweep()
         }
-        _ = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+        _ = try await fixture.opened(session)
     }
 
     @Test func `the walk finds every expired session among the live ones, page after page, and begins again`()
@@ -134,7 +134,7 @@ import Testing
         while case let count = try await processes[0].sweep(), count > 0 { rest += count }
         // The account's first session and its ticket too.
         #expect(swept + rest == 902)
-        _ = try await fixture.service.sessions.refresh(live.session.refreshToken, by: fixture.call)
+        _ = try await fixture.refresh(live.session.refreshToken)
     }
 
     // MARK: The clock
@@ -169,7 +169,7 @@ import Testing
         #expect(try await fixture.count("sessions") == 1)
         #expect(log.lines.count == 2)
         #expect(log.lines.last?.contains("retention sweep resumed") == true)
-        _ = try await fixture.service.sessions.refresh(created.session.refreshToken, by: fixture.call)
+        _ = try await fixture.refresh(created.session.refreshToken)
     }
 
     @Test(arguments: [240, -60] as [Int64])

@@ -17,7 +17,7 @@ import Testing
     }
 
     private func refresh(_ fixture: SignInFixture, _ token: String) async throws -> IssuedSession {
-        try await fixture.service.sessions.refresh(token, by: fixture.call)
+        try await fixture.refresh(token)
     }
 
     @Test func `a refresh gives new tokens for the same session`() async throws {
@@ -27,7 +27,7 @@ import Testing
         #expect(second.id == first.id)
         #expect(second.refreshToken != first.refreshToken)
         #expect(second.refreshExpiresAt.seconds == SignInFixture.start + 100 + 5_184_000)
-        #expect(try await fixture.service.sessions.session(of: second.bearer, by: fixture.call).generation == 2)
+        #expect(try await fixture.opened(second).generation == 2)
     }
 
     @Test func `a lost answer is asked for again and gets the same token`() async throws {
@@ -43,9 +43,7 @@ import Testing
         let third = try await refresh(fixture, second.refreshToken)
         try await expectFailure("refreshTokenReused") { try await refresh(fixture, first.refreshToken) }
         try await expectFailure("invalidRefreshToken") { try await refresh(fixture, third.refreshToken) }
-        try await expectFailure("invalidSession") {
-            try await fixture.service.sessions.session(of: third.bearer, by: fixture.call)
-        }
+        try await expectFailure("invalidSession") { try await fixture.opened(third) }
     }
 
     @Test func `an unused successor is replaced after a minute and dead from then on`() async throws {
@@ -67,7 +65,7 @@ import Testing
         }
         #expect(tokens.count == 1)
         let next = try await refresh(fixture, try #require(tokens.first))
-        #expect(try await fixture.service.sessions.session(of: next.bearer, by: fixture.call).generation == 3)
+        #expect(try await fixture.opened(next).generation == 3)
     }
 
     @Test func `a session that was not refreshed for its lifetime is over`() async throws {
@@ -163,16 +161,12 @@ import Testing
     @Test func `an access token ends after its lifetime and with its session`() async throws {
         let session = try await signedIn(fixture).session
         fixture.clock.advance(by: 959)
-        let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+        let live = try await fixture.opened(session)
         try await fixture.service.sessions.revoke(.current, of: live, by: fixture.call)
-        try await expectFailure("invalidSession") {
-            try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
-        }
+        try await expectFailure("invalidSession") { try await fixture.opened(session) }
         let other = try await fixture.session(.apple("a-1")).session
         fixture.clock.advance(by: 961)
-        try await expectFailure("invalidSession") {
-            try await fixture.service.sessions.session(of: other.bearer, by: fixture.call)
-        }
+        try await expectFailure("invalidSession") { try await fixture.opened(other) }
     }
 
     @Test func `signing out ends the sessions of its scope and nobody else's`() async throws {
@@ -182,16 +176,12 @@ import Testing
         let third = try await fixture.session(.apple("a-1")).session
         func isLive(_ session: IssuedSession) async throws -> Bool {
             try await race(1) { _ in
-                try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+                try await fixture.opened(session)
             }["won"] == 1
         }
-        try await fixture.service.sessions.revoke(
-            .others, of: try await fixture.service.sessions.session(of: third.bearer, by: fixture.call),
-            by: fixture.call)
+        try await fixture.service.sessions.revoke(.others, of: try await fixture.opened(third), by: fixture.call)
         #expect(try await [isLive(first), isLive(second), isLive(third)] == [false, false, true])
-        try await fixture.service.sessions.revoke(
-            .all, of: try await fixture.service.sessions.session(of: third.bearer, by: fixture.call),
-            by: fixture.call)
+        try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(third), by: fixture.call)
         #expect(try await [isLive(third), isLive(unrelated)] == [false, true])
     }
 
@@ -217,14 +207,14 @@ import Testing
 
     @Test func `a key that another process signs by already is found`() async throws {
         let session = try await signedIn(fixture).session
-        let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+        let live = try await fixture.opened(session)
         let foreign = try await fixture.tokenOfNewKey(for: live)
         #expect(try await fixture.service.sessions.session(of: Array(foreign.utf8), by: fixture.call).id == session.id)
     }
 
     @Test func `a good token of a new key is never refused for the unknown ones that come with it`() async throws {
         let session = try await signedIn(fixture).session
-        let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+        let live = try await fixture.opened(session)
         let mint = try TokenMint.shared
         var header = mint.header(.es256)
         header.append("typ", "at+jwt")
@@ -250,7 +240,7 @@ import Testing
 
     @Test func `tokens of unknown keys have the keys read ten times a second at most`() async throws {
         let session = try await signedIn(fixture).session
-        let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+        let live = try await fixture.opened(session)
         let unknown = Array(try await fixture.tokenOfNewKey(for: live).utf8)
         _ = try await SigningKeys(
             store: fixture.storage.signingKeys, keyRing: fixture.keyRing, clock: fixture.clock

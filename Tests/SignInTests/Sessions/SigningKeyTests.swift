@@ -33,7 +33,7 @@ import Testing
         #expect(fixture.accessTokens.signingKeyAge(at: fixture.clock.now()) == 0)
         let later = try await fixture.newSession(of: "second")
         #expect(try fixture.keyID(later) == next.keyID)
-        #expect(try await fixture.service.sessions.session(of: session.bearer, by: fixture.call).id == session.id)
+        #expect(try await fixture.opened(session).id == session.id)
 
         // The last token of the old key expires 900 s after the new key has begun to sign.
         fixture.clock.advance(by: 900 + StoredSigningKey.margin - 1)
@@ -93,9 +93,7 @@ import Testing
         let new = try await fixture.signingKeys.replaceLeaked()
         try await fixture.accessTokens.rereadKeys()
         #expect(try fixture.publishedKeyIDs() == [new.keyID])
-        try await expectFailure("invalidSession") {
-            try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
-        }
+        try await expectFailure("invalidSession") { try await fixture.opened(session) }
         let second = try await fixture.newSession(of: "second")
         #expect(try fixture.keyID(second) == new.keyID)
         #expect(try await fixture.count("audit_events WHERE reason = 'leaked'") == 1)
@@ -109,7 +107,7 @@ import Testing
             configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
             keyRing: fixture.keyRing, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
         let issued = try await fixture.newSession()
-        let session = try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
+        let session = try await fixture.opened(issued)
         let published = process.publishedKeys
         guard case .rotated(let strange) = try await fixture.signingKeys(of: Self.otherRing.get()).rotate() else {
             Issue.record("no key was made")
@@ -126,7 +124,7 @@ import Testing
         fixture.clock.advance(by: 1)
         try await fixture.accessTokens.rereadKeys()
         try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
-        #expect(try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call).id == issued.id)
+        #expect(try await fixture.opened(issued).id == issued.id)
         await #expect(throws: SealError.self) {
             try await AccessTokens(
                 configuration: process.configuration, store: fixture.storage.signingKeys, keyRing: fixture.keyRing,
@@ -136,7 +134,7 @@ import Testing
 
     @Test func `a leaked key is dropped by a process that can't open the new one`() async throws {
         let issued = try await fixture.newSession()
-        let session = try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
+        let session = try await fixture.opened(issued)
         let ring = try Self.otherRing.get()
         _ = try await fixture.signingKeys(of: ring).replaceLeaked()
         let other = try await AccessTokens(
@@ -147,9 +145,7 @@ import Testing
             try await fixture.service.sessions.session(of: Array(foreign.utf8), by: fixture.call)
         }
         #expect(try fixture.publishedKeyIDs() == [])
-        try await expectFailure("invalidSession") {
-            try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
-        }
+        try await expectFailure("invalidSession") { try await fixture.opened(issued) }
         try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
     }
 

@@ -1,6 +1,5 @@
 import Accounts
 import Administration
-import KeyRing
 import Postgres
 import Storage
 import TestSupport
@@ -25,7 +24,7 @@ struct AdministrationFixture: Sendable {
             call: Call(now: clock.now(), origin: origin, caller: caller))
     }
 
-    init(storage: ServiceDatabase, keyRing: KeyRing, clock: ManualClock, mailLanguages: [String]) async throws {
+    init(storage: ServiceDatabase, clock: ManualClock, mailLanguages: [String]) async throws {
         self.storage = storage
         self.clock = clock
         administration = Administration(database: storage.pool, clock: clock, mailLanguages: mailLanguages)
@@ -80,16 +79,9 @@ struct AdministrationFixture: Sendable {
     }
 }
 
-extension SignInFixture {
+extension ServiceFixture {
     func administered() async throws -> AdministrationFixture {
         try await AdministrationFixture(
-            storage: storage, keyRing: keyRing, clock: clock, mailLanguages: service.configuration.mailLanguages)
-    }
-}
-
-extension LifeCycleFixture {
-    func administered() async throws -> AdministrationFixture {
-        try await AdministrationFixture(
-            storage: storage, keyRing: keyRing, clock: clock, mailLanguages: service.configuration.mailLanguages)
+            storage: storage, clock: clock, mailLanguages: service.configuration.mailLanguages)
     }
 }

@@ -42,16 +42,6 @@ extension LifeCycleFixture {
 
     // MARK: In the database
 
-    /// The rows of a query of one text column.
-    func texts(_ query: SQL) async throws -> [String?] {
-        try await database.query(query, as: String?.self)
-    }
-
-    func count(_ table: SQL) async throws -> Int64 {
-        let rows = try await database.query("SELECT count(*) FROM \(table)", as: Int64.self)
-        return rows[0]
-    }
-
     func authorization(_ identity: Identity?) async throws -> String? {
         guard let identity else { return nil }
         let statuses = try await texts(

@@ -12,7 +12,7 @@ import TestSupport
 
 /// The use cases with codes, refresh tokens and their ends. Apple and Google are a sandbox in a process of its own, whose
 /// clock stands still at the same moment as the service's.
-struct LifeCycleFixture: TestFixture {
+struct LifeCycleFixture: ServiceFixture {
     static let appleClient = SignInFixture.appleClient
     static let webClient = "com.example.lamp.web"
     static let redirectURI = "https://lamp.example.com/callback"
@@ -43,10 +43,6 @@ struct LifeCycleFixture: TestFixture {
     let checks: GrantCheckWorker
     let sweeper: RetentionSweeper
     let client = Caller(requestID: "test", address: "192.0.2.1", device: nil)
-
-    var call: Call { call(by: client) }
-
-    func call(by caller: Caller) -> Call { service.calls.begin(by: caller) }
 
     static let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
 
@@ -274,10 +270,6 @@ struct LifeCycleFixture: TestFixture {
         try await signIn(consent, evidence, clientID: clientID, redirectURI: redirectURI, fullName: fullName).ticket
     }
 
-    func create(_ ticket: LinkRequired, displayName: DisplayName? = nil) async throws -> SignedIn {
-        try await service.tickets.create(linkTicket: ticket.linkTicket, name: NewAccountName(displayName), by: call)
-    }
-
     func bind(_ ticket: LinkRequired, to session: SignedIn, replacing: Bool = false) async throws -> SignedIn {
         try await service.tickets.bind(
             linkTicket: ticket.linkTicket, credential: session.session.credential, replacing: replacing,
@@ -288,10 +280,6 @@ struct LifeCycleFixture: TestFixture {
     /// A new account of a person, signed up with token and code.
     func account(_ provider: Provider, _ person: String = "kim") async throws -> SignedIn {
         try await create(try await ticket(try await consent(provider, person)))
-    }
-
-    func opened(_ signedIn: SignedIn) async throws -> Session {
-        try await service.sessions.session(of: signedIn.session.bearer, by: call)
     }
 
     func deleteAccount(_ signedIn: SignedIn) async throws {

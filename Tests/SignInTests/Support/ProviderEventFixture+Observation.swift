@@ -7,12 +7,6 @@ import Testing
 
 /// Observations of accounts, events and the audit trail.
 extension ProviderEventFixture {
-    func texts(_ query: SQL) async throws -> [String] {
-        try await database.query(query, as: String.self)
-    }
-
-    func count(_ table: SQL) async throws -> Int64 { try await people.count(table) }
-
     /// The status of each token's event, by the token's id.
     func statuses() async throws -> [String: String] {
         let rows = try await database.query("SELECT jti, status FROM provider_events", as: String.self, String.self)
@@ -21,13 +15,13 @@ extension ProviderEventFixture {
 
     /// One line for each audit record that names a token: the token's id, type, actor, provider and reason.
     func audited() async throws -> [String] {
-        try await texts(
+        try await database.query(
             """
             SELECT concat_ws(' ', jti, type, actor, provider, reason)
             FROM audit_events
             WHERE jti IS NOT NULL
             ORDER BY created_at, event_id
-            """)
+            """, as: String.self)
     }
 
     /// Whether the recorded effects of this token name the account and the identity.
@@ -42,7 +36,7 @@ extension ProviderEventFixture {
 
     func isOpen(_ signedIn: SignedIn) async throws -> Bool {
         do {
-            _ = try await people.service.sessions.session(of: signedIn.session.bearer, by: people.call)
+            _ = try await opened(signedIn)
             return true
         } catch SignInFailure.invalidSession {
             return false

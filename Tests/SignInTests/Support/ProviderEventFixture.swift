@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// The use cases, and the events that Apple and Google send about the same people.
-struct ProviderEventFixture: TestFixture {
+struct ProviderEventFixture: ServiceFixture {
     static let risc = "https://schemas.openid.net/secevent/risc/event-type/"
     static let oauth = "https://schemas.openid.net/secevent/oauth/event-type/"
     static let start = SignInFixture.start
@@ -63,8 +63,11 @@ struct ProviderEventFixture: TestFixture {
             logger: Logger(label: "events") { _ in log })
     }
 
+    var clock: ManualClock { people.clock }
     var database: Database { people.database }
     var storage: ServiceDatabase { people.storage }
+    var service: SignInService { people.service }
+    var client: Caller { people.client }
 
     func advance(by seconds: Int64) { people.clock.advance(by: seconds) }
 

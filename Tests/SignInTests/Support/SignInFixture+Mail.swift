@@ -32,26 +32,12 @@ extension SignInFixture {
 
     // MARK: People
 
-    /// A new account with a password, whose address is not proven.
-    @discardableResult
-    func register(_ email: String, password: String = password) async throws -> SignedIn {
-        try await service.passwords.register(email: email, password: password, displayName: nil, by: call)
-    }
-
-    func signIn(_ email: String, password: String = password) async throws -> SignedIn {
-        try await service.passwords.signIn(email: email, password: password, by: call)
-    }
-
     /// A new account with a password, whose address is proven.
     func member(_ email: String) async throws -> SignedIn {
         let registered = try await register(email)
         let code = try await code(.verifyEmail, for: email)
         try await service.emailCodes.verifyEmail(code: code, of: try await opened(registered), by: call)
         return registered
-    }
-
-    func opened(_ signedIn: SignedIn) async throws -> Session {
-        try await service.sessions.session(of: signedIn.session.bearer, by: call)
     }
 
     func isLive(_ signedIn: SignedIn) async throws -> Bool {
@@ -143,10 +129,6 @@ extension SignInFixture {
         try await database.query(
             "SELECT type FROM audit_events WHERE account_id = \(signedIn.account.id) ORDER BY created_at, event_id",
             as: String.self)
-    }
-
-    func texts(_ query: SQL) async throws -> [String?] {
-        try await database.query(query, as: String?.self)
     }
 
     /// All rows of the tables that these calls may change.

@@ -12,7 +12,7 @@ import TestSupport
 import Testing
 
 /// The use cases over a database of their own, with keys of the test's for Apple and Google and a clock that stands still.
-struct SignInFixture: TestFixture {
+struct SignInFixture: ServiceFixture {
     static let start: Int64 = 1_767_225_600
     static let appleClient = "com.example.lamp"
     static let googleClient = "lamp-web.apps.googleusercontent.com"
@@ -84,10 +84,6 @@ struct SignInFixture: TestFixture {
 
     let client = Caller(requestID: "test", address: "192.0.2.1", device: Device(name: "Kim's phone", platform: "ios"))
 
-    var call: Call { call(by: client) }
-
-    func call(by caller: Caller) -> Call { service.calls.begin(by: caller) }
-
     // MARK: Tokens
 
     func apple(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) throws -> String {
@@ -141,10 +137,6 @@ struct SignInFixture: TestFixture {
         try await signIn(provider, token).session
     }
 
-    func create(_ ticket: LinkRequired) async throws -> SignedIn {
-        try await service.tickets.create(linkTicket: ticket.linkTicket, name: .ofProvider, by: call)
-    }
-
     func bind(_ ticket: LinkRequired, _ credential: BindCredential, replacing: Bool = false) async throws -> SignedIn {
         try await answer(toBinding: ticket, credential, replacing: replacing).session
     }
@@ -180,11 +172,6 @@ struct SignInFixture: TestFixture {
             try await check(transaction)
             return task
         }
-    }
-
-    func count(_ table: SQL) async throws -> Int64 {
-        let rows = try await database.query("SELECT count(*) FROM \(table)", as: Int64.self)
-        return rows[0]
     }
 
     enum Unexpected: Error {

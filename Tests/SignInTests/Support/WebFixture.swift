@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Browsers that sign in through the sandbox's pages, and the apps and pages of ours to which they come back.
-struct WebFixture: TestFixture {
+struct WebFixture: ServiceFixture {
     static let publicURL = "https://auth.example.com"
     static let servicesID = LifeCycleFixture.webClient
     static let redirectURI = "https://lamp.example.com/signed-in"
@@ -25,10 +25,10 @@ struct WebFixture: TestFixture {
     let web: WebSignIn
     let browser: BrowserSecret
 
+    var clock: ManualClock { base.clock }
+    var database: Database { base.database }
+    var storage: ServiceDatabase { base.storage }
     var client: Caller { base.client }
-    var call: Call { call(by: client) }
-
-    func call(by caller: Caller) -> Call { service.calls.begin(by: caller) }
 
     static func run(_ body: (WebFixture) async throws -> Void) async throws { try await run(hostedDomains: [], body) }
 

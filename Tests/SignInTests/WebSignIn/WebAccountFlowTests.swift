@@ -14,7 +14,7 @@ import Testing
         let flow = try await fixture.openAccountFlow()
         let cookie = try await fixture.sign(in: flow, at: provider).cookie
         let session = try #require(try await fixture.web.sessions.session(of: cookie, by: fixture.call))
-        #expect(session.accountID == account.account.id && session.isFresh(at: fixture.base.clock.now()))
+        #expect(session.accountID == account.account.id && session.isFresh(at: fixture.clock.now()))
         #expect(try await fixture.base.tables(holding: cookie.text) == [])
         #expect(try await fixture.status(flow) == "spent")
         let listed = try await fixture.service.sessions.list(of: account.account.id, by: fixture.call)
@@ -22,8 +22,7 @@ import Testing
     }
 
     @Test func `a password signs in`() async throws {
-        let account = try await fixture.service.passwords.register(
-            email: "lee@example.com", password: SignInFixture.password, displayName: nil, by: fixture.call)
+        let account = try await fixture.register("lee@example.com")
         let flow = try await fixture.openAccountFlow()
         let step = try await fixture.web.password(
             email: "lee@example.com", password: SignInFixture.password, flow: flow.id,
@@ -47,7 +46,7 @@ import Testing
         let step = try await fixture.web.create(
             flow: flow.id, browser: fixture.browser, displayName: DisplayName("Kim"), by: fixture.call)
         let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
-        let account = try #require(try await fixture.base.storage.accounts.account(session.accountID))
+        let account = try #require(try await fixture.storage.accounts.account(session.accountID))
         #expect(account.displayName?.text == "Kim" && account.identities.map(\.authorization) == [.active])
         try await expectFailure("webFlowExpired") {
             try await fixture.web.create(
@@ -56,8 +55,7 @@ import Testing
     }
 
     @Test func `an unknown person binds to an account by its password`() async throws {
-        let account = try await fixture.service.passwords.register(
-            email: "lee@example.com", password: SignInFixture.password, displayName: nil, by: fixture.call)
+        let account = try await fixture.register("lee@example.com")
         let flow = try await fixture.openAccountFlow()
         _ = try await fixture.sign(in: flow, at: .google).link
         try await expectFailure("invalidCredentials") {
@@ -75,8 +73,7 @@ import Testing
     }
 
     @Test func `an identity that stands in the way is replaced only if the person says so`() async throws {
-        let account = try await fixture.service.passwords.register(
-            email: "lee@example.com", password: SignInFixture.password, displayName: nil, by: fixture.call)
+        let account = try await fixture.register("lee@example.com")
         let credential = BindCredential.password(email: "lee@example.com", password: SignInFixture.password)
         _ = try await fixture.service.tickets.bind(
             linkTicket: try await fixture.base.ticket(try await fixture.base.consent(.apple)).linkTicket,
@@ -104,8 +101,8 @@ import Testing
         try await fixture.web.mailBindCode(
             to: "kim@example.com", flow: flow.id, browser: fixture.browser, by: fixture.call)
         let mailed = try await MailedCode.read(
-            .bind, to: "kim@example.com", linkTicket: first.linkTicket, at: fixture.base.clock.now(),
-            from: fixture.base.database, keyRing: fixture.base.keyRing)
+            .bind, to: "kim@example.com", linkTicket: first.linkTicket, at: fixture.clock.now(),
+            from: fixture.database, keyRing: fixture.base.keyRing)
         let credential = BindCredential.emailCode(email: "kim@example.com", code: try #require(mailed).digits)
         let asked = try await fixture.web.bind(
             flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call)
@@ -132,7 +129,7 @@ import Testing
         try await expectFailure("webFlowExpired") {
             try await fixture.web.create(flow: flow.id, browser: fixture.browser, displayName: nil, by: fixture.call)
         }
-        #expect(try await fixture.base.count("accounts") == 0)
+        #expect(try await fixture.count("accounts") == 0)
         #expect(try await fixture.base.audited(.linkCancelled) == ["person -"])
         try await fixture.base.revokeDue()
         #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.isLive) == [false])
@@ -212,7 +209,7 @@ import Testing
             try await fixture.service.sessions.revoke(
                 .all, of: try await fixture.base.opened(account), by: fixture.call)
         case .disable:
-            try await fixture.base.database.execute(
+            try await fixture.database.execute(
                 "UPDATE accounts SET status = 'disabled' WHERE account_id = \(account.account.id)")
         case .delete: try await fixture.base.deleteAccount(account)
         }

@@ -163,7 +163,7 @@ import Testing
             for _ in 0..<3 { _ = try await fixture.open(from: "192.0.2.0/24") }
             try await expectFailure("rateLimited") { try await fixture.open(from: "192.0.2.0/24") }
             _ = try await fixture.open(from: "198.51.100.0/24")
-            #expect(try await fixture.base.count("web_flows") == 4)
+            #expect(try await fixture.count("web_flows") == 4)
         }
     }
 
@@ -177,7 +177,7 @@ import Testing
             }
             for index in 0..<20 { _ = try await open(index) }
             try await expectFailure("rateLimited") { try await open(20) }
-            #expect(try await fixture.base.count("web_flows") == 20)
+            #expect(try await fixture.count("web_flows") == 20)
         }
     }
 
@@ -186,7 +186,7 @@ import Testing
         // Without the configuration it neither reads nor writes the tables.
         #expect(fixture.base.service.web == nil)
         let account = try await fixture.base.account(.apple)
-        #expect(try await fixture.base.count("web_flows WHERE status = 'coded'") == 1)
+        #expect(try await fixture.count("web_flows WHERE status = 'coded'") == 1)
         #expect(try await fixture.exchange(code).ticket.identity?.key.provider == .google)
         try await fixture.base.deleteAccount(account)
     }

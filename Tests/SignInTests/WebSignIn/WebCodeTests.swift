@@ -13,12 +13,12 @@ import Testing
     func `nothing is decided before the app exchanges its code`(provider: Provider) async throws {
         let account = try await fixture.base.account(provider)
         try await fixture.service.sessions.revoke(.all, of: try await fixture.base.opened(account), by: fixture.call)
-        let before = try await fixture.base.count("audit_events WHERE type IN ('signed_in', 'link_required')")
+        let before = try await fixture.count("audit_events WHERE type IN ('signed_in', 'link_required')")
         try await fixture.base.advance(by: 60)
         let code = try await fixture.code(provider)
         #expect(try await fixture.base.tables(holding: code) == [])
-        #expect(try await fixture.base.count("sessions WHERE ended_at IS NULL") == 0)
-        #expect(try await fixture.base.count("audit_events WHERE type IN ('signed_in', 'link_required')") == before)
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 0)
+        #expect(try await fixture.count("audit_events WHERE type IN ('signed_in', 'link_required')") == before)
         let device = Device(name: "Kim's tablet", platform: "android")
         let signedIn = try await fixture.web.exchange(
             code: code, codeVerifier: WebFixture.verifier, redirectURI: WebFixture.redirectURI,
@@ -33,7 +33,7 @@ import Testing
     @Test(arguments: Provider.allCases)
     func `an unknown person gets a link ticket by the exchange`(provider: Provider) async throws {
         let code = try await fixture.code(provider)
-        #expect(try await fixture.base.count("link_tickets") == 0)
+        #expect(try await fixture.count("link_tickets") == 0)
         let ticket = try await fixture.exchange(code).ticket
         #expect(ticket.choices == [.create, .bind])
         let created = try await fixture.base.create(ticket)
@@ -76,8 +76,8 @@ import Testing
         await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
         try await fixture.base.revokeDue()
         #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.endedBy) == [.revoke])
-        #expect(try await fixture.base.count("sessions") == 0)
-        #expect(try await fixture.base.count("link_tickets") == 0)
+        #expect(try await fixture.count("sessions") == 0)
+        #expect(try await fixture.count("link_tickets") == 0)
         #expect(try await fixture.refusals() == ["web_code_unknown", "web_verifier_mismatch"])
     }
 
@@ -125,7 +125,7 @@ import Testing
         await expectFailure(.webCodeRejected) { try await fixture.exchange(code, verifier: "") }
         await expectFailure(.invalidSession) { try await fixture.base.opened(signedIn) }
         #expect(try await fixture.base.opened(account).id == account.session.id)
-        let ended = try await fixture.base.texts(
+        let ended = try await fixture.texts(
             """
             SELECT s.end_reason || ' ' || e.type
             FROM sessions s JOIN audit_events e ON e.session_id = s.session_id
@@ -156,7 +156,7 @@ import Testing
     @Test func `an account that is disabled by then is refused as ever`() async throws {
         let account = try await fixture.base.account(.apple)
         let code = try await fixture.code()
-        try await fixture.base.database.execute(
+        try await fixture.database.execute(
             "UPDATE accounts SET status = 'disabled' WHERE account_id = \(account.account.id)")
         await expectFailure(.accountDisabled) { try await fixture.exchange(code) }
         await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
@@ -182,7 +182,7 @@ import Testing
         #expect(try await fixture.base.audited(.revocationRequested) == ["service web_code_expired"])
         try await fixture.base.revokeDue()
         #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.endedBy) == [.revoke])
-        #expect(try await fixture.base.count("web_flows WHERE sealed_person IS NULL") == 1)
+        #expect(try await fixture.count("web_flows WHERE sealed_person IS NULL") == 1)
     }
 
     @Test func `it is erased where the person has an identity`() async throws {
@@ -202,9 +202,9 @@ import Testing
         _ = try await fixture.open()
         try await fixture.base.advance(by: 600 + 3_600)
         _ = try await fixture.base.sweeper.sweep()
-        #expect(try await fixture.base.count("web_flows") == 3)
+        #expect(try await fixture.count("web_flows") == 3)
         try await fixture.base.advance(by: 1)
         _ = try await fixture.base.sweeper.sweep()
-        #expect(try await fixture.base.count("web_flows") == 0)
+        #expect(try await fixture.count("web_flows") == 0)
     }
 }

@@ -10,15 +10,9 @@ import Testing
     var fixture: WebFixture { .current }
 
     private static let email = "lee@example.com"
-    private static let password = SignInFixture.password
-
-    private static func register(in fixture: WebFixture) async throws -> SignedIn {
-        try await fixture.service.passwords.register(
-            email: email, password: password, displayName: nil, by: fixture.call)
-    }
 
     private static func signIn(
-        _ flow: WebFlow, password: String = password, in fixture: WebFixture, from network: Network? = nil
+        _ flow: WebFlow, password: String = SignInFixture.password, in fixture: WebFixture, from network: Network? = nil
     ) async throws -> WebStep {
         try await fixture.web.password(
             email: email, password: password, flow: flow.id, browser: fixture.browser,
@@ -29,7 +23,7 @@ import Testing
     private static func mailedCode(_ flow: WebFlow, in fixture: WebFixture) async throws -> String {
         try await fixture.web.mailCode(to: email, flow: flow.id, browser: fixture.browser, by: fixture.call)
         let code = try await MailedCode.read(
-            .signIn, to: email, at: fixture.base.clock.now(), from: fixture.base.database,
+            .signIn, to: email, at: fixture.clock.now(), from: fixture.database,
             keyRing: fixture.base.keyRing)
         return try #require(code).digits
     }
@@ -40,11 +34,11 @@ import Testing
     }
 
     @Test func `a password signs in by the exchange, as of when it was typed`() async throws {
-        let account = try await Self.register(in: fixture)
+        let account = try await fixture.register(Self.email)
         let flow = try await fixture.open()
         let code = try await Self.signIn(flow, in: fixture).code
-        #expect(try await fixture.base.count("sessions") == 1)
-        let typedAt = fixture.base.clock.now()
+        #expect(try await fixture.count("sessions") == 1)
+        let typedAt = fixture.clock.now()
         try await fixture.base.advance(by: 30)
         let signedIn = try await fixture.exchange(code).session
         let session = try await fixture.base.opened(signedIn)
@@ -60,7 +54,7 @@ import Testing
                 .guessPerNetwork: .limit(count: 100, seconds: 900),
             ]
         } _: { fixture in
-            _ = try await Self.register(in: fixture)
+            try await fixture.register(Self.email)
             let flow = try await fixture.open()
             for _ in 0..<2 {
                 try await expectFailure("invalidCredentials") {
@@ -74,30 +68,30 @@ import Testing
     }
 
     @Test func `a password that has changed since is refused by the exchange`() async throws {
-        let account = try await Self.register(in: fixture)
+        let account = try await fixture.register(Self.email)
         let code = try await Self.signIn(try await fixture.open(), in: fixture).code
-        try await fixture.base.database.execute(
+        try await fixture.database.execute(
             "UPDATE accounts SET password_hash = 'another' WHERE account_id = \(account.account.id)")
         await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
         #expect(try await fixture.refusals() == ["web_proof_changed"])
     }
 
     @Test func `a mailed code is spent by the exchange`() async throws {
-        let account = try await Self.register(in: fixture)
+        let account = try await fixture.register(Self.email)
         let flow = try await fixture.open()
         let digits = try await Self.mailedCode(flow, in: fixture)
         try await expectFailure("invalidCredentials") {
             try await Self.signIn(flow, code: SignInFixture.wrong(digits), in: fixture)
         }
         let code = try await Self.signIn(flow, code: digits, in: fixture).code
-        #expect(try await fixture.base.count("mailed_codes") == 1)
+        #expect(try await fixture.count("mailed_codes") == 1)
         let session = try await fixture.base.opened(try await fixture.exchange(code).session)
         #expect(session.accountID == account.account.id && session.methods == [.oneTimeCode])
-        #expect(try await fixture.base.count("mailed_codes") == 0)
+        #expect(try await fixture.count("mailed_codes") == 0)
     }
 
     @Test func `a mailed code that was used since is refused by the exchange`() async throws {
-        _ = try await Self.register(in: fixture)
+        try await fixture.register(Self.email)
         let flow = try await fixture.open()
         let digits = try await Self.mailedCode(flow, in: fixture)
         let code = try await Self.signIn(flow, code: digits, in: fixture).code
@@ -111,7 +105,7 @@ import Testing
             $0.web?.offersPassword = false
             $0.web?.offersEmailCode = false
         } _: { fixture in
-            _ = try await Self.register(in: fixture)
+            try await fixture.register(Self.email)
             let flow = try await fixture.open()
             try await expectFailure("memberNotAllowed") { try await Self.signIn(flow, in: fixture) }
             await expectFailure(.mailUnavailable) { try await Self.mailedCode(flow, in: fixture) }
@@ -119,7 +113,7 @@ import Testing
     }
 
     @Test func `of two ways to finish one flow the first counts`() async throws {
-        _ = try await Self.register(in: fixture)
+        try await fixture.register(Self.email)
         let flow = try await fixture.open()
         let answer = try await fixture.appleAnswer(flow)
         let code = try await Self.signIn(flow, in: fixture).code
@@ -150,6 +144,6 @@ import Testing
         let flow = try await fixture.open { $0.loginHint = [Self.email] }
         #expect(try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call).loginHint == Self.email)
         _ = try await fixture.sign(in: flow, at: .apple).code
-        #expect(try await fixture.base.count("web_flows WHERE login_hint IS NOT NULL") == 0)
+        #expect(try await fixture.count("web_flows WHERE login_hint IS NOT NULL") == 0)
     }
 }

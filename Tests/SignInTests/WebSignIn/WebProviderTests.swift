@@ -179,8 +179,8 @@ import Testing
         #expect(try await fixture.status(flow) == "failed")
         #expect(try await fixture.sealed(flow) == [])
         #expect(try await fixture.refusals() == [answer.reason])
-        #expect(try await fixture.base.count("sessions") == 0)
-        #expect(try await fixture.base.count("link_tickets") == 0)
+        #expect(try await fixture.count("sessions") == 0)
+        #expect(try await fixture.count("link_tickets") == 0)
     }
 
     @Test(arguments: ["invalid_grant", "invalid_request", "invalid_client"])
@@ -189,10 +189,10 @@ import Testing
             "/apple/auth/token", .status(400, body: #"{"error":"\#(error)"}"#), times: 1)
         let ticket = try await fixture.exchange(try await fixture.code(.apple)).ticket
         #expect(ticket.identity?.clientID.text == WebFixture.servicesID)
-        #expect(try await fixture.base.count("provider_grants") == 0)
+        #expect(try await fixture.count("provider_grants") == 0)
         #expect(try await fixture.refusals() == [])
         // That our key is refused says nothing of the code.
-        let recorded = try await fixture.base.count("audit_events WHERE type = 'code_rejected' AND reason = \(error)")
+        let recorded = try await fixture.count("audit_events WHERE type = 'code_rejected' AND reason = \(error)")
         #expect(recorded == (error == "invalid_client" ? 0 : 1))
     }
 
@@ -202,7 +202,7 @@ import Testing
         #expect(try await fixture.exchanges(at: .apple).map(\.status) == [500])
         let ticket = try await fixture.exchange(code).ticket
         #expect(ticket.identity?.clientID.text == WebFixture.servicesID)
-        #expect(try await fixture.base.count("provider_grants") == 0)
+        #expect(try await fixture.count("provider_grants") == 0)
     }
 
     @Test(arguments: Provider.allCases)

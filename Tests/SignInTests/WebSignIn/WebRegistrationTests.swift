@@ -16,23 +16,23 @@ import Testing
         try await WebFixture.run { fixture in
             let first = try await fixture.openAccountFlow()
             try await Self.register("kim@example.com", in: first, fixture)
-            fixture.base.clock.advance(by: 300)
+            fixture.clock.advance(by: 300)
             let second = try await fixture.openAccountFlow()
             try await Self.register("lee@example.com", in: second, fixture)
             func left() async throws -> Int64 {
                 _ = try await fixture.base.sweeper.sweep()
-                return try await fixture.base.count("web_registrations")
+                return try await fixture.count("web_registrations")
             }
             #expect(try await left() == 2)
-            fixture.base.clock.advance(by: 299)
+            fixture.clock.advance(by: 299)
             #expect(try await left() == 2)
-            fixture.base.clock.advance(by: 1)
+            fixture.clock.advance(by: 1)
             #expect(try await left() == 1)
             // Typed once more, it stays as long as the new code.
             try await Self.register("lee@example.com", in: second, fixture)
-            fixture.base.clock.advance(by: 599)
+            fixture.clock.advance(by: 599)
             #expect(try await left() == 1)
-            fixture.base.clock.advance(by: 1)
+            fixture.clock.advance(by: 1)
             #expect(try await left() == 0)
         }
     }

@@ -89,9 +89,7 @@ import Testing
     // MARK: What an answer means
 
     @Test func `a person who withdrew is signed out of what the identity opened`() async throws {
-        let registered = try await fixture.service.passwords.register(
-            email: "kim@local.example", password: "correct horse battery", displayName: nil,
-            by: fixture.call)
+        let registered = try await fixture.register("kim@local.example")
         let bound = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
         let later = try await fixture.session(try await fixture.consent(.apple), .token)
         try await fixture.withdraw(.apple)
@@ -102,12 +100,10 @@ import Testing
             try await fixture.texts("SELECT DISTINCT end_reason FROM sessions WHERE identity_id IS NOT NULL")
                 == ["authorization_revoked"])
         for signedIn in [bound, later] {
-            try await expectFailure("invalidRefreshToken") {
-                try await fixture.service.sessions.refresh(signedIn.session.refreshToken, by: fixture.call)
-            }
+            try await expectFailure("invalidRefreshToken") { try await fixture.refresh(signedIn.session.refreshToken) }
         }
         // The one that the password opened goes on.
-        _ = try await fixture.service.sessions.refresh(registered.session.refreshToken, by: fixture.call)
+        _ = try await fixture.refresh(registered.session.refreshToken)
         #expect(try await fixture.audited(.authorizationRevoked) == ["provider invalid_grant"])
         #expect(try await fixture.count("provider_grants") == 0)
         #expect(try await fixture.count("outbox") == 0)

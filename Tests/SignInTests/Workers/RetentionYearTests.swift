@@ -89,7 +89,7 @@ import Testing
         let people = fixture.people
         for person in ["kim", "lee", "ada"] {
             let signedIn = try await fixture.session(.apple, person)
-            _ = try await people.service.sessions.refresh(signedIn.session.refreshToken, by: people.call)
+            _ = try await people.refresh(signedIn.session.refreshToken)
         }
         // Of a person who chooses neither create nor bind.
         _ = try await fixture.people.ticket(.google("unknown-\(week)"))

@@ -1,0 +1,62 @@
+import Accounts
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+
+/// The use cases over a database of their own, and a client that calls them.
+protocol ServiceFixture: TestFixture {
+    var clock: ManualClock { get }
+    var database: Database { get }
+    var storage: ServiceDatabase { get }
+    var service: SignInService { get }
+    var client: Caller { get }
+}
+
+extension ServiceFixture {
+    var call: Call { call(by: client) }
+
+    func call(by caller: Caller) -> Call { service.calls.begin(by: caller) }
+
+    /// A new account with a password, whose address is not proven.
+    @discardableResult
+    func register(
+        _ email: String, password: String = SignInFixture.password, by caller: Caller? = nil
+    ) async throws -> SignedIn {
+        try await service.passwords.register(
+            email: email, password: password, displayName: nil, by: call(by: caller ?? client))
+    }
+
+    func signIn(
+        _ email: String, password: String = SignInFixture.password, by caller: Caller? = nil
+    ) async throws -> SignedIn {
+        try await service.passwords.signIn(email: email, password: password, by: call(by: caller ?? client))
+    }
+
+    func create(_ ticket: LinkRequired, displayName: DisplayName? = nil) async throws -> SignedIn {
+        try await service.tickets.create(linkTicket: ticket.linkTicket, name: NewAccountName(displayName), by: call)
+    }
+
+    func opened(_ signedIn: SignedIn) async throws -> Session {
+        try await opened(signedIn.session)
+    }
+
+    func opened(_ session: IssuedSession) async throws -> Session {
+        try await service.sessions.session(of: session.bearer, by: call)
+    }
+
+    func refresh(_ token: String) async throws -> IssuedSession {
+        try await service.sessions.refresh(token, by: call)
+    }
+
+    // MARK: In the database
+
+    /// The rows of a query of one text column.
+    func texts(_ query: SQL) async throws -> [String?] {
+        try await database.query(query, as: String?.self)
+    }
+
+    func count(_ table: SQL) async throws -> Int64 {
+        try await database.query("SELECT count(*) FROM \(table)", as: Int64.self)[0]
+    }
+}

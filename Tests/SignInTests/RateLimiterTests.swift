@@ -307,7 +307,7 @@ import Testing
             }
             let rows: SQL =
                 "SELECT string_agg(xmin::text || ctid::text || full_at::text, ' ' ORDER BY limit_key) FROM rate_limits"
-            let before = try await fixture.text(rows)
+            let before = try await fixture.texts(rows)
             let credential = ProviderCredential(
                 token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
             let client = Caller(requestID: "test", address: "10.0.0.1", network: "10.0.0.0/24", device: nil)
@@ -318,7 +318,7 @@ import Testing
                 throw SignInFixture.Unexpected.linkRequired
             }
             // Nor does that touch a counter.
-            #expect(try await fixture.text(rows) == before)
+            #expect(try await fixture.texts(rows) == before)
             #expect(try await Self.guess(Self.password, at: service, from: "172.16.0.0/24") == 90)
         }
     }
@@ -329,8 +329,9 @@ import Testing
         try await Self.run { (fixture, service) async throws in
             _ = try await Self.guess(at: service)
             _ = try await Self.guess(at: service, from: "2001:db8:1:2::/64")
-            let dump = try await fixture.text(
-                "SELECT string_agg(r::text || encode(limit_key, 'escape'), ' ') FROM rate_limits r")
+            let dump = try await fixture.texts(
+                "SELECT r::text || encode(limit_key, 'escape') FROM rate_limits r"
+            ).compactMap(\.self).joined(separator: " ")
             for name in ["kim", "example", "192.0.2", "2001", "db8", "password", "guess"] {
                 #expect(!dump.lowercased().contains(name), "\(name)")
             }
@@ -384,13 +385,5 @@ import Testing
             }
             #expect(try await store.draw(key, count: count, seconds: seconds, by: .at(fixture.clock.now())) != nil)
         }
-    }
-}
-
-extension SignInFixture {
-    /// The single text that a query returns, or `""`.
-    func text(_ query: SQL) async throws -> String {
-        let rows = try await database.query(query, as: String?.self)
-        return (rows.first ?? nil) ?? ""
     }
 }

@@ -21,11 +21,6 @@ import Testing
             by: fixture.call(by: AdministrationFixture.client))
     }
 
-    private static func text(_ query: SQL, in fixture: SignInFixture) async throws -> String? {
-        let rows = try await fixture.database.query(query, as: String?.self)
-        return rows.first ?? nil
-    }
-
     @Test(arguments: AdminKey.Scope.allCases)
     func `a key opens what its scope says and nothing else`(scope: AdminKey.Scope) async throws {
         let (key, secret) = try await AdministrationFixture.makeKey(
@@ -90,19 +85,18 @@ import Testing
         let secret = try await AdministrationFixture.makeKey(
             [.read], in: fixture.storage, at: fixture.clock.now()
         ).secret
-        let row = try #require(try await Self.text("SELECT k::text FROM admin_keys k", in: fixture))
+        let row = try #require(try await fixture.texts("SELECT k::text FROM admin_keys k").first ?? nil)
         #expect(!row.contains(secret.text.dropFirst("csa_".count)))
         #expect(
-            try await Self.text("SELECT encode(key_hash, 'hex') FROM admin_keys", in: fixture)
-                == secret.hash.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+            try await fixture.texts("SELECT encode(key_hash, 'hex') FROM admin_keys")
+                == [secret.hash.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()])
     }
 
     @Test func `that a key is used is noted once a minute`() async throws {
         let (_, secret) = try await AdministrationFixture.makeKey([.read], in: fixture.storage, at: fixture.clock.now())
-        func writes() async throws -> String? {
+        func writes() async throws -> [String?] {
             // The row's version: each UPDATE makes another.
-            try await Self.text(
-                "SELECT xmin::text || COALESCE(last_used_at::text, '') FROM admin_keys", in: fixture)
+            try await fixture.texts("SELECT xmin::text || COALESCE(last_used_at::text, '') FROM admin_keys")
         }
         let unused = try await writes()
         _ = try await Self.authenticate(secret.text, in: fixture)

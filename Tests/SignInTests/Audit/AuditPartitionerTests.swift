@@ -23,7 +23,7 @@ import Testing
         /// The clock is the database's, and its present month has no partition.
         static func run(_ body: (World) async throws -> Void) async throws {
             try await AuditSealFixture.run { fixture in
-                fixture.clock.set(to: try await fixture.number("SELECT extract(epoch FROM now())::bigint"))
+                fixture.clock.set(to: try await fixture.database.number("SELECT extract(epoch FROM now())::bigint"))
                 _ = try await AuditPartitions(database: fixture.database).make()
                 let month = try await fixture.database.query(
                     "SELECT 'audit_events_' || to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM')", as: String.self)[0]
@@ -42,7 +42,7 @@ import Testing
         }
 
         func rows(in table: String) async throws -> Int64 {
-            try await fixture.number("SELECT count(*) FROM \(unsafeSQL: table)")
+            try await fixture.database.count("\(unsafeSQL: table)")
         }
     }
 

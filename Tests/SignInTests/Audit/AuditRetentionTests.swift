@@ -59,7 +59,7 @@ import Testing
                 try await Self.months(trail) == [
                     "audit_events_2027_01", "audit_events_2027_02", "audit_events_2027_03",
                 ])
-            #expect(try await trail.number("SELECT min(seal_number) FROM audit_seals") == 2)
+            #expect(try await trail.database.number("SELECT min(seal_number) FROM audit_seals") == 2)
             try await trail.seal()
             let report = try await trail.verify()
             #expect(report.findings.isEmpty && report.isTooLong == false)
@@ -82,8 +82,7 @@ import Testing
                 try await Self.drop("2027-03", trail)
                     == ["audit_events_2026_11", "audit_events_2026_12", "audit_events_2027_01"])
             #expect(try await Self.months(trail) == ["audit_events_2027_02", "audit_events_2027_03"])
-            #expect(
-                try await trail.number("SELECT count(*) FROM audit_events WHERE created_at < '2027-03-01Z'") == 1)
+            #expect(try await trail.database.count("audit_events WHERE created_at < '2027-03-01Z'") == 1)
             try await trail.seal()
             #expect(try await trail.faults() == [])
             // The whole month goes with the next.
@@ -149,7 +148,7 @@ import Testing
                 INSERT INTO audit_events (event_id, type, actor, created_at, transaction_id)
                 VALUES (gen_random_uuid(), 'signed_in', 'person', '2026-12-24Z', 3)
                 """)
-            let anchor = try await trail.number("SELECT min(seal_number) FROM audit_seals")
+            let anchor = try await trail.database.number("SELECT min(seal_number) FROM audit_seals")
             #expect(try await trail.faults() == [Found(anchor, .added(1))])
             try await trail.tamper(
                 "DELETE FROM audit_events WHERE transaction_id = 3",
@@ -184,9 +183,9 @@ import Testing
             try await trail.tamper("INSERT INTO audit_seals SELECT * FROM kept ON CONFLICT DO NOTHING")
             try await trail.seal()
             #expect(try await trail.faults() == [])
-            #expect(try await trail.number("SELECT min(seal_number) FROM audit_seals") == 1)
+            #expect(try await trail.database.number("SELECT min(seal_number) FROM audit_seals") == 1)
             try await Self.retention(trail).deleteSeals()
-            #expect(try await trail.number("SELECT min(seal_number) FROM audit_seals") == 4)
+            #expect(try await trail.database.number("SELECT min(seal_number) FROM audit_seals") == 4)
             #expect(try await trail.faults() == [])
         }
     }
@@ -231,15 +230,13 @@ import Testing
                 try await trail.seal()
                 #expect(try await trail.faults() == [], "\(month)")
                 sizes.append(
-                    try await trail.number(
+                    try await trail.database.number(
                         "SELECT (SELECT count(*) FROM audit_events) * 1000 + (SELECT count(*) FROM audit_seals)"))
             }
             // Three months of four seals over two rows, the anchor, and a row and a seal a month for the act itself.
             let largest = try #require(sizes.dropFirst(5).max())
             #expect(largest == sizes.dropFirst(5).min() && largest <= 27 * 1000 + 17, "\(sizes)")
-            #expect(
-                try await trail.number(
-                    "SELECT count(*) FROM pg_inherits WHERE inhparent = 'audit_events'::regclass") == 25 - 11)
+            #expect(try await trail.database.count("pg_inherits WHERE inhparent = 'audit_events'::regclass") == 25 - 11)
         }
     }
 }

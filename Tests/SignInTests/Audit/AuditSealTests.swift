@@ -13,7 +13,7 @@ import Testing
     @Test func `an empty trail has no seal`() async throws {
         let outcome = try await fixture.seals.seal(by: .at(fixture.clock.now()))
         #expect(outcome == .sealed(0))
-        #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 0)
+        #expect(try await fixture.database.count("audit_seals") == 0)
         #expect(try await fixture.verify().head == nil)
     }
 
@@ -38,10 +38,9 @@ import Testing
         #expect(report.findings.isEmpty)
         #expect(report.head?.totalCount == 6)
         #expect(
-            try await fixture.number(
+            try await fixture.database.count(
                 """
-                SELECT count(*)
-                FROM audit_events late
+                audit_events late
                 JOIN audit_events e ON e.transaction_id > late.transaction_id
                 WHERE late.type = 'account_deleted'
                 """) == 3)
@@ -52,7 +51,7 @@ import Testing
             for _ in 0..<4 {
                 group.addTask { try await fixture.record(40) }
                 group.addTask {
-                    while try await fixture.number("SELECT count(*) FROM audit_events") < 160 {
+                    while try await fixture.database.count("audit_events") < 160 {
                         _ = try await fixture.seals.seal(by: .at(fixture.clock.now()))
                     }
                 }
@@ -75,7 +74,7 @@ import Testing
             return try await fixture.seals.seal(by: .at(fixture.clock.now()))
         }
         #expect(outcome == .busy)
-        #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 0)
+        #expect(try await fixture.database.count("audit_seals") == 0)
     }
 
     @Test func `a sealer that is killed leaves nothing half done`() async throws {
@@ -98,7 +97,7 @@ import Testing
             return sealer
         }
         await #expect(throws: PostgresError.self) { try await sealer.value }
-        #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 1)
+        #expect(try await fixture.database.count("audit_seals") == 1)
         #expect(try await fixture.verify().unsealedCount == 2)
         try await fixture.seal()
         let report = try await fixture.verify()
@@ -147,12 +146,12 @@ import Testing
         for _ in 0..<3 { #expect(try await sealer.round() == false) }
         #expect(log.lines.count { $0.contains("deferred to processes of a later release") } == 1)
         #expect(Self.haltMessages(log).isEmpty)
-        #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 1)
+        #expect(try await fixture.database.count("audit_seals") == 1)
         #expect(try await fixture.seals.oldestUnsealed() != nil)
         await #expect(throws: halt) { try await fixture.verify() }
 
         try await fixture.tamper("ALTER TABLE audit_events DROP COLUMN colour")
-        while try await fixture.number("SELECT count(*) FROM audit_seals") < 2 {
+        while try await fixture.database.count("audit_seals") < 2 {
             #expect(try await sealer.round() == false)
             try await pollingPause()
         }
@@ -248,7 +247,7 @@ import Testing
             FROM generate_series(1, 1001)
             """)
         while try await sealer.round() == false { try await pollingPause() }
-        while try await fixture.number("SELECT count(*) FROM audit_seals") < 2 {
+        while try await fixture.database.count("audit_seals") < 2 {
             #expect(try await sealer.round() == false)
             try await pollingPause()
         }
@@ -286,9 +285,9 @@ import Testing
         try await fixture.grow(seals: 1)
         _ = try await sealer.round()
         for statement in tampering { try await fixture.tamper(SQL(stringLiteral: statement)) }
-        let left = try await fixture.number("SELECT count(*) FROM audit_seals")
+        let left = try await fixture.database.count("audit_seals")
         for _ in 0..<3 { #expect(try await sealer.round() == false) }
-        #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == left)
+        #expect(try await fixture.database.count("audit_seals") == left)
         #expect(Self.haltMessages(log).count == 1)
     }
 

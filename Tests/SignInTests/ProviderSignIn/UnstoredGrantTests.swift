@@ -30,7 +30,7 @@ import Testing
     }
 
     private static func refusals(_ fixture: LifeCycleFixture) async throws -> Int64 {
-        try await fixture.database.query("SELECT last_value FROM refusals", as: Int64.self)[0]
+        try await fixture.database.number("SELECT last_value FROM refusals")
     }
 
     private static func emptyDisk(_ fixture: LifeCycleFixture) async throws {

@@ -91,8 +91,4 @@ struct AuditSealFixture: TestFixture {
     func tamper(_ statements: SQL...) async throws {
         for statement in statements { _ = try await database.execute(statement) }
     }
-
-    func number(_ query: SQL) async throws -> Int64 {
-        try await database.query(query, as: Int64.self)[0]
-    }
 }

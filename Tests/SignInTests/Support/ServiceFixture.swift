@@ -53,10 +53,10 @@ extension ServiceFixture {
 
     /// The rows of a query of one text column.
     func texts(_ query: SQL) async throws -> [String?] {
-        try await database.query(query, as: String?.self)
+        try await database.texts(query)
     }
 
     func count(_ table: SQL) async throws -> Int64 {
-        try await database.query("SELECT count(*) FROM \(table)", as: Int64.self)[0]
+        try await database.count(table)
     }
 }

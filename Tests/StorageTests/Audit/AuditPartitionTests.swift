@@ -25,8 +25,9 @@ struct AuditPartitionWorld: TestFixture {
     }
 
     func name(_ month: Int) async throws -> String {
-        try await texts(
-            "SELECT 'audit_events_' || to_char(\(unsafeSQL: begin(month)) AT TIME ZONE 'UTC', 'YYYY_MM')")[0]
+        try await database.query(
+            "SELECT 'audit_events_' || to_char(\(unsafeSQL: begin(month)) AT TIME ZONE 'UTC', 'YYYY_MM')",
+            as: String.self)[0]
     }
 
     func drop(_ months: Int...) async throws {
@@ -50,14 +51,14 @@ struct AuditPartitionWorld: TestFixture {
     }
 
     /// The partition of each row.
-    func places() async throws -> [String] {
-        try await texts("SELECT tableoid::regclass::text FROM audit_events ORDER BY created_at")
+    func places() async throws -> [String?] {
+        try await database.texts("SELECT tableoid::regclass::text FROM audit_events ORDER BY created_at")
     }
 
     /// All that a partition has of its own or of the table's.
-    func shape(_ month: Int) async throws -> [String] {
+    func shape(_ month: Int) async throws -> [String?] {
         let name = try await name(month)
-        return try await texts(
+        return try await database.texts(
             """
             SELECT concat_ws(' ', 'column', attnum, attname, format_type(atttypid, atttypmod), attnotnull, attcollation,
                 attislocal, pg_get_expr(adbin, adrelid))
@@ -85,10 +86,6 @@ struct AuditPartitionWorld: TestFixture {
                 WHERE NOT granted AND relation = 'audit_events_default'::regclass
                     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
             """, as: Bool.self)[0]
-    }
-
-    func texts(_ query: SQL) async throws -> [String] {
-        try await database.query(query, as: String.self)
     }
 }
 
@@ -129,7 +126,7 @@ struct AuditPartitionWorld: TestFixture {
         async throws
     {
         #expect(try await world.make() == [])
-        var shapes: [[String]] = []
+        var shapes: [[String?]] = []
         for month in 0...3 { shapes.append(try await world.shape(month)) }
         try await world.drop(0, 1, 3)
         let names = [try await world.name(0), try await world.name(1), try await world.name(3)]

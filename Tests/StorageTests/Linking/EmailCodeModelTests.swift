@@ -115,9 +115,9 @@ import Testing
     }
 
     /// The same of the tables.
-    private func rows(_ world: EmailCodeWorld, at now: Timestamp) async throws -> [String] {
+    private func rows(_ world: EmailCodeWorld, at now: Timestamp) async throws -> [String?] {
         let name: SQL = "concat_ws(' ', c.purpose, COALESCE(get_byte(c.ticket_hash, 0)::text, '-'))"
-        return try await world.texts(
+        return try await world.database.texts(
             """
             SELECT t FROM (
                 SELECT concat_ws(' ', 'code', \(name), c.code_id, c.digits, \(Self.micros("c.expires_at")), c.tries, c.mails,

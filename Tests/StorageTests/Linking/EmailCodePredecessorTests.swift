@@ -48,13 +48,13 @@ import Testing
         try await world.ask(at: 600)
         let ours = try #require(try await world.attempt(isRight: true, at: 600))
         #expect(ours.id != theirs)
-        #expect(try await world.texts("SELECT code_id::text FROM email_codes") == [ours.id.description])
+        #expect(try await world.database.texts("SELECT code_id::text FROM email_codes") == [ours.id.description])
     }
 
     @Test func `such a process finds a code of six digits, and leaves the mail of one of ten to others`() async throws {
         try await world.ask()
         #expect(
-            try await world.texts(
+            try await world.database.texts(
                 """
                 SELECT concat_ws('|', e.key_id, e.tries)
                 FROM email_codes e
@@ -64,7 +64,7 @@ import Testing
             for _ in 0..<5 { try await world.attempt(network: "10.0.\(number).0/24") }
         }
         try await world.ask(at: 1)
-        #expect(try await world.texts("SELECT key_id FROM email_codes") == ["/"])
+        #expect(try await world.database.texts("SELECT key_id FROM email_codes") == ["/"])
     }
 
     @Test func `a code that such a process has used is used`() async throws {

@@ -13,15 +13,15 @@ import Testing
 
     @Test func `a code is made once, and mailed again as the rules say`() async throws {
         #expect(try await world.ask(allowance: nil) == .needsAllowance)
-        #expect(try await world.texts("SELECT count(*)::text FROM mailed_codes") == ["0"])
+        #expect(try await world.database.texts("SELECT count(*)::text FROM mailed_codes") == ["0"])
         #expect(try await world.ask() == .issue(onlyIfKnown: false))
-        let made = try await world.texts("SELECT code_id::text FROM mailed_codes")
+        let made = try await world.database.texts("SELECT code_id::text FROM mailed_codes")
         for (seconds, expected) in [
             (0, EmailCodeRequestDecision.nothing), (59, .nothing), (60, .mail(onlyIfKnown: false)), (61, .nothing),
             (120, .mail(onlyIfKnown: false)), (180, .nothing), (599, .nothing),
         ] as [(Int64, EmailCodeRequestDecision)] {
             #expect(try await world.ask(allowance: nil, at: seconds) == expected)
-            #expect(try await world.texts("SELECT code_id::text FROM mailed_codes") == made)
+            #expect(try await world.database.texts("SELECT code_id::text FROM mailed_codes") == made)
         }
         #expect(try await world.mails() == ["3 0"])
         #expect(try await world.ask(allowance: nil, at: 600) == .needsAllowance)
@@ -34,7 +34,7 @@ import Testing
         for ticket in [1, 2, 3] as [UInt8] {
             #expect(try await world.ask(.bind, ticket: ticket) == .issue(onlyIfKnown: false))
         }
-        #expect(try await world.texts("SELECT count(*)::text FROM mailed_codes") == ["6"])
+        #expect(try await world.database.texts("SELECT count(*)::text FROM mailed_codes") == ["6"])
         for ticket in [1, 2, 3] as [UInt8] {
             #expect(try await world.ask(.bind, ticket: ticket) == .nothing)
             let code = try #require(try await world.attempt(.bind, ticket: ticket, isRight: true))
@@ -49,7 +49,7 @@ import Testing
                 try await group.waitForAll()
             }
             #expect(try await world.mails() == mails)
-            #expect(try await world.texts("SELECT count(*)::text FROM mailed_codes") == ["1"])
+            #expect(try await world.database.texts("SELECT count(*)::text FROM mailed_codes") == ["1"])
         }
     }
 
@@ -84,18 +84,19 @@ import Testing
                 try await group.waitForAll()
             }
             #expect(
-                try await world.texts("SELECT tries::text FROM mailed_codes WHERE purpose = \(purpose.rawValue)")
+                try await world.database.texts(
+                    "SELECT tries::text FROM mailed_codes WHERE purpose = \(purpose.rawValue)")
                     == [counted])
         }
-        #expect(try await world.texts("SELECT wrong_since_success::text FROM guessed_addresses") == ["25"])
+        #expect(try await world.database.texts("SELECT wrong_since_success::text FROM guessed_addresses") == ["25"])
         #expect(try await world.store.addressesUnderAttack(by: .at(EmailCodeWorld.start)) == 1)
     }
 
     @Test func `a right try costs none`() async throws {
         try await world.ask()
         for _ in 0..<10 { #expect(try await world.attempt(isRight: true) != nil) }
-        #expect(try await world.texts("SELECT tries::text FROM mailed_codes") == ["0"])
-        #expect(try await world.texts("SELECT count(*)::text FROM guessed_addresses") == ["0"])
+        #expect(try await world.database.texts("SELECT tries::text FROM mailed_codes") == ["0"])
+        #expect(try await world.database.texts("SELECT count(*)::text FROM guessed_addresses") == ["0"])
     }
 
     @Test func `when others have used up the code a network that the account is used from has its five`() async throws {
@@ -112,7 +113,7 @@ import Testing
         #expect(try await world.attempt(network: home, isRight: true) != nil)
         // That was the fifth: what has no allowance is counted before it is compared.
         #expect(try await world.attempt(network: home, isRight: true) == nil)
-        #expect(try await world.texts("SELECT tries::text FROM mailed_codes") == ["20"])
+        #expect(try await world.database.texts("SELECT tries::text FROM mailed_codes") == ["20"])
     }
 
     @Test func `a network is known to no account that has yet to prove the address`() async throws {
@@ -153,16 +154,16 @@ import Testing
         }
         // It is used up, so it is replaced.
         #expect(try await world.ask(at: 1) == .issue(onlyIfKnown: false))
-        #expect(try await world.texts("SELECT digits::text FROM mailed_codes") == ["10"])
+        #expect(try await world.database.texts("SELECT digits::text FROM mailed_codes") == ["10"])
         let code = try #require(try await world.attempt(isRight: true, at: 2))
         #expect(code.length == .ten)
         #expect(try await world.consume(code, at: 2))
         #expect(
-            try await world.texts(
+            try await world.database.texts(
                 "SELECT concat_ws('|', latest_wrong, wrong_since_success, attacked_at) FROM guessed_addresses")
                 == ["{}|0"])
         try await world.ask(at: 3)
-        #expect(try await world.texts("SELECT digits::text FROM mailed_codes") == ["6"])
+        #expect(try await world.database.texts("SELECT digits::text FROM mailed_codes") == ["6"])
         #expect(try await world.store.addressesUnderAttack(by: .at(EmailCodeWorld.time(3))) == 0)
     }
 
@@ -173,7 +174,8 @@ import Testing
             let request = try world.request(purpose, isServiceGuessedAt: true, at: 0)
             _ = try await world.store.request(request, allowance: .full, by: .at(now))
             #expect(
-                try await world.texts("SELECT digits::text FROM mailed_codes WHERE purpose = \(purpose.rawValue)")
+                try await world.database.texts(
+                    "SELECT digits::text FROM mailed_codes WHERE purpose = \(purpose.rawValue)")
                     == [digits])
         }
     }
@@ -187,14 +189,14 @@ import Testing
         try await world.attempt(.resetPassword, network: "10.0.0.0/24")
         try await world.attempt(.signIn, network: "10.0.1.0/24")
         #expect(
-            try await world.texts(
+            try await world.database.texts(
                 "SELECT concat_ws('|', get_byte(address_key, 0), wrong_since_success) FROM guessed_addresses")
                 == ["2|3"])
         try await world.ask(.verifyEmail, keys: [old, new])
         try await world.attempt(.verifyEmail, network: "10.0.2.0/24")
         try await world.ask(.bind, ticket: 1, keys: [new])
         #expect(
-            try await world.texts(
+            try await world.database.texts(
                 """
                 SELECT concat_ws('|', get_byte(address_key, 0), wrong_since_success)
                 FROM guessed_addresses
@@ -211,7 +213,7 @@ import Testing
         #expect(try await sweep(before: 600) == 0)
         // The code, its copy, and by a cascade what its network did.
         #expect(try await sweep(before: 601) == 2)
-        #expect(try await world.texts("SELECT count(*)::text FROM mailed_code_networks") == ["0"])
+        #expect(try await world.database.texts("SELECT count(*)::text FROM mailed_code_networks") == ["0"])
         // One of thirty tries comes back in a thirtieth of a year.
         #expect(try await sweep(before: 365 * 86_400 / 30) == 0)
         #expect(try await sweep(before: 365 * 86_400 / 30 + 1) == 1)

@@ -69,16 +69,9 @@ struct EmailCodeWorld: TestFixture {
 
     // MARK: Rows
 
-    func texts(_ query: SQL) async throws -> [String] {
-        try await database.query(query) { row throws(PostgresError) in
-            let text = try row.decode(String?.self)
-            return text ?? ""
-        }
-    }
-
     /// How many mails are queued, and for how many of them a network has to be known.
-    func mails() async throws -> [String] {
-        try await texts("SELECT count(*) || ' ' || count(known_network) FROM outbox WHERE kind = 'mail'")
+    func mails() async throws -> [String?] {
+        try await database.texts("SELECT count(*) || ' ' || count(known_network) FROM outbox WHERE kind = 'mail'")
     }
 
     // MARK: Accounts

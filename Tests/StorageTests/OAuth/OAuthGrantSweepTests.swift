@@ -58,10 +58,6 @@ import Testing
             let now = start.advanced(bySeconds: seconds)
             return try await OAuthGrantStore(database: database).sweep(by: .at(now), endedBefore: now, limit: 100)
         }
-
-        func count(_ table: SQL) async throws -> Int64 {
-            try await database.query("SELECT count(*) FROM \(table)", as: Int64.self)[0]
-        }
     }
 
     private final class Ending: Sendable {
@@ -74,10 +70,10 @@ import Testing
             try await world.link(2, at: 1_000, in: world.database)
             #expect(try await world.sweep(at: 599) == 0)
             #expect(try await world.sweep(at: 601) == 1)
-            #expect(try await world.count("oauth_chains") == 1)
-            #expect(try await world.count("oauth_grants") == 1)
+            #expect(try await world.database.count("oauth_chains") == 1)
+            #expect(try await world.database.count("oauth_grants") == 1)
             #expect(try await world.sweep(at: 1_601) == 1)
-            #expect(try await world.count("oauth_grants") == 0)
+            #expect(try await world.database.count("oauth_grants") == 0)
         }
     }
 
@@ -105,12 +101,12 @@ import Testing
                 return sweep
             }
             _ = try await sweep.value
-            #expect(try await world.count("oauth_codes WHERE code_hash = \(World.hash(2))") == 1)
-            #expect(try await world.count("oauth_grants") == 1)
+            #expect(try await world.database.count("oauth_codes WHERE code_hash = \(World.hash(2))") == 1)
+            #expect(try await world.database.count("oauth_grants") == 1)
             // The next one takes what is over.
             _ = try await world.sweep(at: 1_000)
-            #expect(try await world.count("oauth_chains") == 1)
-            #expect(try await world.count("oauth_grants") == 1)
+            #expect(try await world.database.count("oauth_chains") == 1)
+            #expect(try await world.database.count("oauth_grants") == 1)
         }
     }
 }

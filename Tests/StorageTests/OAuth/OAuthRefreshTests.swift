@@ -67,10 +67,6 @@ import Testing
                     within: OAuthScopes(allowed), accessHash: Self.hash(256 * access + number),
                     accessExpiresAt: time.advanced(bySeconds: 3_600), by: .at(time)))
         }
-
-        func text(_ statement: SQL) async throws -> [String] {
-            try await database.query(statement, as: String.self)
-        }
     }
 
     private static func text(_ outcome: OAuthRefresh) -> String {
@@ -120,22 +116,20 @@ import Testing
                 #expect(outcomes[number] == expected, "\(number)")
             }
             #expect(
-                try await world.text(
+                try await world.database.texts(
                     """
                     SELECT array_to_string(t.scopes, ' ') || ' ' || count(*)
                     FROM oauth_access_tokens t JOIN oauth_refresh_tokens r USING (chain_id)
                     GROUP BY t.scopes ORDER BY 1
                     """) == ["email 9", "profile email 10"])
             // Nothing was used whose request was rejected.
-            #expect(
-                try await world.text("SELECT count(*)::text FROM oauth_grants WHERE last_used_at IS NOT NULL")
-                    == ["29"])
+            #expect(try await world.database.count("oauth_grants WHERE last_used_at IS NOT NULL") == 29)
         }
     }
 
     @Test func `a token that is used many times at once is noted once a minute`() async throws {
         try await World.run(1) { world in
-            let notes = { try await world.text("SELECT xmin::text FROM oauth_grants") }
+            let notes = { try await world.database.texts("SELECT xmin::text FROM oauth_grants") }
             var former = try await notes()
             for seconds: Int64 in [0, 59, 60] {
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -154,9 +148,11 @@ import Testing
                 former = latest
                 let noted = Self.now.advanced(bySeconds: seconds == 59 ? 0 : seconds)
                 #expect(
-                    try await world.text("SELECT (last_used_at = \(noted))::text FROM oauth_grants") == ["true"])
+                    try await world.database.texts("SELECT (last_used_at = \(noted))::text FROM oauth_grants") == [
+                        "true"
+                    ])
             }
-            #expect(try await world.text("SELECT count(*)::text FROM oauth_access_tokens") == ["120"])
+            #expect(try await world.database.count("oauth_access_tokens") == 120)
         }
     }
 
@@ -202,7 +198,7 @@ import Testing
         try await World.run(1, poolSize: 1) { world in
             for access in 1...8 { _ = try await world.refresh(1, access: access, seconds: 60 * Int64(access)) }
             #expect(
-                try await world.text(
+                try await world.database.texts(
                     """
                     SELECT generic_plans || ' ' || custom_plans FROM pg_prepared_statements
                     WHERE statement LIKE 'WITH posted%INSERT INTO oauth_access_tokens%'

@@ -49,10 +49,6 @@ import Testing
             _ = try await session.execute(
                 "UPDATE sessions SET ended_at = now(), end_reason = 'signed_out' WHERE session_id = \(id)")
         }
-
-        func text(_ statement: SQL) async throws -> [String] {
-            try await crowd.database.query(statement, as: String.self)
-        }
     }
 
     @Test func `of those that come at once each gets its own session's next token, or its own refusal`() async throws {
@@ -65,7 +61,7 @@ import Testing
                 #expect(first[number] == [isRefused ? "unknown" : "generation 2"], "\(number)")
             }
             #expect(
-                try await world.text(
+                try await world.crowd.database.texts(
                     """
                     SELECT count(*) || ' ' || count(*) FILTER (WHERE rotation_network = '192.0.2.0/24' AND rotation_parent = 1
                         AND last_used_ip = '192.0.2.' || ('x' || right(session_id::text, 12))::bit(48)::bigint)
@@ -84,9 +80,10 @@ import Testing
             let outcomes = try await world.refreshAll((0..<160).map { $0 % 8 + 1 }, seconds: 30)
             #expect(outcomes.count == 8)
             for own in outcomes.values { #expect(own == Array(repeating: "generation 2", count: 20)) }
-            let rotated = try await world.text("SELECT count(*)::text FROM sessions WHERE generation = 2")
+            let rotated = try await world.crowd.database.texts(
+                "SELECT count(*)::text FROM sessions WHERE generation = 2")
             #expect(rotated == ["8"])
-            #expect(try await world.text("SELECT count(*)::text FROM sessions WHERE generation > 2") == ["0"])
+            #expect(try await world.crowd.database.count("sessions WHERE generation > 2") == 0)
         }
     }
 

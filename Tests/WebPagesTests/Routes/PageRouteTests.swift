@@ -121,7 +121,7 @@ import Testing
         #expect(try await stranded.post(form.target, own).status == 403)
         #expect(try await browser.post(form.target, own + [("role", "admin")]).status == 400)
         #expect(try await browser.post(form.target, own + [("email", "eve@example.com")]).status == 400)
-        #expect(try await server.count("SELECT count(*) FROM web_flows WHERE status <> 'new'") == 0)
+        #expect(try await server.database.count("web_flows WHERE status <> 'new'") == 0)
         // `no-referrer` makes the origin of our own forms null. Older browsers send no Sec-Fetch-Site.
         let done = try await browser.post(form.target, own, [("Origin", "null")])
         #expect(done.status == 303, "\(done.text)")
@@ -234,7 +234,7 @@ import Testing
             let page = try await browser.get("/web/callback/google?state=\(live)&\(twice)")
             #expect(page.status == 400 && page.location == nil, "\(twice)")
         }
-        #expect(try await server.count("SELECT count(*) FROM web_flows WHERE status = 'failed'") == 0)
+        #expect(try await server.database.count("web_flows WHERE status = 'failed'") == 0)
     }
 
     @Test func `the relay hands on what Apple posts, and nothing else`() async throws {

@@ -113,11 +113,7 @@ struct PageServer: TestFixture {
             by: service.calls.begin(by: Caller(requestID: "test", address: nil, device: nil)))
     }
 
-    func count(_ sql: SQL) async throws -> Int64 {
-        try await database.query(sql, as: Int64.self)[0]
-    }
-
-    func flows() async throws -> Int64 { try await count("SELECT count(*) FROM web_flows") }
+    func flows() async throws -> Int64 { try await database.count("web_flows") }
 
     // MARK: Browsers
 

@@ -190,21 +190,13 @@ import Testing
         }
     }
 
-    private static func isWaitedFor(_ session: LeasedConnection) async throws -> Bool? {
-        try await session.query(
-            """
-            SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-            """, as: Bool.self
-        ).first
-    }
-
     @Test func `it waits for who reads the trail, and lets those who write go on`() async throws {
         try await Self.withQuarter { trail in
             let gone = try await trail.database.withConnection { reader in
                 try await reader.execute("BEGIN")
                 try await reader.execute("SELECT count(*) FROM audit_events")
                 async let gone = Self.drop("2027-01", trail)
-                while try await Self.isWaitedFor(reader) == false { try await pollingPause() }
+                try await reader.awaitWaiter()
                 // Waits no longer than the command asks.
                 try await trail.record(1)
                 try await reader.execute("COMMIT")

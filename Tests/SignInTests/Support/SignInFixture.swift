@@ -159,16 +159,7 @@ struct SignInFixture: ServiceFixture {
         try await database.transaction { transaction in
             try await change(transaction)
             let task = Task { try await call() }
-            var isWaiting = false
-            while !isWaiting {
-                try await pollingPause()
-                isWaiting = try await transaction.query(
-                    """
-                    SELECT EXISTS (
-                        SELECT FROM pg_locks
-                        WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-                    """, as: Bool.self)[0]
-            }
+            try await transaction.awaitWaiter()
             try await check(transaction)
             return task
         }

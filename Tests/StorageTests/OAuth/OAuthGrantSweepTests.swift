@@ -88,15 +88,8 @@ import Testing
                     return try await world.sweep(at: 1_000)
                 }
                 // It leaves out what is being linked, or waits for it.
-                var isWaiting = false
-                while !isWaiting, !ending.hasCome.load(ordering: .acquiring) {
+                while try await !transaction.isWaitedFor(), !ending.hasCome.load(ordering: .acquiring) {
                     try await pollingPause()
-                    isWaiting = try await transaction.query(
-                        """
-                        SELECT EXISTS (
-                            SELECT FROM pg_locks
-                            WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-                        """, as: Bool.self)[0]
                 }
                 return sweep
             }

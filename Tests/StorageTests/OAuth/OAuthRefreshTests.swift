@@ -165,16 +165,7 @@ import Testing
                     WHERE chain_id = (SELECT chain_id FROM oauth_refresh_tokens WHERE token_hash = \(World.hash(1)))
                     """)
                 let alone = Task { Self.text(try await world.refresh(1, access: 1)) }
-                var isWaiting = false
-                while !isWaiting {
-                    try await pollingPause()
-                    isWaiting = try await transaction.query(
-                        """
-                        SELECT EXISTS (
-                            SELECT FROM pg_locks
-                            WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-                        """, as: Bool.self)[0]
-                }
+                try await transaction.awaitWaiter()
                 let amongOthers = Task { Self.text(try await world.refresh(1, access: 2)) }
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for number in 2...32 {

@@ -92,16 +92,7 @@ import Testing
             let ended = try await world.crowd.database.transaction { transaction in
                 try await World.end(world.crowd.id(1), in: transaction)
                 let alone = Task { try await world.refresh(1) }
-                var isWaiting = false
-                while !isWaiting {
-                    try await pollingPause()
-                    isWaiting = try await transaction.query(
-                        """
-                        SELECT EXISTS (
-                            SELECT FROM pg_locks
-                            WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-                        """, as: Bool.self)[0]
-                }
+                try await transaction.awaitWaiter()
                 let amongOthers = Task { try await world.refresh(1) }
                 let others = try await world.refreshAll(2..<60, seconds: 30)
                 #expect(others.count == 58 && Set(others.values) == [["generation 2"]])

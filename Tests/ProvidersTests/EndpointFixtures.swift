@@ -81,7 +81,7 @@ struct EndpointServer {
     let server: LoopbackServer
     let script: KeyServer.Script
     private let url: String
-    let log = LogRecorder.Record()
+    let log = RecordingLog()
     let fetcher: RecordingFetcher
 
     /// - Parameter url: the base URL that our client uses instead.
@@ -96,10 +96,7 @@ struct EndpointServer {
         self.url = url ?? server.url
     }
 
-    var logger: Logger {
-        let record = log
-        return Logger(label: "test") { _ in LogRecorder(record: record) }
-    }
+    var logger: Logger { log.logger }
 
     func apple(_ rules: AppleProvider? = nil, clientIDs: [ProviderClientID] = [AppleFixture.clientID]) throws
         -> AppleTokenEndpoint
@@ -167,7 +164,7 @@ struct EndpointServer {
 
     /// Checks that none of the fixture's secrets is in the log, nor in the descriptions of a refusal.
     func expectSilence(_ refusal: EndpointRefusal? = nil, _ location: SourceLocation = #_sourceLocation) throws {
-        var texts = log.entries.map(\.text)
+        var texts = log.lines
         if let refusal { texts += ["\(refusal)", String(reflecting: refusal)] }
         let secret = try apple().clientSecret(for: AppleFixture.clientID, at: Timestamp(seconds: referenceTime))
         let secrets = [

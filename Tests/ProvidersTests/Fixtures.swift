@@ -1,8 +1,6 @@
 import Accounts
 import JOSE
-import Logging
 import Providers
-import Synchronization
 import TestSupport
 
 /// The time around which the tests make their tokens: 2026-01-01T00:00:00Z.
@@ -98,31 +96,3 @@ let changesRefusedByBoth: [Change] =
         Change("events", .raw("{}"), .eventToken), Change("events", "{}", .eventToken),
         Change("auth_time", "1767225600", .claimInvalid), Change("auth_time", .raw("1e300"), .claimInvalid),
     ]
-
-/// A log handler that keeps the entries.
-struct LogRecorder: LogHandler {
-    struct Entry: Sendable {
-        let level: Logger.Level
-        let text: String
-    }
-
-    final class Record: Sendable {
-        private let stored = Mutex<[Entry]>([])
-        var entries: [Entry] { stored.withLock(\.self) }
-        func append(_ entry: Entry) { stored.withLock { $0.append(entry) } }
-    }
-
-    let record: Record
-    var logLevel = Logger.Level.trace
-    var metadata: Logger.Metadata = [:]
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let all = metadata.merging(event.metadata ?? [:]) { $1 }
-        record.append(Entry(level: event.level, text: "\(event.message) \(all)"))
-    }
-}

@@ -1,7 +1,6 @@
 import Accounts
 import Curl
 import JOSE
-import Logging
 import OpenSSL
 import Providers
 import Synchronization
@@ -27,19 +26,18 @@ struct KeyServer {
     }
 
     let clock = ManualClock(at: referenceTime)
-    let log = LogRecorder.Record()
+    let log = RecordingLog()
     let script: Script
     let server: LoopbackServer
     let cache: KeySetCache
 
     init(_ provider: Provider = .google, fetcher: CurlFetcher, answering steps: LoopbackServer.Step...) throws {
         let script = Script(steps)
-        let record = log
         self.script = script
         server = try LoopbackServer { _ in script.steps }
         cache = KeySetCache(
             provider: provider, url: "\(server.url)/keys", fetcher: ScriptedTimeout(fetcher: fetcher, script: script),
-            clock: clock, logger: Logger(label: "test") { _ in LogRecorder(record: record) })
+            clock: clock, logger: log.logger)
     }
 
     /// Requests that have reached the server.

@@ -33,7 +33,7 @@ struct RefreshCheckTests {
         try await withEndpoint(provider, answering: .respond(text: body)) { apps in
             try await apps.check()
             #expect(apps.requests.count == 1)
-            #expect(apps.log.entries.isEmpty)
+            #expect(apps.log.lines.isEmpty)
         }
     }
 

@@ -1,5 +1,4 @@
 import Accounts
-import Logging
 import Postgres
 import SignIn
 import Storage
@@ -10,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AuditPartitionerTests {
     private struct World {
         let fixture: AuditSealFixture
-        let log = EventLog()
+        let log = RecordingLog()
         let partitioner: AuditPartitioner
         /// The partition of the database's present month.
         let month: String
@@ -38,7 +37,7 @@ import Testing
             let log = log
             partitioner = AuditPartitioner(
                 partitions: AuditPartitions(database: fixture.database), clock: fixture.clock,
-                logger: Logger(label: "tests") { _ in log })
+                logger: log.logger)
         }
 
         func rows(in table: String) async throws -> Int64 {

@@ -1,5 +1,4 @@
 import Accounts
-import Logging
 import Postgres
 import SignIn
 import Storage
@@ -133,9 +132,9 @@ import Testing
     @Test func `a column that a later release has added stops the sealing until it is gone, and is logged once`()
         async throws
     {
-        let log = EventLog()
+        let log = RecordingLog()
         let sealer = AuditSealer(
-            seals: fixture.seals, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
+            seals: fixture.seals, clock: fixture.clock, logger: log.logger)
         try await fixture.grow(seals: 1)
         try await fixture.tamper("ALTER TABLE audit_events ADD COLUMN colour text")
         #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .sealed(0))
@@ -236,8 +235,8 @@ import Testing
     // MARK: The rounds of the service
 
     @Test func `a round goes on while it fills seals, and reminds of a halt once a minute`() async throws {
-        let log = EventLog()
-        let logger = Logger(label: "tests") { _ in log }
+        let log = RecordingLog()
+        let logger = log.logger
         let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: logger)
         #expect(try await sealer.round() == false)
         try await fixture.tamper(
@@ -277,8 +276,8 @@ import Testing
     ])
     func `what was sealed is not sealed again by a process that remembers it`(_ tampering: [StaticString]) async throws
     {
-        let log = EventLog()
-        let logger = Logger(label: "tests") { _ in log }
+        let log = RecordingLog()
+        let logger = log.logger
         let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: logger)
         try await fixture.grow(seals: 1)
         try await fixture.tamper("CREATE TABLE old_head AS SELECT * FROM audit_head")
@@ -291,7 +290,7 @@ import Testing
         #expect(Self.haltMessages(log).count == 1)
     }
 
-    private static func haltMessages(_ log: EventLog) -> [String] {
+    private static func haltMessages(_ log: RecordingLog) -> [String] {
         log.lines.filter { $0.contains("trail not sealed") }
     }
 }

@@ -1,5 +1,4 @@
 import Accounts
-import Logging
 import Postgres
 import SignIn
 import Storage
@@ -145,11 +144,11 @@ import Testing
     func `a process whose clock and the database's differ sweeps nothing, and goes on when they agree`(_ ahead: Int64)
         async throws
     {
-        let log = EventLog()
+        let log = RecordingLog()
         let sweeper = RetentionSweeper(
             database: fixture.storage, lifetimes: SessionLifetimes(unused: Self.refreshLifetime),
             clock: fixture.clock,
-            logger: Logger(label: "tests") { _ in log })
+            logger: log.logger)
         let present = try await fixture.storage.databaseTime()
         fixture.clock.set(to: present.seconds)
         let created = try await fixture.signUp(.apple("a-1"))

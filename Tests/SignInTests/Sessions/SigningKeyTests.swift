@@ -2,7 +2,6 @@ import Accounts
 import JOSE
 import JSON
 import KeyRing
-import Logging
 import OpenSSL
 import Postgres
 import SignIn
@@ -102,10 +101,10 @@ import Testing
     @Test func `a key that can't be opened harms no other one, is logged once, and no old one signs in its place`()
         async throws
     {
-        let log = EventLog()
+        let log = RecordingLog()
         let process = try await AccessTokens(
             configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
-            keyRing: fixture.keyRing, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
+            keyRing: fixture.keyRing, clock: fixture.clock, logger: log.logger)
         let issued = try await fixture.newSession()
         let session = try await fixture.opened(issued)
         let published = process.publishedKeys

@@ -1,7 +1,6 @@
 import Accounts
 import Curl
 import Foundation
-import Logging
 import Postgres
 import SignIn
 import Storage
@@ -18,7 +17,7 @@ struct MailFixture: TestFixture {
     let peer: MailServer
     let storage: ServiceDatabase
     let codes: EmailCodes
-    let log = EventLog()
+    let log = RecordingLog()
     let worker: MailWorker
     private let templates: MailTemplates
 
@@ -68,13 +67,13 @@ struct MailFixture: TestFixture {
     private static func makeWorker(
         storage: ServiceDatabase, transport: any MailTransport, templates: MailTemplates, codes: EmailCodes,
         clock: ManualClock,
-        log: EventLog
+        log: RecordingLog
     ) throws -> MailWorker {
         MailWorker(
             store: storage.mails, transport: transport, templates: templates,
             sender: try #require(EmailAddress(sender)),
             codes: codes,
-            clock: clock, logger: Logger(label: "tests") { _ in log })
+            clock: clock, logger: log.logger)
     }
 
     // MARK: Queueing

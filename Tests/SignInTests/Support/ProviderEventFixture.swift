@@ -1,11 +1,9 @@
 import Accounts
 import JOSE
-import Logging
 import Postgres
 import Providers
 import SignIn
 import Storage
-import Synchronization
 import TestSupport
 import Testing
 
@@ -18,7 +16,7 @@ struct ProviderEventFixture: ServiceFixture {
     let people: SignInFixture
     let events: ProviderEvents
     let sweeper: RetentionSweeper
-    let log: EventLog
+    let log: RecordingLog
 
     static func run(_ body: (ProviderEventFixture) async throws -> Void) async throws {
         try await run(consentRevoked: .unlink, body)
@@ -39,7 +37,7 @@ struct ProviderEventFixture: ServiceFixture {
         policy: ProviderEventPolicy = .init(consentRevoked: .unlink, accountDeleted: .unlink)
     ) throws {
         self.people = people
-        log = EventLog()
+        log = RecordingLog()
         events = try Self.events(people, policy, store: people.storage.providerEvents, log: log)
         sweeper = RetentionSweeper(
             database: people.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: people.clock,
@@ -50,7 +48,7 @@ struct ProviderEventFixture: ServiceFixture {
     static func events(
         _ people: SignInFixture,
         _ policy: ProviderEventPolicy = .init(consentRevoked: .unlink, accountDeleted: .unlink),
-        store: ProviderEventStore, backoff: EventBackoff = EventBackoff(), log: EventLog = EventLog()
+        store: ProviderEventStore, backoff: EventBackoff = EventBackoff(), log: RecordingLog = RecordingLog()
     ) throws -> ProviderEvents {
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         return ProviderEvents(
@@ -60,7 +58,7 @@ struct ProviderEventFixture: ServiceFixture {
             google: GoogleProvider(
                 configuration: .init(clientIDs: [ProviderClientID(SignInFixture.googleClient)]), keys: keys),
             policy: policy, store: store, backoff: backoff, clock: people.clock,
-            logger: Logger(label: "events") { _ in log })
+            logger: log.logger)
     }
 
     var clock: ManualClock { people.clock }
@@ -187,29 +185,5 @@ extension TokenMint.Members {
     fileprivate init(_ members: [(String, TokenMint.Literal)]) {
         self = [:]
         for (name, value) in members { append(name, value) }
-    }
-}
-
-/// A log handler that keeps what is logged.
-struct EventLog: LogHandler {
-    private final class Lines: Sendable {
-        let lines = Mutex<[String]>([])
-    }
-
-    private let written = Lines()
-    var logLevel = Logger.Level.trace
-    var metadata: Logger.Metadata = [:]
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    /// `level message key=value …`, the keys sorted.
-    var lines: [String] { written.lines.withLock(\.self) }
-
-    func log(event: LogEvent) {
-        let members = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
-        written.lines.withLock { $0.append("\(event.level) \(event.message) \(members)") }
     }
 }

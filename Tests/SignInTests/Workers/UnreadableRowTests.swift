@@ -1,5 +1,4 @@
 import Accounts
-import Logging
 import Postgres
 import SignIn
 import Storage
@@ -19,7 +18,7 @@ import Testing
     }
 
     /// One line for each dead letter: the table and column that it names.
-    private static func deadLetters(in log: EventLog) -> [String] {
+    private static func deadLetters(in log: RecordingLog) -> [String] {
         log.lines.filter { $0.hasPrefix("error unreadable row given up ") }
             .compactMap { $0.firstMatch(of: #/table (\w+): column (\w+): /#) }
             .map { "\($0.1).\($0.2)" }
@@ -134,10 +133,10 @@ import Testing
                 WHERE grant_id = (SELECT grant_id FROM provider_grants ORDER BY grant_id LIMIT 1)
                 """)
             try await fixture.advance(by: 2 * 86_400)
-            let log = EventLog()
+            let log = RecordingLog()
             let checks = GrantCheckWorker(
                 store: fixture.storage.grants, endpoints: fixture.endpoints, clock: fixture.clock,
-                logger: Logger(label: "tests") { _ in log })
+                logger: log.logger)
             #expect(try await checks.checkDue() == 2)
             #expect(Self.deadLetters(in: log) == ["provider_grants.provider"])
             #expect(try await fixture.count("provider_grants WHERE provider = 'github' AND check_at IS NULL") == 1)
@@ -156,10 +155,10 @@ import Testing
                 UPDATE outbox SET subject = \("\u{1}")
                 WHERE message_id = (SELECT message_id FROM outbox ORDER BY message_id LIMIT 1)
                 """)
-            let log = EventLog()
+            let log = RecordingLog()
             let revocations = RevocationWorker(
                 store: fixture.storage.revocations, endpoints: fixture.endpoints, clock: fixture.clock,
-                logger: Logger(label: "tests") { _ in log })
+                logger: log.logger)
             #expect(try await revocations.attemptDue(at: .apple) == 2)
             #expect(Self.deadLetters(in: log) == ["outbox.subject"])
             #expect(

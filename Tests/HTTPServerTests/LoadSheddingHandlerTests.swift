@@ -1,4 +1,3 @@
-import Logging
 import MetricsTestKit
 import NIOCore
 import NIOEmbedded
@@ -29,7 +28,7 @@ struct LoadSheddingHandlerTests {
             admission = AdmissionController(capacity: 1, metrics: requestMetrics)
             responder = Responder(
                 routes: routes, limits: .uncontended, admission: admission, trustedProxies: .none,
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, metrics: requestMetrics)
+                logger: .silent, metrics: requestMetrics)
         }
     }
 

@@ -5,6 +5,7 @@ import NIOPosix
 import Primitives
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 
 extension ServerLimits {
     /// The limits of the service, with a queue timeout for a machine that is busy with other tests.
@@ -49,7 +50,7 @@ func withServices<Result: Sendable>(
     let group = ServiceGroup(
         configuration: .init(
             services: services.map { .init(service: $0, successTerminationBehavior: .ignore) },
-            logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() }))
+            logger: .silent))
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
         let ports = await bound.prefix(services.count).reduce(into: []) { $0.append($1) }

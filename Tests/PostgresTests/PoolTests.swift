@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import Postgres
 import TestSupport
 import Testing
@@ -178,8 +177,7 @@ import Testing
     func `shutdown refuses what comes, finishes what runs or waits, and returns when all is closed`() async throws {
         var configuration = Database.Configuration.test(poolSize: 1, maximumWaiting: 1)
         configuration.url = scratch.url
-        let database = Database(
-            configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let database = Database(configuration: configuration, logger: .silent)
         try await database.execute("CREATE TABLE t (n int8)")
         let (here, filled) = (Barrier(of: 2), Barrier(of: 2))
         let running = Task {
@@ -224,7 +222,7 @@ import Testing
         do {
             let database = Database(
                 configuration: observer.configuration,
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                logger: .silent)
             try await database.execute("SELECT 1")
         }
         try await eventually(

@@ -346,7 +346,7 @@ import Testing
         try await Self.run { (fixture, service) async throws in
             let sweeper = RetentionSweeper(
                 database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
-                logger: SignInFixture.quiet)
+                logger: .silent)
             for _ in 0..<10 { _ = try await Self.guess(at: service) }
             fixture.clock.advance(by: 899)
             _ = try await sweeper.sweep()

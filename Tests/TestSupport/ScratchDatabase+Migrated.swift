@@ -1,4 +1,3 @@
-import Logging
 import Migrator
 package import Postgres
 
@@ -19,9 +18,8 @@ extension ScratchDatabase {
     private static let migratedKey = Migration.embedded.map(\.checksum).joined()
 
     @Sendable private static func migrate(_ url: String) async throws {
-        let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
         try await ScratchDatabase(url: url).withPool(.test(poolSize: 1)) { database in
-            _ = try await Migrator(database: database, logger: logger).up()
+            _ = try await Migrator(database: database, logger: .silent).up()
         }
     }
 }

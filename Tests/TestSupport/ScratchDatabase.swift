@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 package import Postgres
 
 /// A database for one test, dropped when the test ends, however it ends.
@@ -70,7 +69,7 @@ package struct ScratchDatabase: Sendable {
     ) async throws -> T {
         var configuration = configuration
         configuration.url = url
-        let database = Database(configuration: configuration, logger: TestCluster.quiet)
+        let database = Database(configuration: configuration, logger: .silent)
         do {
             let value = try await body(database)
             await database.shutdown()
@@ -112,8 +111,6 @@ private actor TestCluster {
         return TestCluster(url: url)
     }
 
-    static let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
-
     private let url: String
     private let admin: Database
     private var templates: [String: Task<String, any Error>] = [:]
@@ -124,7 +121,7 @@ private actor TestCluster {
             configuration: Database.Configuration(
                 url: url, poolSize: 2, acquireTimeout: .seconds(300), connectTimeout: .seconds(60),
                 statementTimeout: nil, lockTimeout: nil, applicationName: "countersign-tests"),
-            logger: Self.quiet)
+            logger: .silent)
     }
 
     nonisolated func withDatabase<T: Sendable>(

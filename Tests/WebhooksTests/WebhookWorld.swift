@@ -3,7 +3,6 @@ import Curl
 import Foundation
 import JSON
 import KeyRing
-import Logging
 import Postgres
 import Synchronization
 import TestSupport
@@ -16,7 +15,6 @@ import Testing
 struct WebhookWorld: Sendable {
     static let start: Int64 = 1_767_225_600
     static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-    static let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
 
     let database: Database
     let receiver: LoopbackServer
@@ -70,7 +68,7 @@ struct WebhookWorld: Sendable {
         let sender = WebhookSender(
             fetcher: fetcher, targets: try #require(WebhookTargets(allowing: networks)), clock: clock)
         return Webhooks(
-            store: store, feed: feed, sender: sender, news: news, clock: clock, logger: Self.logger,
+            store: store, feed: feed, sender: sender, news: news, clock: clock, logger: .silent,
             configuration: { [schedule] in WebhookConfiguration(endpoints: [endpoint], schedule: schedule) })
     }
 

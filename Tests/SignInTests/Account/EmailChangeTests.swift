@@ -67,7 +67,7 @@ import Testing
         fixture.clock.advance(by: 3_601)
         let sweeper = RetentionSweeper(
             database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
-            logger: SignInFixture.quiet)
+            logger: .silent)
         _ = try await sweeper.sweep()
         #expect(try await fixture.count("accounts WHERE pending_email IS NOT NULL") == 0)
         #expect(try await fixture.account(member).email?.text == Self.old)

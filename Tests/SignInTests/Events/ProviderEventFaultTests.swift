@@ -1,5 +1,4 @@
 import Accounts
-import Logging
 import Postgres
 import SignIn
 import Storage
@@ -178,7 +177,7 @@ import Testing
         // No server listens there, so each connection is refused.
         let away = Database(
             configuration: .init(url: "postgres://countersign@127.0.0.1:1/none", poolSize: 1),
-            logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+            logger: .silent)
         let storage = ServiceDatabase(away, keyRing: fixture.people.keyRing)
         let events = try ProviderEventFixture.events(fixture.people, store: storage.providerEvents)
         let forged = try fixture.apple("consent-revoked", id: "e1", by: TokenMint.otherSigner)
@@ -208,7 +207,7 @@ import Testing
         let none = ProviderEvents(
             apple: nil, google: nil, policy: .init(consentRevoked: .unlink, accountDeleted: .unlink),
             store: fixture.storage.providerEvents, clock: fixture.clock,
-            logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+            logger: .silent)
         let token = try fixture.apple("consent-revoked", id: "e1")
         for provider in Provider.allCases {
             try await expectFailure("providerDisabled") { try await none.take(token, from: provider) }

@@ -129,7 +129,7 @@ import Testing
         try await fixture.expectUntouched(former)
         let sweeper = RetentionSweeper(
             database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
-            logger: SignInFixture.quiet)
+            logger: .silent)
         _ = try await sweeper.sweep()
         #expect(try await fixture.count("mailbox_tickets") == 1)
         fixture.clock.advance(by: 3_601)

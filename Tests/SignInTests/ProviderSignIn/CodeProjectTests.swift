@@ -42,7 +42,7 @@ import Testing
                         clientIDs: [app.id], serverClientID: app.server, serverClientSecret: app.secret)
                 },
                 tokenURL: fixture.sandbox.googleTokenURL, revokeURL: fixture.sandbox.googleRevokeURL),
-            fetcher: fixture.sandbox.fetcher, logger: LifeCycleFixture.quiet)
+            fetcher: fixture.sandbox.fetcher, logger: .silent)
         let endpoints = TokenEndpoints(apple: fixture.endpoints.apple, google: endpoint)
         return fixture.service(google: google, endpoints: endpoints) { _ in }
     }

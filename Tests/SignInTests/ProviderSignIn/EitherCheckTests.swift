@@ -256,7 +256,7 @@ import Testing
     private static func emptyCache(in fixture: LifeCycleFixture) -> KeySetCache {
         KeySetCache(
             provider: .apple, url: fixture.sandbox.appleKeysURL, fetcher: fixture.sandbox.fetcher,
-            clock: fixture.clock, logger: LifeCycleFixture.quiet)
+            clock: fixture.clock, logger: .silent)
     }
 
     private static func signIn(

@@ -1,7 +1,6 @@
 import Accounts
 import JOSE
 import KeyRing
-import Logging
 import OpenSSL
 import Postgres
 import Primitives
@@ -169,7 +168,7 @@ import Testing
         _ = try await fixture.signIn(.google, token, nonce, at: fixture.service)
         let sweeper = RetentionSweeper(
             database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
-            logger: SignInFixture.quiet)
+            logger: .silent)
         for seconds in [0, 599, 1] as [Int64] {
             fixture.clock.advance(by: seconds)
             _ = try await sweeper.sweep()
@@ -187,7 +186,7 @@ import Testing
         let nowhere = Database(
             configuration: .init(
                 url: "postgresql:///none?host=/nonexistent", poolSize: 1, acquireTimeout: .milliseconds(200)),
-            logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+            logger: .silent)
         let service = try fixture.service(storage: ServiceDatabase(nowhere, keyRing: fixture.keyRing))
         let nonce = try service.nonces.issue(for: .apple).text
         let token = try fixture.token(.apple, carrying: nonce)

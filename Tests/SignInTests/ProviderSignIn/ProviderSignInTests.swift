@@ -1,6 +1,5 @@
 import Accounts
 import JOSE
-import Logging
 import OpenSSL
 import Postgres
 import Providers
@@ -50,7 +49,7 @@ import Testing
             database: fixture.storage,
             accessTokens: fixture.accessTokens,
             passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock,
-            logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+            logger: .silent)
         let credential = ProviderCredential(
             token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
         for provider in Provider.allCases {
@@ -89,16 +88,15 @@ import Testing
     }
 
     @Test func `a database that can't be reached is distinguished from a fault`() async throws {
-        let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
         let nowhere = Database(
             configuration: .init(
                 url: "postgresql:///none?host=/nonexistent", poolSize: 1, acquireTimeout: .milliseconds(200)),
-            logger: logger)
+            logger: .silent)
         let service = SignInService(
             configuration: fixture.service.configuration, apple: fixture.appleProvider, google: nil,
             endpoints: .none,
             database: ServiceDatabase(nowhere, keyRing: fixture.keyRing), accessTokens: fixture.accessTokens,
-            passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: logger)
+            passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: .silent)
         let credential = ProviderCredential(
             token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
         let away = try await failure {

@@ -123,7 +123,7 @@ struct WalkWorld: Sendable {
         checks = GrantCheckWorker(store: storage.grants, endpoints: endpoints, clock: clock, logger: logger)
         sweeper = RetentionSweeper(
             database: storage, lifetimes: SessionLifetimes(unused: WalkWorld.refreshLifetime), clock: clock,
-            logger: SignInFixture.quiet)
+            logger: .silent)
     }
 
     private static func configuration(_ policy: WalkPolicy) -> SignInService.Configuration {

@@ -1,7 +1,6 @@
 import Accounts
 import Foundation
 import KeyRing
-import Logging
 import Postgres
 import SignIn
 import Storage
@@ -32,7 +31,7 @@ import Testing
         // A process that never had the old line starts.
         try await AccessTokens(
             configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
-            keyRing: rings.second, clock: fixture.clock, logger: SignInFixture.quiet
+            keyRing: rings.second, clock: fixture.clock, logger: .silent
         ).rereadKeys()
         let again = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
         #expect(again.map(\.done) == [0, 0, 0])
@@ -101,7 +100,7 @@ import Testing
                 await #expect(processExitsWith: .signal(SIGKILL)) { [url = scratch.url as String] in
                     let database = Database(
                         configuration: .init(url: url, poolSize: 1),
-                        logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+                        logger: .silent)
                     _ = try await KeyRingRewrap(database: database, keyRing: try Self.rings.get().both).run {
                         progress in
                         if progress.done == 1_000 { kill(getpid(), SIGKILL) }

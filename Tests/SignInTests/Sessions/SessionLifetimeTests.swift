@@ -113,7 +113,7 @@ import Testing
             _ = try await opened(fixture)
             let sweeper = RetentionSweeper(
                 database: fixture.storage, lifetimes: SessionLifetimes(unused: 60 * Self.day, absolute: Self.day),
-                clock: fixture.clock, logger: SignInFixture.quiet)
+                clock: fixture.clock, logger: .silent)
             fixture.clock.advance(by: 8 * Self.day)
             _ = try await sweeper.sweep()
             #expect(try await fixture.count("sessions") == 1)

@@ -14,7 +14,7 @@ import Testing
     private static func sweeper(_ fixture: SignInFixture, lifetime: Int64 = refreshLifetime) -> RetentionSweeper {
         RetentionSweeper(
             database: fixture.storage, lifetimes: SessionLifetimes(unused: lifetime), clock: fixture.clock,
-            logger: SignInFixture.quiet)
+            logger: .silent)
     }
 
     /// Adds live sessions of the account, the first a second before the second and so on, and returns their ids.

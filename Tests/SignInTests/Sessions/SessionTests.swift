@@ -194,7 +194,7 @@ import Testing
                         try await AccessTokens(
                             configuration: .init(issuer: "i", audience: "a", lifetime: 900),
                             store: SigningKeyStore(database: database), keyRing: keyRing,
-                            clock: ManualClock(at: SignInFixture.start), logger: SignInFixture.quiet
+                            clock: ManualClock(at: SignInFixture.start), logger: .silent
                         ).publishedKeys
                     }
                 }
@@ -261,7 +261,7 @@ extension SignInFixture {
         _ = try await SigningKeys(store: storage.signingKeys, keyRing: keyRing, clock: clock).replaceLeaked()
         return try await AccessTokens(
             configuration: accessTokens.configuration, store: storage.signingKeys, keyRing: keyRing, clock: clock,
-            logger: SignInFixture.quiet
+            logger: .silent
         ).token(for: session, at: clock.now())
     }
 }

@@ -46,7 +46,7 @@ import Testing
     @Test func `a key is kept for as long as the tokens of any process live`() async throws {
         let longLived = try await AccessTokens(
             configuration: .init(issuer: "i", audience: "a", lifetime: 86_400), store: fixture.storage.signingKeys,
-            keyRing: fixture.keyRing, clock: fixture.clock, logger: SignInFixture.quiet)
+            keyRing: fixture.keyRing, clock: fixture.clock, logger: .silent)
         _ = try await fixture.rotate()
         // A process that learns of the key later notes its lifetime for that one too.
         try await fixture.accessTokens.rereadKeys()
@@ -127,7 +127,7 @@ import Testing
         await #expect(throws: SealError.self) {
             try await AccessTokens(
                 configuration: process.configuration, store: fixture.storage.signingKeys, keyRing: fixture.keyRing,
-                clock: fixture.clock, logger: SignInFixture.quiet)
+                clock: fixture.clock, logger: .silent)
         }
     }
 
@@ -138,7 +138,7 @@ import Testing
         _ = try await fixture.signingKeys(of: ring).replaceLeaked()
         let other = try await AccessTokens(
             configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys, keyRing: ring,
-            clock: fixture.clock, logger: SignInFixture.quiet)
+            clock: fixture.clock, logger: .silent)
         let foreign = try other.token(for: session, at: fixture.clock.now())
         try await expectFailure("invalidSession") {
             try await fixture.service.sessions.session(of: Array(foreign.utf8), by: fixture.call)
@@ -187,7 +187,7 @@ import Testing
             processes.append(
                 try await AccessTokens(
                     configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
-                    keyRing: fixture.keyRing, clock: clock, logger: SignInFixture.quiet))
+                    keyRing: fixture.keyRing, clock: clock, logger: .silent))
         }
         let first = try KeySet(parsing: processes[0].publishedKeys)
         var verifiers = Array(repeating: Verifier(keys: first, fetchedAt: 0), count: 5)

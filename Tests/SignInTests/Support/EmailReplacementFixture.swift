@@ -29,7 +29,7 @@ struct EmailReplacementFixture: TestFixture {
         sweepers = (0..<2).map { _ in
             RetentionSweeper(
                 database: people.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: people.clock,
-                logger: SignInFixture.quiet)
+                logger: .silent)
         }
     }
 

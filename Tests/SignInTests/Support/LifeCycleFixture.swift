@@ -2,7 +2,6 @@ import Accounts
 import Curl
 import JOSE
 import KeyRing
-import Logging
 import OpenSSL
 import Postgres
 import Providers
@@ -43,8 +42,6 @@ struct LifeCycleFixture: ServiceFixture {
     let checks: GrantCheckWorker
     let sweeper: RetentionSweeper
     let client = Caller(requestID: "test", address: "192.0.2.1", device: nil)
-
-    static let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
 
     static func run(_ body: (LifeCycleFixture) async throws -> Void) async throws { try await run(poolSize: 4, body) }
 
@@ -94,14 +91,14 @@ struct LifeCycleFixture: ServiceFixture {
                 configuration: .init(
                     projects: [Self.googleProject], tokenURL: sandbox.googleTokenURL,
                     revokeURL: sandbox.googleRevokeURL),
-                fetcher: sandbox.fetcher, logger: Self.quiet))
+                fetcher: sandbox.fetcher, logger: .silent))
         self.sandbox = sandbox
         self.database = database
         keyRing = try SignInFixture.makeKeyRing()
         storage = ServiceDatabase(database, keyRing: keyRing)
         accessTokens = try await AccessTokens(
             configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
-            store: storage.signingKeys, keyRing: keyRing, clock: clock, logger: Self.quiet)
+            store: storage.signingKeys, keyRing: keyRing, clock: clock, logger: .silent)
         self.google = google
         passwordHasher = try PasswordHasher(cost: SignInFixture.cheap)
         var timeout = CodeExchangeTimeout()
@@ -115,15 +112,14 @@ struct LifeCycleFixture: ServiceFixture {
         configuration.codeExchangeTimeout = timeout
         configure(&configuration)
         self.configuration = configuration
-        strayGrants = StrayGrants(store: storage.revocations, clock: clock, logger: Self.quiet)
+        strayGrants = StrayGrants(store: storage.revocations, clock: clock, logger: .silent)
         service = Self.service(
             configuration, apple: apple, google: google, endpoints: endpoints, storage: storage,
             accessTokens: accessTokens, passwordHasher: passwordHasher, strayGrants: strayGrants, clock: clock)
-        revocations = RevocationWorker(
-            store: storage.revocations, endpoints: endpoints, clock: clock, logger: Self.quiet)
-        checks = GrantCheckWorker(store: storage.grants, endpoints: endpoints, clock: clock, logger: Self.quiet)
+        revocations = RevocationWorker(store: storage.revocations, endpoints: endpoints, clock: clock, logger: .silent)
+        checks = GrantCheckWorker(store: storage.grants, endpoints: endpoints, clock: clock, logger: .silent)
         sweeper = RetentionSweeper(
-            database: storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: clock, logger: SignInFixture.quiet
+            database: storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: clock, logger: .silent
         )
     }
 
@@ -136,7 +132,7 @@ struct LifeCycleFixture: ServiceFixture {
         SignInService(
             configuration: configuration, apple: apple, google: google, endpoints: endpoints, database: storage,
             accessTokens: accessTokens, passwordHasher: passwordHasher, strayGrants: strayGrants, clock: clock,
-            logger: quiet)
+            logger: .silent)
     }
 
     /// The same service after its operator has configured another key of Apple's.
@@ -184,7 +180,7 @@ struct LifeCycleFixture: ServiceFixture {
                 ],
                 tokenURL: sandbox.appleTokenURL, revokeURL: sandbox.appleRevokeURL,
                 userMigrationURL: sandbox.appleUserMigrationURL),
-            fetcher: fetcher ?? sandbox.fetcher, logger: quiet)
+            fetcher: fetcher ?? sandbox.fetcher, logger: .silent)
     }
 
     /// Advances the clock, here and at the providers.

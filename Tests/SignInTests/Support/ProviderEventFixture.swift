@@ -41,7 +41,7 @@ struct ProviderEventFixture: ServiceFixture {
         events = try Self.events(people, policy, store: people.storage.providerEvents, log: log)
         sweeper = RetentionSweeper(
             database: people.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: people.clock,
-            logger: SignInFixture.quiet)
+            logger: .silent)
     }
 
     /// The event handling of another process, whose store may have another key ring.

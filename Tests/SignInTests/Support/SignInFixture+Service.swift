@@ -1,6 +1,5 @@
 import Accounts
 import KeyRing
-import Logging
 import Primitives
 import Providers
 import SignIn
@@ -43,6 +42,6 @@ extension SignInFixture {
             accessTokens: accessTokens,
             passwordHasher: passwordHasher ?? self.passwordHasher,
             exports: exports, clock: clock,
-            logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+            logger: .silent)
     }
 }

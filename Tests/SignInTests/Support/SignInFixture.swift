@@ -1,7 +1,6 @@
 import Accounts
 import JOSE
 import KeyRing
-import Logging
 import OpenSSL
 import Postgres
 import Primitives
@@ -53,7 +52,7 @@ struct SignInFixture: ServiceFixture {
         storage = ServiceDatabase(database, keyRing: keyRing)
         accessTokens = try await AccessTokens(
             configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
-            store: storage.signingKeys, keyRing: keyRing, clock: clock, logger: SignInFixture.quiet)
+            store: storage.signingKeys, keyRing: keyRing, clock: clock, logger: .silent)
         passwordHasher = try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1000)
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         appleProvider = AppleProvider(
@@ -64,10 +63,8 @@ struct SignInFixture: ServiceFixture {
                 configuration: .init(clientIDs: [ProviderClientID(SignInFixture.googleClient)]), keys: keys),
             endpoints: .none, database: storage, accessTokens: accessTokens,
             passwordHasher: passwordHasher,
-            clock: clock, logger: SignInFixture.quiet)
+            clock: clock, logger: .silent)
     }
-
-    static var quiet: Logger { Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() } }
 
     static func makeKeyRing(id: String = "k1", octet: UInt8 = 7) throws -> KeyRing {
         try makeKeyRing(lines: [(id, octet)])

@@ -75,7 +75,7 @@ struct WebFixture: ServiceFixture {
             configuration: .init(
                 projects: [LifeCycleFixture.googleProject], tokenURL: sandbox.googleTokenURL,
                 revokeURL: sandbox.googleRevokeURL),
-            fetcher: sandbox.fetcher, logger: LifeCycleFixture.quiet)
+            fetcher: sandbox.fetcher, logger: .silent)
     }
 
     private static func configuration(at sandbox: Sandbox, hostedDomains: [String]) -> WebSignIn.Configuration {

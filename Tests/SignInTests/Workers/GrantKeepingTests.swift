@@ -114,7 +114,7 @@ import Testing
         for (keyRing, status) in [(new, "pending"), (both, "done")] {
             let revocations = RevocationWorker(
                 store: RevocationStore(database: fixture.database, keyRing: keyRing),
-                endpoints: fixture.endpoints, clock: fixture.clock, logger: LifeCycleFixture.quiet)
+                endpoints: fixture.endpoints, clock: fixture.clock, logger: .silent)
             #expect(try await revocations.attemptDue(at: .apple) == 1)
             let row = try await fixture.revocationRows()[0]
             #expect(row.status == status)

@@ -303,7 +303,7 @@ import Testing
         // Two have failed; the third was never sent.
         let sweeper = RetentionSweeper(
             database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
-            logger: SignInFixture.quiet)
+            logger: .silent)
         fixture.clock.advance(by: Lifetimes.noticeSeconds + 30 * 86_400)
         _ = try await sweeper.sweep()
         #expect(try await fixture.rows().count == 4)

@@ -171,7 +171,7 @@ import Testing
                 group.addTask {
                     let process = RevocationWorker(
                         store: RevocationStore(database: fixture.database, keyRing: fixture.keyRing),
-                        endpoints: fixture.endpoints, clock: fixture.clock, logger: LifeCycleFixture.quiet)
+                        endpoints: fixture.endpoints, clock: fixture.clock, logger: .silent)
                     var share = 0
                     while case let claimed = try await process.attemptDue(at: .apple), claimed > 0 {
                         share += claimed

@@ -2,7 +2,6 @@ import Accounts
 import Curl
 import HTTPServer
 import KeyRing
-import Logging
 import OpenSSL
 import Postgres
 import Providers
@@ -77,21 +76,19 @@ struct PageServer: TestFixture {
             database: storage,
             accessTokens: try await AccessTokens(
                 configuration: .init(issuer: publicURL, audience: "lamp", lifetime: 900), store: storage.signingKeys,
-                keyRing: keyRing, clock: clock, logger: quiet),
+                keyRing: keyRing, clock: clock, logger: .silent),
             passwordHasher: try PasswordHasher(cost: Scrypt.Cost(n: 16, r: 1, p: 1), slots: 4, maximumWaiting: 1000),
-            clock: clock, logger: quiet)
+            clock: clock, logger: .silent)
     }
-
-    private static var quiet: Logger { Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() } }
 
     private static func listening(_ routes: [Route], _ body: (Int) async throws -> Void) async throws {
         var configuration = Listener.Configuration(name: "test", host: "127.0.0.1", port: 0)
         configuration.limits.queueTimeout = .seconds(60)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        let listener = Listener(configuration, routes: routes, logger: quiet) { port.yield($0) }
+        let listener = Listener(configuration, routes: routes, logger: .silent) { port.yield($0) }
         let group = ServiceGroup(
             configuration: .init(
-                services: [.init(service: listener, successTerminationBehavior: .ignore)], logger: quiet))
+                services: [.init(service: listener, successTerminationBehavior: .ignore)], logger: .silent))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             do {

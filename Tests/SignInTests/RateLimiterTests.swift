@@ -308,8 +308,7 @@ import Testing
             let rows: SQL =
                 "SELECT string_agg(xmin::text || ctid::text || full_at::text, ' ' ORDER BY limit_key) FROM rate_limits"
             let before = try await fixture.texts(rows)
-            let credential = ProviderCredential(
-                token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+            let credential = ProviderCredential(token: try fixture.apple("a-1"))
             let client = Caller(requestID: "test", address: "10.0.0.1", network: "10.0.0.0/24", device: nil)
             guard
                 case .signedIn = try await service.providers.signIn(

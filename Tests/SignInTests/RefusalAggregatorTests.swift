@@ -25,7 +25,7 @@ import Testing
     }
 
     private static func refuse(_ token: String, _ client: Caller, by service: SignInService) async throws {
-        let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
+        let credential = ProviderCredential(token: token)
         await #expect(throws: SignInFailure.self) {
             try await service.providers.signIn(with: .apple, credential, by: service.calls.begin(by: client))
         }

@@ -12,9 +12,8 @@ import Testing
         _ token: String, as request: String = "r1", from network: Network = home, _ fixture: SignInFixture,
         at service: SignInService? = nil
     ) async throws -> SignInAnswer {
-        let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
         return try await (service ?? fixture.service).providers.signIn(
-            with: .apple, credential,
+            with: .apple, .init(token: token),
             by: fixture.call(by: Caller(requestID: request, address: nil, network: network, device: nil)))
     }
 

@@ -226,7 +226,7 @@ import Testing
         let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
         try await Self.run(.export, teams)
         let consent = try await fixture.consent(.apple)
-        let credential = ProviderCredential(token: nil, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
+        let credential = ProviderCredential(code: consent.code)
         let answer = try await fixture.service(with: teams.endpoint)
             .providers.signIn(with: .apple, credential, by: fixture.call)
         guard case .signedIn(let after) = answer else { throw SignInFixture.Unexpected.linkRequired }
@@ -256,7 +256,7 @@ import Testing
         try await Self.run(.export, teams)
         let consent = try await fixture.consent(.apple)
         let other = try await fixture.account(.google, "ada")
-        let credential = ProviderCredential(token: consent.token, code: nil, nonce: nil, clientID: nil, fullName: nil)
+        let credential = ProviderCredential(token: consent.token)
         let session = try await fixture.opened(other)
         try await expectFailure("identityAlreadyLinked") {
             try await fixture.service.linking.link(.apple, credential, to: session, by: fixture.call)

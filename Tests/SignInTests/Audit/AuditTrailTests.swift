@@ -28,27 +28,16 @@ import Testing
             """, as: String.self)
     }
 
-    private static func post(_ token: String, _ provider: Provider, _ fixture: SignInFixture) async throws
-        -> SignInAnswer
-    {
-        let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-        return try await fixture.service.providers.signIn(with: provider, credential, by: fixture.call(by: client))
-    }
-
     @Test func `each way in leaves one row that says how`() async throws {
         let service = fixture.service
         let kim = try await fixture.register("kim@example.com", by: Self.client)
         _ = try await fixture.signIn("kim@example.com", by: Self.client)
-        guard case .linkRequired(let ticket) = try await Self.post(try fixture.apple("a-1"), .apple, fixture) else {
-            throw SignInFixture.Unexpected.signedIn
-        }
+        let ticket = try await fixture.signIn(.apple, try fixture.apple("a-1"), by: Self.client).ticket
         _ = try await service.tickets.bind(
             linkTicket: ticket.linkTicket,
             credential: .password(email: "kim@example.com", password: SignInFixture.password),
             by: fixture.call(by: Self.client))
-        guard case .signedIn(let signedIn) = try await Self.post(try fixture.apple("a-1"), .apple, fixture) else {
-            throw SignInFixture.Unexpected.linkRequired
-        }
+        let signedIn = try await fixture.signIn(.apple, try fixture.apple("a-1"), by: Self.client).session
         #expect(
             try await Self.rows(fixture, of: "signed_in") == [
                 "signed_in - pwd 192.0.2.0/24 r1 1 A S", "signed_in - pwd 192.0.2.0/24 r1 1 A S",
@@ -80,7 +69,7 @@ import Testing
         try await fixture.register("kim@example.com", by: Self.client)
         try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
         let token = try fixture.apple("a-1")
-        try await expectFailure("fault") { try await Self.post(token, .apple, fixture) }
+        try await expectFailure("fault") { try await fixture.signIn(.apple, token, by: Self.client) }
         try await expectFailure("fault") { try await fixture.signIn("kim@example.com", by: Self.client) }
         #expect(try await fixture.count("sessions") == 2)
     }
@@ -96,10 +85,7 @@ import Testing
                 group.addTask {
                     let client = Caller(
                         requestID: "n\(number)", address: nil, network: "10.0.\(number).0/24", device: nil)
-                    let credential = ProviderCredential(
-                        token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-                    _ = try await fixture.service.providers.signIn(
-                        with: .google, credential, by: fixture.call(by: client))
+                    _ = try await fixture.signIn(.google, token, by: client)
                 }
             }
             try await group.waitForAll()
@@ -119,11 +105,11 @@ import Testing
         let token = try fixture.apple("a-1")
         try await fixture.database.execute(
             "UPDATE identities SET not_before = \(fixture.clock.now().advanced(bySeconds: 60))")
-        try await expectFailure("expired") { try await Self.post(token, .apple, fixture) }
+        try await expectFailure("expired") { try await fixture.signIn(.apple, token, by: Self.client) }
         try await fixture.database.execute("UPDATE identities SET not_before = NULL")
         fixture.clock.advance(by: 1)
         try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
-        try await expectFailure("accountDisabled") { try await Self.post(token, .apple, fixture) }
+        try await expectFailure("accountDisabled") { try await fixture.signIn(.apple, token, by: Self.client) }
         #expect(
             try await Self.rows(fixture, of: "credential_rejected") == [
                 "credential_rejected apple expired 192.0.2.0/24 r1 1 A I",

@@ -60,9 +60,8 @@ import Testing
         fixture.advance(by: 20)
         let session = try await fixture.service.sessions.session(
             of: Array(google.session.accessToken.utf8), by: fixture.call)
-        let credential = ProviderCredential(
-            token: try fixture.token(.apple), code: nil, nonce: nil, clientID: nil, fullName: nil)
-        _ = try await fixture.service.linking.link(.apple, credential, to: session, by: fixture.call)
+        _ = try await fixture.service.linking.link(
+            .apple, .init(token: try fixture.token(.apple)), to: session, by: fixture.call)
         try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
         #expect(try await fixture.statuses() == ["e1": "outdated"])
         #expect(try await fixture.account(google)?.identities.count == 2)

@@ -196,8 +196,7 @@ struct AddressMeeting: Sendable {
         case .bindByPassword:
             return try await bind(try token(of: "kim"), .password(email: ownEmail, password: SignInFixture.password))
         case .linkInSession:
-            let credential = ProviderCredential(
-                token: try token(of: "kim"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+            let credential = ProviderCredential(token: try token(of: "kim"))
             let session = try await fixture.opened(person)
             let linked = try await fixture.service.linking.link(provider, credential, to: session, by: fixture.call)
             #expect(try await fixture.account(person).identities.map(\.id).contains(linked.id))

@@ -15,12 +15,6 @@ import Testing
         try await fixture.texts("SELECT email_proof_source FROM accounts")
     }
 
-    private func link(_ fixture: SignInFixture, _ token: String, to signedIn: SignedIn) async throws {
-        let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-        _ = try await fixture.service.linking.link(
-            .apple, credential, to: try await fixture.opened(signedIn), by: fixture.call)
-    }
-
     // MARK: Create
 
     enum Claim: String, CaseIterable, Sendable {
@@ -111,7 +105,7 @@ import Testing
                 _ = try await fixture.bind(
                     try await fixture.ticket(.apple, token),
                     .password(email: Self.address, password: SignInFixture.password))
-            case .link: try await link(fixture, token, to: registered)
+            case .link: try await fixture.link(.apple, .init(token: token), to: registered)
             }
             let account = try await fixture.account(registered)
             #expect(account.emailProof == (claim.proof ?? .claimed))

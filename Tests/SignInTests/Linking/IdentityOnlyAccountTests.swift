@@ -67,10 +67,7 @@ import Testing
                 linkTicket: found.ticket.linkTicket, credential: found.member.session.credential, replacing: replacing,
                 by: fixture.call)
         case .link:
-            let credential = ProviderCredential(
-                token: try fixture.google("stray"), code: nil, nonce: nil, clientID: nil, fullName: nil)
-            _ = try await fixture.service.linking.link(
-                .google, credential, to: try await fixture.opened(found.member), by: fixture.call)
+            try await fixture.link(.google, .init(token: try fixture.google("stray")), to: found.member)
         }
     }
 

@@ -10,20 +10,12 @@ import Testing
 @Suite(.fixture(SignInFixture.self)) struct LinkingTests {
     var fixture: SignInFixture { .current }
 
-    private func link(
-        _ fixture: SignInFixture, _ provider: Provider, _ token: String, to signedIn: SignedIn
-    ) async throws -> Identity {
-        let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-        return try await fixture.service.linking.link(
-            provider, credential, to: try await fixture.opened(signedIn), by: fixture.call)
-    }
-
     @Test(.fixture { try await SignInFixture.withMail($0) })
     func `an identity is linked, and no session is opened or ended`() async throws {
         let member = try await fixture.member("kim@example.com")
         let other = try await fixture.signIn("kim@example.com")
         let token = try fixture.google("1", SignInFixture.email("kim@gmail.com"))
-        let identity = try await link(fixture, .google, token, to: member)
+        let identity = try await fixture.link(.google, .init(token: token), to: member)
         #expect(identity.key.subject.text == "1")
         #expect(identity.email?.text == "kim@gmail.com")
         #expect(identity.authorization == .none)
@@ -48,7 +40,7 @@ import Testing
         let before = try await fixture.state()
         for token in [try fixture.google("1"), "no token"] {
             try await expectFailure("reauthenticationRequired") {
-                try await link(fixture, .google, token, to: registered)
+                try await fixture.link(.google, .init(token: token), to: registered)
             }
         }
         #expect(try await fixture.state() == before)
@@ -57,9 +49,11 @@ import Testing
     @Test func `a token that is not accepted links nothing`() async throws {
         let registered = try await fixture.register("kim@example.com")
         let before = try await fixture.state()
-        try await expectFailure("malformed") { try await link(fixture, .google, "no token", to: registered) }
+        try await expectFailure("malformed") {
+            try await fixture.link(.google, .init(token: "no token"), to: registered)
+        }
         try await expectFailure("audience_rejected") {
-            try await link(fixture, .google, try fixture.google("1", [("aud", "another")]), to: registered)
+            try await fixture.link(.google, .init(token: try fixture.google("1", [("aud", "another")])), to: registered)
         }
         #expect(try await fixture.state() == before)
     }
@@ -70,10 +64,10 @@ import Testing
     {
         try await SignInFixture.withMail(strays: policy) { fixture in
             let registered = try await fixture.register("kim@example.com")
-            _ = try await link(fixture, .google, try fixture.google("1"), to: registered)
+            try await fixture.link(.google, .init(token: try fixture.google("1")), to: registered)
             let identities = try await fixture.texts("SELECT to_jsonb(i)::text FROM identities i")
             try await expectFailure("identityAlreadyLinked") {
-                try await link(fixture, .google, try fixture.google("1"), to: registered)
+                try await fixture.link(.google, .init(token: try fixture.google("1")), to: registered)
             }
             #expect(try await fixture.texts("SELECT to_jsonb(i)::text FROM identities i") == identities)
         }
@@ -83,7 +77,7 @@ import Testing
         let owner = try await fixture.signUp(.google("1"))
         let registered = try await fixture.register("kim@example.com")
         try await expectFailure("identityAlreadyLinked") {
-            try await link(fixture, .google, try fixture.google("1"), to: registered)
+            try await fixture.link(.google, .init(token: try fixture.google("1")), to: registered)
         }
         #expect(try await fixture.session(.google("1")).account.id == owner.account.id)
         #expect(try await fixture.isLive(owner))
@@ -91,9 +85,9 @@ import Testing
 
     @Test func `a second identity of the provider is a conflict that names the first`() async throws {
         let registered = try await fixture.register("kim@example.com")
-        let first = try await link(fixture, .google, try fixture.google("1"), to: registered)
+        let first = try await fixture.link(.google, .init(token: try fixture.google("1")), to: registered)
         await expectFailure(.providerAlreadyLinked(first)) {
-            try await link(fixture, .google, try fixture.google("2"), to: registered)
+            try await fixture.link(.google, .init(token: try fixture.google("2")), to: registered)
         }
         #expect(try await fixture.count("identities") == 1)
         #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
@@ -104,11 +98,11 @@ import Testing
     @Test func `of fifty that are linked at once one is`() async throws {
         let registered = try await fixture.register("kim@example.com")
         let outcomes = try await race(50) { number in
-            try await link(fixture, .google, try fixture.google("\(number)"), to: registered)
+            try await fixture.link(.google, .init(token: try fixture.google("\(number)")), to: registered)
         }
         #expect(outcomes == ["won": 1, "providerAlreadyLinked": 49])
         let same = try await race(20) { _ in
-            try await link(fixture, .apple, try fixture.apple("a-1"), to: registered)
+            try await fixture.link(.apple, .init(token: try fixture.apple("a-1")), to: registered)
         }
         #expect(same == ["won": 1, "identityAlreadyLinked": 19])
         #expect(try await fixture.count("identities") == 2)
@@ -121,7 +115,7 @@ import Testing
             try await transaction.execute("SELECT FROM accounts FOR UPDATE")
             try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
         } with: {
-            try await link(fixture, .google, token, to: registered)
+            try await fixture.link(.google, .init(token: token), to: registered)
         }
         try await expectFailure("invalidSession") { try await linking.value }
         #expect(try await fixture.count("identities") == 0)
@@ -134,29 +128,19 @@ import Testing
         for (provider, token, name) in [
             (Provider.apple, try fixture.apple("a-1"), "Kim"), (.google, try fixture.google("1"), "Another"),
         ] {
-            let credential = ProviderCredential(
-                token: token, code: nil, nonce: nil, clientID: nil, fullName: DisplayName(name))
-            _ = try await fixture.service.linking.link(provider, credential, to: session, by: fixture.call)
+            _ = try await fixture.service.linking.link(
+                provider, .init(token: token, fullName: DisplayName(name)), to: session, by: fixture.call)
             #expect(try await fixture.account(registered).displayName?.text == "Kim")
         }
     }
 
     // MARK: With codes
 
-    private func link(
-        _ fixture: LifeCycleFixture, _ consent: LifeCycleFixture.Consent, to signedIn: SignedIn
-    ) async throws -> Identity {
-        let credential = ProviderCredential(
-            token: consent.token, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
-        return try await fixture.service.linking.link(
-            consent.provider, credential, to: try await fixture.opened(signedIn), by: fixture.call)
-    }
-
     @Test(arguments: Provider.allCases)
     func `what the code brought is kept with the identity`(provider: Provider) async throws {
         try await LifeCycleFixture.run { fixture in
             let account = try await fixture.account(provider == .apple ? .google : .apple)
-            let identity = try await link(fixture, try await fixture.consent(provider), to: account)
+            let identity = try await fixture.link(try await fixture.consent(provider), to: account)
             #expect(identity.authorization == .active)
             #expect(try await fixture.count("provider_grants WHERE identity_id = \(identity.id)") == 1)
             #expect(try await fixture.grants(provider).map(\.isLive) == [true])
@@ -170,7 +154,7 @@ import Testing
         try await LifeCycleFixture.run { fixture in
             let kim = try await fixture.account(.google)
             try await expectFailure("providerAlreadyLinked") {
-                try await link(fixture, try await fixture.consent(.google, "ada"), to: kim)
+                try await fixture.link(try await fixture.consent(.google, "ada"), to: kim)
             }
             // At once, not when a ticket would have expired.
             try await fixture.revokeDue()
@@ -185,7 +169,7 @@ import Testing
             let ada = try await fixture.account(.google, "ada")
             let kim = try await fixture.account(.apple)
             try await expectFailure("identityAlreadyLinked") {
-                try await link(fixture, try await fixture.consent(.google, "ada"), to: kim)
+                try await fixture.link(try await fixture.consent(.google, "ada"), to: kim)
             }
             try await fixture.revokeDue()
             // A revocation would have ended hers too.
@@ -202,7 +186,7 @@ import Testing
                 try await fixture.ticket(try await fixture.consent(.google, "ada"), .token))
             let kim = try await fixture.account(.apple)
             try await expectFailure("identityAlreadyLinked") {
-                try await link(fixture, try await fixture.consent(.google, "ada"), to: kim)
+                try await fixture.link(try await fixture.consent(.google, "ada"), to: kim)
             }
             #expect(try await fixture.authorization(ada.identity) == "active")
             #expect(try await fixture.count("outbox") == 0)

@@ -198,8 +198,7 @@ import Testing
             """)
         _ = try await fixture.database.execute(
             "CREATE TRIGGER ends BEFORE INSERT ON link_tickets FOR EACH ROW EXECUTE FUNCTION end_ticket()")
-        let credential = ProviderCredential(
-            token: try fixture.google("kim"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+        let credential = ProviderCredential(token: try fixture.google("kim"))
         try await expectFailure("expired") {
             try await fixture.service.linking.link(.google, credential, to: session, by: fixture.call)
         }

@@ -176,9 +176,8 @@ import Testing
         fixture.clock.advance(by: 1)
         try await fixture.forgetMails()
         let silent = try fixture.service { $0.mailLanguages = [] }
-        let credential = ProviderCredential(
-            token: try fixture.apple("former"), code: nil, nonce: nil, clientID: nil, fullName: nil)
-        _ = try await silent.providers.signIn(with: .apple, credential, by: silent.calls.begin(by: fixture.client))
+        _ = try await silent.providers.signIn(
+            with: .apple, .init(token: try fixture.apple("former")), by: silent.calls.begin(by: fixture.client))
         #expect(try await fixture.mails().isEmpty)
         _ = try await fixture.session(.apple("former"))
         #expect(

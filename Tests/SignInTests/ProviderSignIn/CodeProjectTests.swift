@@ -57,9 +57,9 @@ import Testing
     private func signIn(
         _ token: String, _ code: String, clientID: ProviderClientID? = nil, at service: SignInService
     ) async throws -> SignInAnswer {
-        let credential = ProviderCredential(token: token, code: code, nonce: nil, clientID: clientID, fullName: nil)
         return try await service.providers.signIn(
-            with: .google, credential, by: service.calls.begin(by: fixture.client))
+            with: .google, .init(token: token, code: code, nonce: nil, clientID: clientID, fullName: nil),
+            by: service.calls.begin(by: fixture.client))
     }
 
     /// The clients as which a code was sent.

@@ -125,8 +125,7 @@ import Testing
                 let token =
                     try provider == .apple
                     ? fixture.apple("a-1", [("exp", 1)]) : fixture.google("g-1", [("exp", 1)])
-                let credential = ProviderCredential(
-                    token: token, code: "c0ffee", nonce: nil, clientID: nil, fullName: nil)
+                let credential = ProviderCredential(token: token, code: "c0ffee")
                 try await expectFailure("expired") {
                     try await fixture.service.providers.signIn(with: provider, credential, by: fixture.call)
                 }
@@ -139,10 +138,7 @@ import Testing
         let other: Provider = provider == .apple ? .google : .apple
         let account = try await fixture.account(other)
         let consent = try await fixture.consent(provider, token: Self.expired)
-        let credential = ProviderCredential(
-            token: consent.token, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
-        let identity = try await fixture.service.linking.link(
-            provider, credential, to: try await fixture.opened(account), by: fixture.call)
+        let identity = try await fixture.link(consent, to: account)
         #expect(identity.key.provider == provider)
         #expect(identity.authorization == .active)
     }
@@ -262,8 +258,7 @@ import Testing
     private static func signIn(
         _ token: String, code: String?, at service: SignInService, in fixture: LifeCycleFixture
     ) async throws -> SignInAnswer {
-        let credential = ProviderCredential(token: token, code: code, nonce: nil, clientID: nil, fullName: nil)
-        return try await service.providers.signIn(with: .apple, credential, by: fixture.call)
+        return try await service.providers.signIn(with: .apple, .init(token: token, code: code), by: fixture.call)
     }
 
     @Test func `a code signs in where the keys were missing for the token, and came in time for its own`()

@@ -110,10 +110,8 @@ import Testing
             let session = try await fixture.opened(account)
             @Sendable func link(_ index: Int) async throws -> Identity {
                 let junk = Self.junk(.apple, index)
-                let credential = ProviderCredential(
-                    token: nil, code: junk.code, nonce: nil, clientID: nil, fullName: nil)
                 return try await fixture.service.linking.link(
-                    .apple, credential, to: session,
+                    .apple, .init(code: junk.code), to: session,
                     by: fixture.call(by: fixture.caller(from: Self.network)))
             }
             try await expectFailure("code_rejected") { try await link(0) }

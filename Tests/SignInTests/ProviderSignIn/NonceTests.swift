@@ -244,8 +244,8 @@ import Testing
         let nonce = try service.nonces.issue(for: .google).text
         let token = try fixture.token(.google, carrying: nonce)
         @Sendable func link(_ nonce: String?) async throws -> Identity {
-            let credential = ProviderCredential(token: token, code: nil, nonce: nonce, clientID: nil, fullName: nil)
-            return try await service.linking.link(.google, credential, to: session, by: fixture.call)
+            return try await service.linking.link(
+                .google, .init(token: token, nonce: nonce), to: session, by: fixture.call)
         }
         try await expectFailure("nonce_missing") { try await link(nil) }
         #expect(try await link(nonce).key.provider == .google)
@@ -268,8 +268,8 @@ extension SignInFixture {
     fileprivate func signIn(
         _ provider: Provider, _ token: String, _ nonce: String?, at service: SignInService
     ) async throws -> SignInAnswer {
-        let credential = ProviderCredential(token: token, code: nil, nonce: nonce, clientID: nil, fullName: nil)
-        return try await service.providers.signIn(with: provider, credential, by: service.calls.begin(by: client))
+        return try await service.providers.signIn(
+            with: provider, .init(token: token, nonce: nonce), by: service.calls.begin(by: client))
     }
 }
 

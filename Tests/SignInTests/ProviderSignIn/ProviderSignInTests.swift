@@ -50,8 +50,7 @@ import Testing
             accessTokens: fixture.accessTokens,
             passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock,
             logger: .silent)
-        let credential = ProviderCredential(
-            token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+        let credential = ProviderCredential(token: try fixture.apple("a-1"))
         for provider in Provider.allCases {
             let refused = try await failure {
                 try await service.providers.signIn(with: provider, credential, by: fixture.call)
@@ -62,7 +61,7 @@ import Testing
 
     @Test func `the first name that Apple hands over becomes the display name, cleaned`() async throws {
         let credential = ProviderCredential(
-            token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil,
+            token: try fixture.apple("a-1"),
             fullName: DisplayName(givenName: "Kim\u{202E}\r\n", familyName: "Example"))
         let answer = try await fixture.service.providers.signIn(with: .apple, credential, by: fixture.call)
         guard case .linkRequired(let ticket) = answer else { throw SignInFixture.Unexpected.signedIn }
@@ -97,8 +96,7 @@ import Testing
             endpoints: .none,
             database: ServiceDatabase(nowhere, keyRing: fixture.keyRing), accessTokens: fixture.accessTokens,
             passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: .silent)
-        let credential = ProviderCredential(
-            token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+        let credential = ProviderCredential(token: try fixture.apple("a-1"))
         let away = try await failure {
             try await service.providers.signIn(with: .apple, credential, by: fixture.call)
         }

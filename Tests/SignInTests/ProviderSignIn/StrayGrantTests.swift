@@ -96,7 +96,7 @@ import Testing
             await #expect(throws: Never.self) { _ = try await fixture.signIn(ada, .token, nonce: nonce) }
         }
         let kim = try await fixture.consent(.apple, nonce: nonce)
-        let credential = ProviderCredential(token: nil, code: kim.code, nonce: nonce, clientID: nil, fullName: nil)
+        let credential = ProviderCredential(code: kim.code, nonce: nonce)
         try await expectFailure("nonce_spent") {
             try await service.providers.signIn(with: .apple, credential, by: fixture.call)
         }

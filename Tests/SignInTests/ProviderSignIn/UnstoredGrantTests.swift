@@ -141,7 +141,7 @@ import Testing
         let session = try await fixture.opened(try await fixture.account(.apple))
         try await Self.fillDisk(fixture)
         let consent = try await fixture.consent(.google)
-        let credential = ProviderCredential(token: nil, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
+        let credential = ProviderCredential(code: consent.code)
         try await expectFailure("storageUnavailable") {
             try await fixture.service.linking.link(.google, credential, to: session, by: fixture.call)
         }

@@ -61,7 +61,7 @@ extension RandomWalker {
 
     private mutating func repostToken() async throws {
         let (provider, token) = try one(of: world.memory.read(\.tokens))
-        try await post(provider, ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil))
+        try await post(provider, ProviderCredential(token: token))
     }
 
     private func post(_ provider: Provider, _ credential: ProviderCredential) async throws {
@@ -99,7 +99,7 @@ extension RandomWalker {
             provider,
             ProviderCredential(
                 token: isAlone ? nil : token, code: withCode ? world.providers.code(provider, subject) : nil,
-                nonce: nil, clientID: nil, fullName: chance(1, of: 4) ? DisplayName(person.name) : nil)
+                fullName: chance(1, of: 4) ? DisplayName(person.name) : nil)
         )
     }
 

@@ -11,11 +11,8 @@ import Testing
     private static func open(
         _ fixture: SignInFixture, _ subject: String = "a-1", device: Device? = nil, address: String? = nil
     ) async throws -> SignedIn {
-        let credential = ProviderCredential(
-            token: try fixture.apple(subject), code: nil, nonce: nil, clientID: nil, fullName: nil)
         let client = Caller(requestID: "test", address: address, network: nil, device: device)
-        switch try await fixture.service.providers.signIn(with: .apple, credential, by: fixture.call(by: client))
-        {
+        switch try await fixture.signIn(.apple, try fixture.apple(subject), by: client) {
         case .signedIn(let signedIn): return signedIn
         case .linkRequired(let ticket): return try await fixture.create(ticket)
         }

@@ -169,17 +169,12 @@ import Testing
         try await expectFailure("identityAlreadyLinked") { try await fixture.bind(early, thief.session.credential) }
         #expect(try await fixture.account(owner).identities.count == 1)
         // Nor does a token from before, whose ticket is made afterwards.
-        let credential = ProviderCredential(token: late, code: nil, nonce: nil, clientID: nil, fullName: nil)
         try await expectFailure("identityAlreadyLinked") {
-            try await fixture.service.linking.link(
-                .google, credential, to: try await fixture.opened(thief), by: fixture.call)
+            try await fixture.link(.google, .init(token: late), to: thief)
         }
         // The owner may, with a new one.
         fixture.clock.advance(by: 1)
-        let fresh = ProviderCredential(
-            token: try renewed(.google, fixture), code: nil, nonce: nil, clientID: nil, fullName: nil)
-        let moved = try await fixture.service.linking.link(
-            .google, fresh, to: try await fixture.opened(thief), by: fixture.call)
+        let moved = try await fixture.link(.google, .init(token: try renewed(.google, fixture)), to: thief)
         #expect(moved.key == owner.identity?.key)
     }
 

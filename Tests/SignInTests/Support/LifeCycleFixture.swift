@@ -278,6 +278,10 @@ struct LifeCycleFixture: ServiceFixture {
         try await create(try await ticket(try await consent(provider, person)))
     }
 
+    func link(_ consent: Consent, to signedIn: SignedIn) async throws -> Identity {
+        try await link(consent.provider, .init(token: consent.token, code: consent.code), to: signedIn)
+    }
+
     func deleteAccount(_ signedIn: SignedIn) async throws {
         try await service.accounts.delete(accountOf: try await opened(signedIn), by: call)
     }

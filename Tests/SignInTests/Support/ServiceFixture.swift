@@ -49,6 +49,11 @@ extension ServiceFixture {
         try await service.sessions.refresh(token, by: call)
     }
 
+    @discardableResult
+    func link(_ provider: Provider, _ credential: ProviderCredential, to signedIn: SignedIn) async throws -> Identity {
+        try await service.linking.link(provider, credential, to: try await opened(signedIn), by: call)
+    }
+
     // MARK: In the database
 
     /// The rows of a query of one text column.
@@ -58,5 +63,12 @@ extension ServiceFixture {
 
     func count(_ table: SQL) async throws -> Int64 {
         try await database.count(table)
+    }
+}
+
+extension ProviderCredential {
+    /// What an app posts that has one client.
+    init(token: String? = nil, code: String? = nil, nonce: String? = nil, fullName: DisplayName? = nil) {
+        self.init(token: token, code: code, nonce: nonce, clientID: nil, fullName: fullName)
     }
 }

@@ -119,9 +119,11 @@ struct SignInFixture: ServiceFixture {
 
     // MARK: Calls
 
-    func signIn(_ provider: Provider, _ token: String, nonce: String? = nil) async throws -> SignInAnswer {
-        let credential = ProviderCredential(token: token, code: nil, nonce: nonce, clientID: nil, fullName: nil)
-        return try await service.providers.signIn(with: provider, credential, by: call)
+    func signIn(
+        _ provider: Provider, _ token: String, nonce: String? = nil, by caller: Caller? = nil
+    ) async throws -> SignInAnswer {
+        try await service.providers.signIn(
+            with: provider, .init(token: token, nonce: nonce), by: call(by: caller ?? client))
     }
 
     /// The ticket of a person who has no account yet.

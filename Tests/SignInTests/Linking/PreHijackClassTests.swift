@@ -42,13 +42,8 @@ import Testing
         _ attacker: [SignedIn], of victim: SignedIn, _ fixture: SignInFixture,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        for session in attacker {
-            try await expectFailure("invalidSession", sourceLocation: sourceLocation) {
-                try await fixture.opened(session)
-            }
-            try await expectFailure("invalidRefreshToken", sourceLocation: sourceLocation) {
-                try await fixture.refresh(session.session.refreshToken)
-            }
+        for signedIn in attacker {
+            try await fixture.expectEnded(signedIn.session, sourceLocation: sourceLocation)
         }
         try await expectFailure("invalidCredentials", sourceLocation: sourceLocation) {
             try await fixture.signIn(Self.address, password: Self.attack)

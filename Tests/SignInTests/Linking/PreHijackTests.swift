@@ -21,14 +21,10 @@ import Testing
         #expect(victim.account.email?.text == Self.address)
         #expect(victim.account.emailProof == .proven)
 
-        let password = try await failure {
+        try await expectFailure("invalidCredentials") {
             try await fixture.signIn(Self.address, password: "attacker's password")
         }
-        #expect(password == "invalidCredentials")
-        let access = try await failure { try await fixture.opened(attacker) }
-        #expect(access == "invalidSession")
-        let refresh = try await failure { try await fixture.refresh(attacker.session.refreshToken) }
-        #expect(refresh == "invalidRefreshToken")
+        try await fixture.expectEnded(attacker.session)
         let loser = try await fixture.storage.accounts.account(attacker.account.id)
         #expect(loser?.status == .disabled)
         #expect(loser?.email == nil)

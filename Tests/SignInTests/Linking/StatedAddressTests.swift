@@ -145,8 +145,7 @@ import Testing
                 QueuedMail(template: "identity_linked", recipient: Self.address, provider: "google")
             ])
 
-        try await expectFailure("invalidSession") { try await fixture.opened(former) }
-        try await expectFailure("invalidRefreshToken") { try await fixture.refresh(former.session.refreshToken) }
+        try await fixture.expectEnded(former.session)
         try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.address) }
         try await expectFailure("expired") { try await fixture.session(.apple, early) }
     }

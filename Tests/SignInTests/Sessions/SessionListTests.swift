@@ -79,8 +79,7 @@ import Testing
         let kept = try await Self.open(fixture)
         let ended = try await Self.open(fixture)
         try await fixture.service.sessions.end(ended.session.id, of: kept.account.id, by: fixture.call)
-        try await expectFailure("invalidSession") { try await fixture.opened(ended) }
-        try await expectFailure("invalidRefreshToken") { try await fixture.refresh(ended.session.refreshToken) }
+        try await fixture.expectEnded(ended.session)
         _ = try await fixture.opened(kept)
         let events = try await fixture.database.query(
             "SELECT session_id, account_id, actor, request_id FROM audit_events WHERE type = 'signed_out'",

@@ -16,14 +16,10 @@ import Testing
         try await fixture.signUp(.apple("a-1"))
     }
 
-    private func refresh(_ fixture: SignInFixture, _ token: String) async throws -> IssuedSession {
-        try await fixture.refresh(token)
-    }
-
     @Test func `a refresh gives new tokens for the same session`() async throws {
         let first = try await signedIn(fixture).session
         fixture.clock.advance(by: 100)
-        let second = try await refresh(fixture, first.refreshToken)
+        let second = try await fixture.refresh(first.refreshToken)
         #expect(second.id == first.id)
         #expect(second.refreshToken != first.refreshToken)
         #expect(second.refreshExpiresAt.seconds == SignInFixture.start + 100 + 5_184_000)
@@ -32,46 +28,45 @@ import Testing
 
     @Test func `a lost answer is asked for again and gets the same token`() async throws {
         let first = try await signedIn(fixture).session
-        let second = try await refresh(fixture, first.refreshToken)
+        let second = try await fixture.refresh(first.refreshToken)
         fixture.clock.advance(by: 60)
-        #expect(try await refresh(fixture, first.refreshToken).refreshToken == second.refreshToken)
+        #expect(try await fixture.refresh(first.refreshToken).refreshToken == second.refreshToken)
     }
 
     @Test func `a token two steps old ends the session`() async throws {
         let first = try await signedIn(fixture).session
-        let second = try await refresh(fixture, first.refreshToken)
-        let third = try await refresh(fixture, second.refreshToken)
-        try await expectFailure("refreshTokenReused") { try await refresh(fixture, first.refreshToken) }
-        try await expectFailure("invalidRefreshToken") { try await refresh(fixture, third.refreshToken) }
-        try await expectFailure("invalidSession") { try await fixture.opened(third) }
+        let second = try await fixture.refresh(first.refreshToken)
+        let third = try await fixture.refresh(second.refreshToken)
+        try await expectFailure("refreshTokenReused") { try await fixture.refresh(first.refreshToken) }
+        try await fixture.expectEnded(third)
     }
 
     @Test func `an unused successor is replaced after a minute and dead from then on`() async throws {
         let first = try await signedIn(fixture).session
-        let lost = try await refresh(fixture, first.refreshToken)
+        let lost = try await fixture.refresh(first.refreshToken)
         fixture.clock.advance(by: 61)
-        let replacement = try await refresh(fixture, first.refreshToken)
+        let replacement = try await fixture.refresh(first.refreshToken)
         #expect(replacement.refreshToken != lost.refreshToken)
-        try await expectFailure("refreshTokenReused") { try await refresh(fixture, lost.refreshToken) }
+        try await expectFailure("refreshTokenReused") { try await fixture.refresh(lost.refreshToken) }
     }
 
     @Test func `twenty parallel refreshes are one lineage`() async throws {
         let first = try await signedIn(fixture).session
         let tokens = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<20 {
-                group.addTask { try await refresh(fixture, first.refreshToken).refreshToken }
+                group.addTask { try await fixture.refresh(first.refreshToken).refreshToken }
             }
             return try await group.reduce(into: Set<String>()) { $0.insert($1) }
         }
         #expect(tokens.count == 1)
-        let next = try await refresh(fixture, try #require(tokens.first))
+        let next = try await fixture.refresh(try #require(tokens.first))
         #expect(try await fixture.opened(next).generation == 3)
     }
 
     @Test func `a session that was not refreshed for its lifetime is over`() async throws {
         let first = try await signedIn(fixture).session
         fixture.clock.advance(by: 5_184_000)
-        try await expectFailure("invalidRefreshToken") { try await refresh(fixture, first.refreshToken) }
+        try await expectFailure("invalidRefreshToken") { try await fixture.refresh(first.refreshToken) }
     }
 
     @Test func `what this key ring did not make is no refresh token`() async throws {
@@ -88,19 +83,19 @@ import Testing
             tokens.append(Base64URL.encode(changed))
         }
         for token in tokens {
-            try await expectFailure("invalidRefreshToken") { try await refresh(fixture, token) }
+            try await expectFailure("invalidRefreshToken") { try await fixture.refresh(token) }
         }
         // None of them has ended the session.
-        _ = try await refresh(fixture, real.refreshToken)
+        _ = try await fixture.refresh(real.refreshToken)
     }
 
     @Test func `a token that a failover lost the making of is accepted, one step ahead`() async throws {
         let first = try await signedIn(fixture).session
         let tokens = RefreshTokens(keyRing: fixture.keyRing)
         let ahead = try tokens.token(for: first.id, generation: 2)
-        _ = try await refresh(fixture, ahead)
+        _ = try await fixture.refresh(ahead)
         let farAhead = try tokens.token(for: first.id, generation: 9)
-        try await expectFailure("invalidRefreshToken") { try await refresh(fixture, farAhead) }
+        try await expectFailure("invalidRefreshToken") { try await fixture.refresh(farAhead) }
     }
 }
 

@@ -3,6 +3,7 @@ import Postgres
 import SignIn
 import Storage
 import TestSupport
+import Testing
 
 /// The use cases over a database of their own, and a client that calls them.
 protocol ServiceFixture: TestFixture {
@@ -52,6 +53,14 @@ extension ServiceFixture {
     @discardableResult
     func link(_ provider: Provider, _ credential: ProviderCredential, to signedIn: SignedIn) async throws -> Identity {
         try await service.linking.link(provider, credential, to: try await opened(signedIn), by: call)
+    }
+
+    /// Expects neither token of the session to be good.
+    func expectEnded(_ session: IssuedSession, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try await expectFailure("invalidSession", sourceLocation: sourceLocation) { try await opened(session) }
+        try await expectFailure("invalidRefreshToken", sourceLocation: sourceLocation) {
+            try await refresh(session.refreshToken)
+        }
     }
 
     // MARK: In the database

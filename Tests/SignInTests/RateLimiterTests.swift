@@ -343,9 +343,7 @@ import Testing
 
     @Test func `a row goes when its allowance is whole again, and not before`() async throws {
         try await Self.run { (fixture, service) async throws in
-            let sweeper = RetentionSweeper(
-                database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
-                logger: .silent)
+            let sweeper = fixture.storage.sweeper(clock: fixture.clock)
             for _ in 0..<10 { _ = try await Self.guess(at: service) }
             fixture.clock.advance(by: 899)
             _ = try await sweeper.sweep()

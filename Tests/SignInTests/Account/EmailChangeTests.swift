@@ -65,9 +65,7 @@ import Testing
             try await fixture.service.emailCodes.verifyEmail(code: code, of: session, by: fixture.call)
         }
         fixture.clock.advance(by: 3_601)
-        let sweeper = RetentionSweeper(
-            database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
-            logger: .silent)
+        let sweeper = fixture.storage.sweeper(clock: fixture.clock)
         _ = try await sweeper.sweep()
         #expect(try await fixture.count("accounts WHERE pending_email IS NOT NULL") == 0)
         #expect(try await fixture.account(member).email?.text == Self.old)

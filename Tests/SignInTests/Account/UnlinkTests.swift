@@ -9,15 +9,6 @@ import Testing
 @Suite(.fixture(LifeCycleFixture.self)) struct UnlinkTests {
     var fixture: LifeCycleFixture { .current }
 
-    /// An account that was made with Apple and has Google too: the sessions that the two opened.
-    private static func both(in fixture: LifeCycleFixture) async throws -> (apple: SignedIn, google: SignedIn) {
-        let apple = try await fixture.account(.apple)
-        let google = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.google)), to: apple)
-        return (apple, google)
-    }
-
-    private static func id(_ signedIn: SignedIn) throws -> IdentityID { try #require(signedIn.identity).id }
-
     private static func unlink(_ id: IdentityID, by signedIn: SignedIn, in fixture: LifeCycleFixture) async throws {
         try await fixture.service.accounts.unlink(id, of: try await fixture.opened(signedIn), by: fixture.call)
     }
@@ -25,8 +16,8 @@ import Testing
     // MARK: By its owner
 
     @Test func `unlinking revokes the authorization and ends the sessions that the identity opened`() async throws {
-        let (apple, google) = try await Self.both(in: fixture)
-        try await Self.unlink(try Self.id(google), by: apple, in: fixture)
+        let (apple, google) = try await fixture.both()
+        try await Self.unlink(try #require(google.identity).id, by: apple, in: fixture)
         try await expectFailure("invalidSession") { try await fixture.opened(google) }
         let account = try await fixture.service.accounts.account(of: try await fixture.opened(apple))
         #expect(account.identities.map(\.key.provider) == [.apple])
@@ -42,7 +33,7 @@ import Testing
     @Test func `the last way in can't be unlinked`() async throws {
         let only = try await fixture.account(.apple)
         try await expectFailure("lastSignInMethod") {
-            try await Self.unlink(try Self.id(only), by: only, in: fixture)
+            try await Self.unlink(try #require(only.identity).id, by: only, in: fixture)
         }
         #expect(try await fixture.authorization(only.identity) == "active")
         #expect(try await fixture.count("outbox") == 0)
@@ -52,7 +43,7 @@ import Testing
     @Test func `an account with a password can give its last identity up`() async throws {
         let registered = try await fixture.register("kim@local.example")
         let apple = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
-        try await Self.unlink(try Self.id(apple), by: registered, in: fixture)
+        try await Self.unlink(try #require(apple.identity).id, by: registered, in: fixture)
         #expect(try await fixture.count("identities") == 0)
         #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
         _ = try await fixture.opened(registered)
@@ -66,15 +57,15 @@ import Testing
             let only = try await fixture.account(.apple)
             #expect(only.account.isEmailVerified)
             try await expectFailure("lastSignInMethod") {
-                try await Self.unlink(try Self.id(only), by: only, in: fixture)
+                try await Self.unlink(try #require(only.identity).id, by: only, in: fixture)
             }
             _ = try await fixture.database.execute(
                 "UPDATE accounts SET email = NULL, email_verified = false, password_hash = 'x'")
             try await expectFailure("lastSignInMethod") {
-                try await Self.unlink(try Self.id(only), by: only, in: fixture)
+                try await Self.unlink(try #require(only.identity).id, by: only, in: fixture)
             }
             _ = try await fixture.database.execute("UPDATE accounts SET email = 'kim@example.com'")
-            try await Self.unlink(try Self.id(only), by: only, in: fixture)
+            try await Self.unlink(try #require(only.identity).id, by: only, in: fixture)
             #expect(try await fixture.count("identities") == 0)
         }
     }
@@ -85,7 +76,7 @@ import Testing
             let member = try await fixture.register("kim@example.com")
             let bound = try await fixture.bind(.apple("a-1"), member.session.credential)
             let session = try await fixture.opened(member)
-            let id = try Self.id(bound)
+            let id = try #require(bound.identity).id
             let unlinking = try await fixture.interleave { transaction in
                 try await transaction.execute("SELECT FROM accounts FOR UPDATE")
                 try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
@@ -98,9 +89,9 @@ import Testing
     }
 
     @Test func `somebody else's identity is not found, nor one that never was`() async throws {
-        let (kim, _) = try await Self.both(in: fixture)
+        let (kim, _) = try await fixture.both()
         let ada = try await fixture.account(.apple, "ada")
-        for id in [try Self.id(ada), IdentityID(now: fixture.clock.now())] {
+        for id in [try #require(ada.identity).id, IdentityID(now: fixture.clock.now())] {
             try await expectFailure("identityNotFound") { try await Self.unlink(id, by: kim, in: fixture) }
         }
         #expect(try await fixture.authorization(ada.identity) == "active")
@@ -109,21 +100,21 @@ import Testing
     }
 
     @Test func `unlinking needs a fresh authentication`() async throws {
-        let (apple, google) = try await Self.both(in: fixture)
+        let (apple, google) = try await fixture.both()
         try await fixture.advance(by: Lifetimes.freshAuthenticationSeconds + 1)
         try await expectFailure("reauthenticationRequired") {
-            try await Self.unlink(try Self.id(google), by: apple, in: fixture)
+            try await Self.unlink(try #require(google.identity).id, by: apple, in: fixture)
         }
         #expect(try await fixture.count("outbox") == 0)
     }
 
     @Test func `of two who unlink the two last identities at once one is refused`() async throws {
-        let (apple, google) = try await Self.both(in: fixture)
+        let (apple, google) = try await fixture.both()
         let session = try await fixture.opened(apple)
         // Opened by neither of them: it stays.
         _ = try await fixture.database.execute("UPDATE sessions SET identity_id = NULL")
         let outcomes = try await withThrowingTaskGroup(of: String.self) { group in
-            for id in [try Self.id(apple), try Self.id(google)] {
+            for id in [try #require(apple.identity).id, try #require(google.identity).id] {
                 group.addTask {
                     do {
                         try await fixture.service.accounts.unlink(id, of: session, by: fixture.call)
@@ -142,7 +133,7 @@ import Testing
     // MARK: By an identity that replaces it
 
     @Test func `an identity that takes another's place ends its authorization and its sessions`() async throws {
-        let (apple, google) = try await Self.both(in: fixture)
+        let (apple, google) = try await fixture.both()
         let ticket = try await fixture.ticket(try await fixture.consent(.google, "ada"))
         try await expectFailure("providerAlreadyLinked") { try await fixture.bind(ticket, to: apple) }
         #expect(try await fixture.count("outbox") == 0)
@@ -166,7 +157,7 @@ import Testing
 
     @Test func `an operator's revocation keeps the link and reports its true state at every step`() async throws {
         let account = try await fixture.account(.apple)
-        let id = try Self.id(account)
+        let id = try #require(account.identity).id
         let (revocation, isUnlinked) = try await fixture.storage.accounts.revoke(
             id, unlinking: false, recording: Self.request, by: .at(fixture.clock.now()))
         #expect(!isUnlinked)
@@ -189,12 +180,12 @@ import Testing
     }
 
     @Test func `an operator's revocation unlinks, but never the last way in`() async throws {
-        let (apple, google) = try await Self.both(in: fixture)
+        let (apple, google) = try await fixture.both()
         let accounts = fixture.storage.accounts
         let now = fixture.clock.now()
         for (account, isLast) in [(google, false), (apple, true)] {
             let isUnlinked = try await accounts.revoke(
-                Self.id(account), unlinking: true, recording: Self.request, by: .at(now)
+                #require(account.identity).id, unlinking: true, recording: Self.request, by: .at(now)
             ).isUnlinked
             #expect(isUnlinked == !isLast)
         }
@@ -214,7 +205,7 @@ import Testing
     @Test func `without a grant a revocation is done as soon as it is asked for`() async throws {
         let account = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
         let (revocation, isUnlinked) = try await fixture.storage.accounts.revoke(
-            Self.id(account), unlinking: false, recording: Self.request, by: .at(fixture.clock.now()))
+            #require(account.identity).id, unlinking: false, recording: Self.request, by: .at(fixture.clock.now()))
         #expect(!isUnlinked)
         #expect(revocation.status == .done)
         #expect(revocation.lastError == Revocation.noGrant)

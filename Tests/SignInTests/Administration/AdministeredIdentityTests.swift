@@ -10,22 +10,15 @@ import Testing
 @Suite(.fixture(LifeCycleFixture.self)) struct AdministeredIdentityTests {
     var fixture: LifeCycleFixture { .current }
 
-    private static func both(in fixture: LifeCycleFixture) async throws -> (apple: SignedIn, google: SignedIn) {
-        let apple = try await fixture.account(.apple)
-        let google = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.google)), to: apple)
-        return (apple, google)
-    }
-
-    private static func id(_ signedIn: SignedIn) throws -> IdentityID { try #require(signedIn.identity).id }
-
     // MARK: Unlinking
 
     @Test func `unlinking without revoking ends the sessions, erases the grant and leaves the provider alone`()
         async throws
     {
         let admin = try await fixture.administered()
-        let (apple, google) = try await Self.both(in: fixture)
-        try await admin.administration.detach(try Self.id(google), reason: "another's", by: admin.administrator)
+        let (apple, google) = try await fixture.both()
+        try await admin.administration.detach(
+            try #require(google.identity).id, reason: "another's", by: admin.administrator)
         try await expectFailure("invalidSession") { try await fixture.opened(google) }
         _ = try await fixture.opened(apple)
         #expect(
@@ -42,7 +35,7 @@ import Testing
     @Test func `the last way into an account stays while the account is in use`() async throws {
         let admin = try await fixture.administered()
         let only = try await fixture.account(.apple)
-        let id = try Self.id(only)
+        let id = try #require(only.identity).id
         await #expect(throws: AdministrationFailure.lastSignInMethod) {
             try await admin.administration.detach(id, reason: nil, by: admin.administrator)
         }
@@ -61,7 +54,7 @@ import Testing
             let admin = try await fixture.people.administered()
             let disabled = ProviderEventFixture.risc + "account-disabled"
             let google = try await fixture.account(.google)
-            let id = try Self.id(google)
+            let id = try #require(google.identity).id
             func unblock(_ reason: String) async throws {
                 try await admin.administration.unblock(id, reason: reason, by: admin.administrator)
             }
@@ -89,8 +82,8 @@ import Testing
     @Test(arguments: [true, false])
     func `a revocation ends authorization and sessions, and unlinks if it is to`(unlinking: Bool) async throws {
         let admin = try await fixture.administered()
-        let (apple, google) = try await Self.both(in: fixture)
-        let id = try Self.id(google)
+        let (apple, google) = try await fixture.both()
+        let id = try #require(google.identity).id
         let revocation = try await admin.administration.revoke(
             id, unlinking: unlinking, reason: "case 4", by: admin.administrator
         ).revocation
@@ -114,7 +107,7 @@ import Testing
             let admin = try await fixture.administered()
             let old = try fixture.apple("a-1")
             let only = try await fixture.create(try await fixture.ticket(.apple, old))
-            let id = try Self.id(only)
+            let id = try #require(only.identity).id
             fixture.clock.advance(by: 5)
             let revocation = try await admin.administration.revoke(
                 id, unlinking: true, reason: "stolen", by: admin.administrator
@@ -135,9 +128,9 @@ import Testing
 
     @Test func `a revocation that was given up is attempted again from the start of its schedule`() async throws {
         let admin = try await fixture.administered()
-        let (_, google) = try await Self.both(in: fixture)
+        let (_, google) = try await fixture.both()
         let revocation = try await admin.administration.revoke(
-            try Self.id(google), unlinking: true, reason: "case 4", by: admin.administrator
+            try #require(google.identity).id, unlinking: true, reason: "case 4", by: admin.administrator
         ).revocation
         _ = try await fixture.database.execute(
             """
@@ -169,7 +162,7 @@ import Testing
         async throws
     {
         let admin = try await fixture.administered()
-        let id = try Self.id(try await fixture.account(.apple))
+        let id = try #require(try await fixture.account(.apple).identity).id
         func revoke() async throws -> Revocation {
             try await admin.administration.revoke(
                 id, unlinking: false, reason: "case 6", by: admin.administrator

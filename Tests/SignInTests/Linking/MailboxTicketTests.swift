@@ -127,9 +127,7 @@ import Testing
         try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
         try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
         try await fixture.expectUntouched(former)
-        let sweeper = RetentionSweeper(
-            database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
-            logger: .silent)
+        let sweeper = fixture.storage.sweeper(clock: fixture.clock)
         _ = try await sweeper.sweep()
         #expect(try await fixture.count("mailbox_tickets") == 1)
         fixture.clock.advance(by: 3_601)

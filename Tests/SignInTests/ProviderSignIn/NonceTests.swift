@@ -166,9 +166,7 @@ import Testing
         let nonce = try fixture.service.nonces.issue(for: .google).text
         let token = try fixture.token(.google, carrying: nonce)
         _ = try await fixture.signIn(.google, token, nonce, at: fixture.service)
-        let sweeper = RetentionSweeper(
-            database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
-            logger: .silent)
+        let sweeper = fixture.storage.sweeper(clock: fixture.clock)
         for seconds in [0, 599, 1] as [Int64] {
             fixture.clock.advance(by: seconds)
             _ = try await sweeper.sweep()

@@ -121,9 +121,7 @@ struct WalkWorld: Sendable {
         ).secret
         revocations = RevocationWorker(store: storage.revocations, endpoints: endpoints, clock: clock, logger: logger)
         checks = GrantCheckWorker(store: storage.grants, endpoints: endpoints, clock: clock, logger: logger)
-        sweeper = RetentionSweeper(
-            database: storage, lifetimes: SessionLifetimes(unused: WalkWorld.refreshLifetime), clock: clock,
-            logger: .silent)
+        sweeper = storage.sweeper(clock: clock, lifetimes: SessionLifetimes(unused: WalkWorld.refreshLifetime))
     }
 
     private static func configuration(_ policy: WalkPolicy) -> SignInService.Configuration {

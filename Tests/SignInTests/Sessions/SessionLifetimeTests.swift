@@ -109,9 +109,8 @@ import Testing
     @Test func `a session that met its absolute end is swept a week later`() async throws {
         try await Self.run(absolute: Self.day) { fixture in
             _ = try await opened(fixture)
-            let sweeper = RetentionSweeper(
-                database: fixture.storage, lifetimes: SessionLifetimes(unused: 60 * Self.day, absolute: Self.day),
-                clock: fixture.clock, logger: .silent)
+            let sweeper = fixture.storage.sweeper(
+                clock: fixture.clock, lifetimes: SessionLifetimes(unused: 60 * Self.day, absolute: Self.day))
             fixture.clock.advance(by: 8 * Self.day)
             _ = try await sweeper.sweep()
             #expect(try await fixture.count("sessions") == 1)

@@ -11,12 +11,6 @@ import Testing
     private static let day: Int64 = 86_400
     private static let refreshLifetime: Int64 = 60 * day
 
-    private static func sweeper(_ fixture: SignInFixture, lifetime: Int64 = refreshLifetime) -> RetentionSweeper {
-        RetentionSweeper(
-            database: fixture.storage, lifetimes: SessionLifetimes(unused: lifetime), clock: fixture.clock,
-            logger: .silent)
-    }
-
     /// Adds live sessions of the account, the first a second before the second and so on, and returns their ids.
     @discardableResult
     private static func add(
@@ -39,7 +33,7 @@ import Testing
         let account = try await fixture.signUp(.apple("a-1")).account
         let signedOut = try await fixture.session(.apple("a-1")).session
         try await fixture.service.sessions.end(signedOut.id, of: account.id, by: fixture.call)
-        let sweeper = Self.sweeper(fixture)
+        let sweeper = fixture.storage.sweeper(clock: fixture.clock)
         func left() async throws -> Int64 {
             _ = try await sweeper.sweep()
             return try await fixture.count("sessions")
@@ -58,7 +52,7 @@ import Testing
     @Test func `a session that is refreshed is never swept, however old`() async throws {
         let created = try await fixture.signUp(.apple("a-1"))
         var session = created.session
-        let sweeper = Self.sweeper(fixture)
+        let sweeper = fixture.storage.sweeper(clock: fixture.clock)
         for _ in 0..<12 {
             fixture.clock.advance(by: 59 * Self.day)
             session = try await fixture.refresh(session.refreshToken)
@@ -79,7 +73,7 @@ import Testing
             3_000, to: account, openedAt: start.advanced(bySeconds: 3_050), expiringAfter: 400 * Self.day,
             in: fixture)
         fixture.clock.advance(by: 68 * Self.day)
-        let sweeper = Self.sweeper(fixture)
+        let sweeper = fixture.storage.sweeper(clock: fixture.clock)
         var swept: [Int] = []
         for _ in 0..<4 { swept.append(try await sweeper.sweep()) }
         // The account's own session is the oldest; its ticket goes as well.
@@ -97,7 +91,7 @@ import Testing
         let account = try await fixture.signUp(.apple("a-1")).account
         let ids = try await Self.add(3, to: account, openedAt: fixture.clock.now(), in: fixture)
         fixture.clock.advance(by: 68 * Self.day)
-        let sweeper = Self.sweeper(fixture)
+        let sweeper = fixture.storage.sweeper(clock: fixture.clock)
         try await fixture.database.transaction { transaction in
             _ = try await transaction.execute("SELECT FROM sessions WHERE session_id = \(ids[1]) FOR SHARE")
             _ = try await sweeper.sweep()
@@ -114,7 +108,7 @@ import Testing
         _ = try await fixture.database.execute("UPDATE sessions SET ended_at = created_at, end_reason = 'signed_out'")
         let live = try await fixture.session(.apple("a-1"))
         fixture.clock.advance(by: 8 * Self.day)
-        let processes = (0..<4).map { _ in Self.sweeper(fixture) }
+        let processes = (0..<4).map { _ in fixture.storage.sweeper(clock: fixture.clock) }
         let swept = try await withThrowingTaskGroup(of: Int.self) { group in
             for process in processes {
                 group.addTask {
@@ -145,10 +139,7 @@ import Testing
         async throws
     {
         let log = RecordingLog()
-        let sweeper = RetentionSweeper(
-            database: fixture.storage, lifetimes: SessionLifetimes(unused: Self.refreshLifetime),
-            clock: fixture.clock,
-            logger: log.logger)
+        let sweeper = fixture.storage.sweeper(clock: fixture.clock, logger: log.logger)
         let present = try await fixture.storage.databaseTime()
         fixture.clock.set(to: present.seconds)
         let created = try await fixture.signUp(.apple("a-1"))
@@ -177,7 +168,7 @@ import Testing
         fixture.clock.set(to: present.seconds + ahead)
         let account = try await fixture.signUp(.apple("a-1")).account
         try await Self.add(1, to: account, openedAt: present.advanced(bySeconds: -100 * Self.day), in: fixture)
-        #expect(try await Self.sweeper(fixture).round() == false)
+        #expect(try await fixture.storage.sweeper(clock: fixture.clock).round() == false)
         #expect(try await fixture.count("sessions") == 1)
     }
 
@@ -186,7 +177,7 @@ import Testing
         try await service.emailCodes.mailCode(
             to: "nobody@example.com", for: .signIn, by: service.calls.begin(by: fixture.client))
         _ = try await fixture.ticket(.apple("a-1"))
-        let sweeper = Self.sweeper(fixture)
+        let sweeper = fixture.storage.sweeper(clock: fixture.clock)
         fixture.clock.advance(by: 4_200)
         #expect(try await sweeper.sweep() == 0)
         fixture.clock.advance(by: 1)

@@ -27,9 +27,7 @@ struct EmailReplacementFixture: TestFixture {
         self.people = people
         self.admin = admin
         sweepers = (0..<2).map { _ in
-            RetentionSweeper(
-                database: people.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: people.clock,
-                logger: .silent)
+            people.storage.sweeper(clock: people.clock)
         }
     }
 

@@ -118,9 +118,7 @@ struct LifeCycleFixture: ServiceFixture {
             accessTokens: accessTokens, passwordHasher: passwordHasher, strayGrants: strayGrants, clock: clock)
         revocations = RevocationWorker(store: storage.revocations, endpoints: endpoints, clock: clock, logger: .silent)
         checks = GrantCheckWorker(store: storage.grants, endpoints: endpoints, clock: clock, logger: .silent)
-        sweeper = RetentionSweeper(
-            database: storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: clock, logger: .silent
-        )
+        sweeper = storage.sweeper(clock: clock)
     }
 
     private static func service(
@@ -276,6 +274,13 @@ struct LifeCycleFixture: ServiceFixture {
     /// A new account of a person, signed up with token and code.
     func account(_ provider: Provider, _ person: String = "kim") async throws -> SignedIn {
         try await create(try await ticket(try await consent(provider, person)))
+    }
+
+    /// An account that was made with Apple and has Google too: the sessions that the two opened.
+    func both() async throws -> (apple: SignedIn, google: SignedIn) {
+        let apple = try await account(.apple)
+        let google = try await bind(try await ticket(try await consent(.google)), to: apple)
+        return (apple, google)
     }
 
     func link(_ consent: Consent, to signedIn: SignedIn) async throws -> Identity {

@@ -39,9 +39,7 @@ struct ProviderEventFixture: ServiceFixture {
         self.people = people
         log = RecordingLog()
         events = try Self.events(people, policy, store: people.storage.providerEvents, log: log)
-        sweeper = RetentionSweeper(
-            database: people.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: people.clock,
-            logger: .silent)
+        sweeper = people.storage.sweeper(clock: people.clock)
     }
 
     /// The event handling of another process, whose store may have another key ring.

@@ -301,9 +301,7 @@ import Testing
         try await fixture.enqueue("password_changed", to: "rcpt-550@example.com")
 
         // Two have failed; the third was never sent.
-        let sweeper = RetentionSweeper(
-            database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
-            logger: .silent)
+        let sweeper = fixture.storage.sweeper(clock: fixture.clock)
         fixture.clock.advance(by: Lifetimes.noticeSeconds + 30 * 86_400)
         _ = try await sweeper.sweep()
         #expect(try await fixture.rows().count == 4)

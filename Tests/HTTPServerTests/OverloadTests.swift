@@ -280,11 +280,13 @@ struct OverloadTests {
         let (firstOnes, first) = AsyncStream.makeStream(of: Void.self)
         let large = Route(.get, "/v1/large") { _ in
             first.yield()
-            return .html(.ok, [UInt8](repeating: 0x2E, count: 16 * 1024 * 1024))
+            return .html(.ok, [UInt8](repeating: 0x2E, count: 8 * 1024 * 1024))
         }
         let queueTimeout = Duration.seconds(5)
         var limits = ServerLimits()
         limits.queueTimeout = queueTimeout
+        // However slowly this machine reads.
+        limits.writeDeadline = .seconds(600)
         try await withServer(Self.routes(HeldRequests()) + [large], limits: limits) { port in
             try await RawConnection.open(port, readsByItself: false) { connection in
                 let requests = ["GET /v1/large", "GET /v1/list"].map { "\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }

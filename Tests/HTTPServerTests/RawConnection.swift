@@ -71,7 +71,9 @@ struct RawConnection {
     mutating func answer(toHead: Bool = false) async throws -> Answer {
         while true {
             if let answer = Answer(&buffer, toHead: toHead) { return answer }
-            guard let bytes = try await inbound.next() else { throw ClosedEarly(received: String(buffer: buffer)) }
+            guard let bytes = try await inbound.next() else {
+                throw ClosedEarly(received: String(String(buffer: buffer).prefix(1000)))
+            }
             buffer.writeImmutableBuffer(bytes)
         }
     }

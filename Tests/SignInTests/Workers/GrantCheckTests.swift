@@ -197,4 +197,37 @@ import Testing
         #expect(try await fixture.count("provider_grants") == 1)
         _ = try await fixture.opened(account)
     }
+
+    @Test func `an authorization's end waits for a sign-in that has looked at it, and ends what it opens`() async throws
+    {
+        let account = try await fixture.account(.apple)
+        let now = fixture.clock.now().advanced(bySeconds: 2 * Self.day)
+        let taken = try await fixture.storage.grants.takeChecks(
+            by: .at(now), next: now.advanced(bySeconds: Self.day), limit: 8)
+        let check = try #require(taken.work.first)
+        let storage = fixture.storage
+        let ending = try await fixture.database.transaction { signIn in
+            _ = try await signIn.execute(
+                """
+                SELECT FROM identities i JOIN accounts a USING (account_id)
+                WHERE i.identity_id = \(check.identityID)
+                FOR KEY SHARE OF a, i
+                """)
+            _ = try await signIn.execute(
+                """
+                INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, amr, created_at,
+                    last_used_at, expires_at)
+                SELECT gen_random_uuid(), account_id, identity_id, rotated_at, auth_time, amr, created_at, last_used_at,
+                    expires_at
+                FROM sessions WHERE identity_id = \(check.identityID) LIMIT 1
+                """)
+            let ending = Task { try await storage.grants.noteDead(check, reason: "invalid_grant", by: .at(now)) }
+            try await signIn.awaitWaiter()
+            return ending
+        }
+        #expect(try await ending.value)
+        #expect(try await fixture.authorization(account.identity) == "revoked")
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 0)
+        #expect(try await fixture.count("sessions") == 2)
+    }
 }

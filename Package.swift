@@ -276,7 +276,7 @@ let package = Package(
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "Webhooks", "Storage", "Accounts", "Curl", "JSON", "KeyRing", "OpenSSL", "Postgres", "TestSupport", log,
+                "Webhooks", "Storage", "Accounts", "Curl", "JSON", "KeyRing", "OpenSSL", "Postgres", "TestSupport",
             ],
             swiftSettings: commonSettings),
         .testTarget(
@@ -290,7 +290,7 @@ let package = Package(
             dependencies: [
                 "WebPages", "HTTPAPI", "HTTPServer", "SignIn", "Storage", "Providers", "Accounts", "Texts",
                 "JOSE", "KeyRing",
-                "Curl", "Postgres", "OpenSSL", "Primitives", "TestSupport", log, lifecycle,
+                "Curl", "Postgres", "OpenSSL", "Primitives", "TestSupport", lifecycle,
             ],
             swiftSettings: commonSettings),
         .testTarget(

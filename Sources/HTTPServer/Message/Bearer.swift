@@ -18,7 +18,8 @@ package enum Bearer: Equatable, Sendable {
         let scheme = "bearer ".utf8
         let octets = Array(field.utf8)
         let token = octets.dropFirst(scheme.count).drop { $0 == 0x20 }
-        guard fields.count == 1, octets.prefix(scheme.count).equalsIgnoringASCIICase(scheme), 1...Self.maximumBytes ~= token.count,
+        guard fields.count == 1, octets.prefix(scheme.count).equalsIgnoringASCIICase(scheme),
+            1...Self.maximumBytes ~= token.count,
             token.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: ",") })
         else {
             self = .malformed

@@ -14,14 +14,13 @@ import Testing
 
     /// One iteration of the connection's thread: the statements it takes, its command and the effects.
     private func take(
-        _ machine: inout PoolStateMachine, slot: Int = 0, answered: Int = 0, requeued: [Statement] = [],
-        isHeldBack: Bool = false,
+        _ machine: inout PoolStateMachine, answered: Int = 0, requeued: [Statement] = [], isHeldBack: Bool = false,
         retires: Bool = false
     ) -> (taken: [Statement], command: PoolStateMachine.ThreadCommand, effects: PoolStateMachine.Effects) {
         var batch: [Statement] = []
         var effects = PoolStateMachine.Effects()
         let command = machine.advance(
-            slot, answered: answered, requeued: requeued, isHeldBack: isHeldBack, retires: retires, batch: &batch,
+            0, answered: answered, requeued: requeued, isHeldBack: isHeldBack, retires: retires, batch: &batch,
             &effects)
         return (batch, command, effects)
     }

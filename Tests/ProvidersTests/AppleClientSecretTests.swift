@@ -48,10 +48,8 @@ struct AppleClientSecretTests {
         .init(teamID: teamID, keyID: keyID, privateKey: try key ?? TokenMint.shared.p256, clientIDs: clientIDs)
     }
 
-    private func secret(
-        _ endpoint: AppleTokenEndpoint, at time: Int64, for clientID: ProviderClientID = AppleFixture.clientID
-    ) throws -> String {
-        try endpoint.clientSecret(for: clientID, at: Timestamp(seconds: time))
+    private func secret(_ endpoint: AppleTokenEndpoint, at time: Int64) throws -> String {
+        try endpoint.clientSecret(for: AppleFixture.clientID, at: Timestamp(seconds: time))
     }
 
     @Test

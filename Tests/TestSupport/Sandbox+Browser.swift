@@ -37,7 +37,7 @@ extension Sandbox {
     /// or cancels.
     package func answerNext(
         _ provider: Provider, person: String? = nil, cancel: Bool = false, clientID: String? = nil,
-        hideEmail: Bool? = nil, givenName: String? = nil, familyName: String? = nil, times: Int64 = 1
+        hideEmail: Bool? = nil, givenName: String? = nil, times: Int64 = 1
     ) async throws {
         try await control("\(provider.rawValue)/auto") { writer in
             writer.member("person", person)
@@ -45,12 +45,11 @@ extension Sandbox {
             writer.member("clientId", clientID)
             if let hideEmail { writer.member("hideEmail", hideEmail) }
             writer.member("givenName", givenName)
-            writer.member("familyName", familyName)
             writer.member("times", times)
         }
     }
 
-    /// Changes the answers to the next browsers, `times` of them.
+    /// Changes the answer to the next browser.
     ///
     /// - Parameters:
     ///   - token: the differences of the ID token that Apple's answer has; Google's has none.
@@ -58,12 +57,12 @@ extension Sandbox {
     ///   - parameters: JSON text of an object: parameters to set, to strings.
     package func alterNext(
         _ provider: Provider, token: TokenChanges? = nil, exchange: ExchangeChanges? = nil, parameters: String = "{}",
-        withoutParameters: [String] = [], repeatedParameters: [String] = [], times: Int64 = 1
+        withoutParameters: [String] = [], repeatedParameters: [String] = []
     ) async throws {
         try await control("faults") { writer in
             writer.member("effect", "altered")
             writer.member("path", provider == .apple ? "/apple/auth/authorize" : "/google/o/oauth2/v2/auth")
-            writer.member("times", times)
+            writer.member("times", 1)
             if let token { try token.write(&writer) }
             if let exchange { try exchange.write(&writer) }
             writer.member("parameters", try JSONValue(parsing: Array(parameters.utf8)))

@@ -86,11 +86,6 @@ package enum Vectors {
         try decoded("rfc/\(name)")
     }
 
-    /// A file under `jose-cookbook` (RFC 7520).
-    package static func cookbook<Value: Decodable>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
-        try decoded("jose-cookbook/\(name)")
-    }
-
     /// The bytes of any file under `Tests/Vectors`.
     package static func bytes(_ path: String) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: folder.appending(path: path)))

@@ -13,9 +13,9 @@ enum Fixture {
     static func access(_ number: Int) -> String { "access-\(number)-abcdefghijklmnopqrstuvwxyz" }
     static func refresh(_ number: Int) -> String { "refresh-\(number)-abcdefghijklmnopqrstuvwxyz" }
 
-    static func session(_ number: Int, expiresIn: String = "900", id: String = sessionID) -> String {
+    static func session(_ number: Int, expiresIn: String = "900") -> String {
         """
-        {"sessionId":"\(id)","accessToken":"\(access(number))","tokenType":"Bearer","expiresIn":\(expiresIn),
+        {"sessionId":"\(sessionID)","accessToken":"\(access(number))","tokenType":"Bearer","expiresIn":\(expiresIn),
          "refreshToken":"\(refresh(number))","refreshExpiresAt":"2027-01-20T03:58:40Z","later":{"member":1}}
         """
     }
@@ -86,11 +86,12 @@ enum Fixture {
 extension ScriptedServer {
     func client(
         _ store: any SessionStore = InMemorySessionStore(), clock: TestClock = TestClock(),
-        transport: any HTTPTransport = URLSessionTransport(), resourceHosts: Set<String> = [],
+        resourceHosts: Set<String> = [],
         device: DeviceDescription = DeviceDescription(name: nil, platform: nil)
     ) -> SignInClient {
         SignInClient(
-            baseURL: url(), store: store, transport: transport, resourceHosts: resourceHosts, allowsLoopbackHTTP: true,
+            baseURL: url(), store: store, transport: URLSessionTransport(), resourceHosts: resourceHosts,
+            allowsLoopbackHTTP: true,
             device: device, now: { clock.now })
     }
 }

@@ -10,13 +10,9 @@ import Testing
 
     private static let address = StatedAddress.text
 
-    private func create(
-        _ fixture: SignInFixture, _ ticket: LinkRequired, password: String?, displayName: String? = nil
-    ) async throws -> SignedIn {
+    private func create(_ fixture: SignInFixture, _ ticket: LinkRequired, password: String?) async throws -> SignedIn {
         try await fixture.service.tickets.create(
-            linkTicket: ticket.linkTicket, name: NewAccountName(displayName.flatMap(DisplayName.init)),
-            password: password,
-            by: fixture.call)
+            linkTicket: ticket.linkTicket, name: .ofProvider, password: password, by: fixture.call)
     }
 
     // MARK: Create

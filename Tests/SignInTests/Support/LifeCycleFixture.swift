@@ -251,9 +251,9 @@ struct LifeCycleFixture: ServiceFixture {
 
     /// Signs in a person who has an account.
     func session(
-        _ consent: Consent, _ evidence: Evidence = .both, clientID: String? = nil, fullName: DisplayName? = nil
+        _ consent: Consent, _ evidence: Evidence = .both, fullName: DisplayName? = nil
     ) async throws -> SignedIn {
-        try await signIn(consent, evidence, clientID: clientID, fullName: fullName).session
+        try await signIn(consent, evidence, fullName: fullName).session
     }
 
     /// The ticket of a person who has no account yet.

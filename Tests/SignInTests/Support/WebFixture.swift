@@ -103,13 +103,13 @@ struct WebFixture: ServiceFixture {
 
     /// Opens a flow that ends at the app.
     func open(
-        _ redirectURI: String = redirectURI, in browser: BrowserSecret? = nil, from network: Network? = nil,
+        _ redirectURI: String = redirectURI, from network: Network? = nil,
         of wideNetwork: Network? = nil, _ change: (inout AuthorizeQuery) -> Void = { _ in }
     ) async throws -> WebFlow {
         var query = Self.query(redirectURI)
         change(&query)
         let outcome = try await web.authorize(
-            query, browser: browser ?? self.browser, by: call(by: base.caller(from: network, of: wideNetwork)))
+            query, browser: browser, by: call(by: base.caller(from: network, of: wideNetwork)))
         guard case .opened(let flow) = outcome else { throw SignInFixture.Unexpected.succeeded }
         return flow
     }

@@ -12,11 +12,11 @@ import Testing
     private static let email = "lee@example.com"
 
     private static func signIn(
-        _ flow: WebFlow, password: String = SignInFixture.password, in fixture: WebFixture, from network: Network? = nil
+        _ flow: WebFlow, password: String = SignInFixture.password, in fixture: WebFixture
     ) async throws -> WebStep {
         try await fixture.web.password(
             email: email, password: password, flow: flow.id, browser: fixture.browser,
-            by: fixture.call(by: fixture.base.caller(from: network)))
+            by: fixture.call)
     }
 
     /// Has a code mailed on the page, and reads it.

@@ -50,14 +50,13 @@ struct WebFlowWorld: TestFixture {
         return id
     }
 
-    func send(_ id: WebFlowID, to provider: Provider = .apple, state: UInt8, at seconds: Int64 = 0) async throws -> Bool
-    {
+    func send(_ id: WebFlowID, to provider: Provider = .apple, state: UInt8) async throws -> Bool {
         try await store.send(
             id, of: Self.browser,
             to: WebProviderRequest(
                 provider: provider, realm: .main, clientID: "client", redirectURI: "https://auth.example.com/cb",
                 stateHash: Self.hash(state), secrets: WebFlowSecrets(nonce: "n0nce", verifier: nil)),
-            by: .at(Self.time(seconds)))
+            by: .at(Self.start))
     }
 
     /// A flow of a proven person, with its code.

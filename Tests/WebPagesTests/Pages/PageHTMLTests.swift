@@ -8,11 +8,9 @@ import Texts
 @Suite struct PageHTMLTests {
     private static let pages = [Pages(theme: .plain), Pages(theme: .operated)]
 
-    private func forEachPage(
-        of samples: PageSamples = PageSamples(), _ body: (String, HTMLDocument, [UInt8], Language) throws -> Void
-    ) throws {
+    private func forEachPage(_ body: (String, HTMLDocument, [UInt8], Language) throws -> Void) throws {
         for pages in PageHTMLTests.pages {
-            for (name, page) in samples.pages {
+            for (name, page) in PageSamples().pages {
                 for language in Language.allCases {
                     let bytes = pages.html(page, language: language)
                     try body("\(name) in \(language.rawValue)", HTMLDocument(bytes), bytes, language)

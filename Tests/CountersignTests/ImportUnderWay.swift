@@ -32,12 +32,7 @@ struct ImportUnderWay {
 
     /// Waits until the run waits for what this session holds.
     func awaitBlocked(by session: some PostgresSession) async throws {
-        while try await !ImportUnderWay.isTrue(
-            """
-            EXISTS (
-                SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-            """, session)
-        {
+        while try await !session.isWaitedFor() {
             try #require(process.isRunning)
             try await pollingPause()
         }

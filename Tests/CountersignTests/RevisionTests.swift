@@ -16,7 +16,7 @@ import Testing
         let run = try await FinishedProcess.run(
             FinishedProcess.product("embed-revision"),
             [try root.write("revision", revision), repository.path, output.path])
-        #expect(run.code == 0)
+        #expect(run.code == 0, "\(run.errors)")
         let source = try String(contentsOf: output, encoding: .utf8)
         return source.firstMatch(of: /let embeddedCommit = "([^"]*)"/).map { String($0.1) }
     }

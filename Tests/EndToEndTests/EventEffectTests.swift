@@ -89,15 +89,7 @@ import Testing
                 let second = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
                 #expect(try await world.service.deliverAppleEvent(first).status == 200)
                 #expect(try await world.service.deliverGoogleEvent(second).status == 202)
-                try await eventually("a worker that waits") {
-                    let waiting = try await transaction.query(
-                        """
-                        SELECT EXISTS (
-                            SELECT FROM pg_locks
-                            WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-                        """, as: Bool.self)
-                    return waiting == [true]
-                }
+                try await eventually("a worker that waits") { try await transaction.isWaitedFor() }
                 world.service.send(SIGKILL)
                 #expect(await world.service.end().status == nil)
             }

@@ -78,7 +78,7 @@ import Testing
         let run = try await FinishedProcess.run(
             root.appending(path: ".local/python/bin/python"),
             [root.appending(path: "Tests/Django/people.py").path, scratch.url])
-        try #require(run.code == 0, "Scripts/python-environment installs what it needs")
+        try #require(run.code == 0, "Scripts/python-environment installs what it needs; \(run.errors)")
     }
 
     @Test func `people of a real django-allauth sign in with the passwords that Django hashed`() async throws {

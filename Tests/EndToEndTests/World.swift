@@ -53,12 +53,12 @@ struct World: TestFixture {
 
     /// Runs one on a cluster of its own, which the closure may stop.
     static func onCluster(
-        isDurable: Bool = false, diskMegabytes: Int? = nil, _ settings: Countersign.Settings = [:],
+        diskMegabytes: Int? = nil, _ settings: Countersign.Settings = [:],
         _ body: (PrivateCluster, World) async throws -> Void
     ) async throws {
         try await Sandbox.run { sandbox in
             try await registerClients(at: sandbox)
-            try await PrivateCluster.run(isDurable: isDurable, diskMegabytes: diskMegabytes) { cluster, url in
+            try await PrivateCluster.run(diskMegabytes: diskMegabytes) { cluster, url in
                 try await serve(ScratchDatabase(url: url), sandbox, settings, arguments: ["--migrate"]) { world in
                     try await body(cluster, world)
                 }

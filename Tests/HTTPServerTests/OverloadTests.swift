@@ -285,7 +285,7 @@ struct OverloadTests {
         let queueTimeout = Duration.seconds(5)
         var limits = ServerLimits()
         limits.queueTimeout = queueTimeout
-        // However slowly this machine reads.
+        // The suite's own limit comes first.
         limits.writeDeadline = .seconds(600)
         try await withServer(Self.routes(HeldRequests()) + [large], limits: limits) { port in
             try await RawConnection.open(port, readsByItself: false) { connection in

@@ -86,6 +86,7 @@ struct KeySetFaultTests {
             keys.script.set(fault.steps, timeout: fault.timeout)
             await #expect(throws: CredentialRefusal(.keysUnavailable, retryAfter: 1)) { try await keys.has("a") }
             #expect(keys.cache.status == .init(keyCount: 0, age: nil, failures: 1))
+            #expect(keys.log.lines.contains { $0.hasPrefix("warning ") && $0.contains(fault.error) })
         }
     }
 

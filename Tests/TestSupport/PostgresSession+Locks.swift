@@ -1,4 +1,5 @@
 package import Postgres
+import Testing
 
 /// For a transaction or a leased connection, which holds locks.
 extension PostgresSession {
@@ -12,6 +13,10 @@ extension PostgresSession {
 
     /// Returns when another session waits for a lock of this one.
     package func awaitWaiter() async throws {
-        while try await !isWaitedFor() { try await pollingPause() }
+        let end = ContinuousClock.now + .seconds(300)
+        while try await !isWaitedFor() {
+            try #require(ContinuousClock.now < end, "no session waits for a lock of this one")
+            try await pollingPause()
+        }
     }
 }

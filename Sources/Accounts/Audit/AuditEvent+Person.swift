@@ -6,12 +6,13 @@ extension AuditEvent.Kind {
         switch self {
         case .accountCreated, .accountDeleted, .accountExported, .accountMerged, .signedIn, .signedOut,
             .identityLinked, .identityUnlinked, .identityReplaced, .identityTransferred, .revocationRequested,
-            .emailVerified, .emailChangeRequested, .emailChanged, .emailReplacementCancelled, .passwordChanged,
-            .passwordReset, .displayNameChanged, .clientLinked:
+            .emailVerified, .emailChangeRequested, .emailChanged, .passwordChanged, .passwordReset, .displayNameChanged,
+            .clientLinked:
             true
         case .credentialRejected, .guessRejected, .rateLimited, .linkRequired, .linkCancelled, .codeRejected,
             .codeRequested, .codeMailed, .emailProven, .emailStated, .emailReclaimed, .refreshReused, .webCodeReused,
-            .oauthCodeReused, .oauthTokenReused, .foreignTokenPresented, .sessionsEnded, .clientUnlinked:
+            .oauthCodeReused, .oauthTokenReused, .foreignTokenPresented, .sessionsEnded, .clientUnlinked,
+            .emailReplacementCancelled:
             false
         // What no person does.
         case .accountDisabled, .accountEnabled, .accountsImported, .importUndone, .identityDetached, .revocationDone,

@@ -100,7 +100,8 @@ extension Change.Accounts {
             """
             DELETE FROM outbox o
             USING accounts a
-            WHERE a.account_id = \(account.id) AND o.kind = 'mail' AND o.recipient IN (a.email, a.pending_email)
+            WHERE a.account_id = \(account.id) AND o.kind = 'mail' AND (o.recipient = a.email
+                OR (o.recipient = a.pending_email AND o.template = \(Mail.Kind.verifyEmailCode.rawValue)))
             """)
         // Skipped likewise.
         _ = try await change.execute(

@@ -149,9 +149,11 @@ package struct GrantStore: Sendable {
     /// - Returns: whether the authorization is over.
     package func noteDead(_ check: GrantCheck, reason: String, by call: Call) async throws -> Bool {
         try await database.change(by: call) { change in
-            // A sign-in by it waits, and is refused then, or has opened its session before.
+            // A sign-in by it waits, and is refused then, or has opened its session before. One that has moved to another
+            // account meanwhile is asked about again.
             let locked = try await change.accounts.lock(
                 "a.account_id = (SELECT i.account_id FROM identities i WHERE i.identity_id = \(check.identityID))")
+            guard let owner = locked.first else { return false }
             // Another grant may have replaced it since: then nothing has ended.
             let gone = try await change.execute(
                 """
@@ -176,7 +178,7 @@ package struct GrantStore: Sendable {
                 .openedBy(check.identityID), because: .authorizationRevoked)
             try await change.record(
                 AuditEvent(
-                    .authorizationRevoked, by: .provider, accountID: locked.first, identityID: check.identityID,
+                    .authorizationRevoked, by: .provider, accountID: owner, identityID: check.identityID,
                     provider: check.provider, reason: reason))
             return true
         }

@@ -93,7 +93,7 @@ package struct ConsoleAPI: Sendable {
 
     /// A page for administrators whose key has the scope.
     ///
-    /// - Parameter scope: nil for any key.
+    /// - Parameter scope: nil for any key but one of the feed alone.
     func page(_ path: String, _ scope: AdminKey.Scope?, _ handler: @escaping Handler) -> Route {
         Route(.get, path, priority: .reading) { request in
             // A page that loads itself again is no sign of anybody.

@@ -46,7 +46,7 @@ struct CommandEnding {
         case .server("42501"):
             """
             The database's role may not do that (SQLSTATE 42501)\(reason): set postgres.migrationUrl, whose role owns the \
-            tables.
+            tables, and run migrate up, which grants what the service needs.
             """
         case .server(let state):
             "The database refused (SQLSTATE \(state))\(reason)."

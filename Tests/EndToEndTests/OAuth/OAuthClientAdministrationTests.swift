@@ -97,14 +97,7 @@ import Testing
             let changing = try await database.transaction { transaction in
                 _ = try await transaction.execute("UPDATE oauth_clients SET name = 'First' WHERE client_id = \(id)")
                 let changing = Task { try await administer("PATCH", "/\(id)", #"{"requirePkce":true}"#) }
-                try await eventually("a change that waits for the other") {
-                    try await transaction.query(
-                        """
-                        SELECT EXISTS (
-                            SELECT FROM pg_locks
-                            WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
-                        """, as: Bool.self)[0]
-                }
+                try await eventually("a change that waits for the other") { try await transaction.isWaitedFor() }
                 return changing
             }
             #expect(try await changing.value.status == 200)

@@ -26,6 +26,21 @@ import Testing
         return try await fixture.digits(.verifyEmail, of: email)
     }
 
+    @Test func `a deleted account's code to the awaited address is not sent, and other mail to it is`() async throws {
+        let member = try await fixture.member(Self.old)
+        let holder = try await fixture.member(Self.new)
+        try await fixture.forgetMails()
+        // Of the one who has the address.
+        try await fixture.mailCode(.resetPassword, to: Self.new)
+        try await request(fixture, Self.new, of: member)
+        let before = try await fixture.mails(.resetPasswordCode, .verifyEmailCode).map(\.template)
+        #expect(before == ["reset_password_code", "verify_email_code"])
+        try await fixture.service.accounts.delete(accountOf: try await fixture.opened(member), by: fixture.call)
+        let after = try await fixture.mails(.resetPasswordCode, .verifyEmailCode).map(\.template)
+        #expect(after == ["reset_password_code"])
+        #expect(try await fixture.account(holder).email?.text == Self.new)
+    }
+
     @Test func `an address changes when the new one is proven, and the old one is notified of both steps`() async throws
     {
         let member = try await fixture.member(Self.old)

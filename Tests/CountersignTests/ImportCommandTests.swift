@@ -53,6 +53,19 @@ import Testing
         }
     }
 
+    /// What became of the people: a line for each account, by its id in the system before.
+    static func accounts(in scratch: ScratchDatabase) async throws -> [String] {
+        try await scratch.texts(
+            """
+            SELECT concat_ws(' ', a.external_id, a.email, a.email_proof, a.display_name, a.status,
+                a.created_at AT TIME ZONE 'UTC', (
+                    SELECT string_agg(i.provider || ':' || i.subject, ' ' ORDER BY i.provider)
+                    FROM identities i WHERE i.account_id = a.account_id), left(a.password_hash, 14))
+            FROM accounts a
+            ORDER BY a.external_id
+            """)
+    }
+
     static func lines(_ output: String) throws -> [Line] {
         try output.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     }

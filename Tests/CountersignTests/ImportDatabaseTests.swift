@@ -33,15 +33,7 @@ import Testing
                 // Of what is refused here nobody is missed.
                 #expect(run.code == 0 && rehearsed.code == 0, "\(run.errors)", sourceLocation: sourceLocation)
                 #expect(Self.words(rehearsed.output) == report, "\(rehearsed.errors)", sourceLocation: sourceLocation)
-                let found = try await scratch.texts(
-                    """
-                    SELECT concat_ws(' ', a.external_id, a.email, a.email_proof, a.display_name, a.status,
-                        a.created_at AT TIME ZONE 'UTC', (
-                            SELECT string_agg(i.provider || ':' || i.subject, ' ' ORDER BY i.provider)
-                            FROM identities i WHERE i.account_id = a.account_id), left(a.password_hash, 14))
-                    FROM accounts a
-                    ORDER BY a.external_id
-                    """)
+                let found = try await ImportCommandTests.accounts(in: scratch)
                 #expect(found == accounts, sourceLocation: sourceLocation)
             }
         }

@@ -21,15 +21,7 @@ import Testing
             let run = try await CountersignProcess.run(
                 ["import", words[0], path, "--apple-team", "main"] + words.dropFirst(),
                 environment: ImportCommandTests.environment(scratch).merging(configuration) { $1 })
-            let accounts = try await scratch.texts(
-                """
-                SELECT concat_ws(' ', a.external_id, a.email, a.email_proof, a.display_name, a.status,
-                    a.created_at AT TIME ZONE 'UTC', (
-                        SELECT string_agg(i.provider || ':' || i.subject, ' ' ORDER BY i.provider)
-                        FROM identities i WHERE i.account_id = a.account_id), left(a.password_hash, 14))
-                FROM accounts a
-                ORDER BY a.external_id
-                """)
+            let accounts = try await ImportCommandTests.accounts(in: scratch)
             return (try ImportCommandTests.lines(run.output).map(\.words), accounts, run.errors)
         }
     }

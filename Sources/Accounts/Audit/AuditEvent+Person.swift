@@ -1,7 +1,8 @@
 extension AuditEvent.Kind {
-    /// Whether a person does it only with a session, an identity or the mailbox of the account that the event is about. One
-    /// who guesses, presents a token that was used before, or comes with the same address may be another person; what ends
-    /// with that has the same origin.
+    /// Whether a person does it only with a session, an identity or the mailbox of the account that the event is about, or
+    /// makes the account. One who guesses, presents a token that was used before, or comes with the same address may be
+    /// another person; what ends with that has the same origin. Who made an account and who takes it over as the reader of its
+    /// mailbox count as one.
     package var isOfThePersonAlone: Bool {
         switch self {
         case .accountCreated, .accountDeleted, .accountExported, .accountMerged, .signedIn, .signedOut,

@@ -157,8 +157,10 @@ package struct GrantStore: Sendable {
             // Another grant may have replaced it since: then nothing has ended.
             let gone = try await change.execute(
                 """
-                DELETE FROM provider_grants
-                WHERE grant_id = \(check.grantID) AND identity_id = \(check.identityID)
+                DELETE FROM provider_grants g
+                USING identities i
+                WHERE g.grant_id = \(check.grantID) AND g.identity_id = \(check.identityID)
+                    AND i.identity_id = g.identity_id AND i.account_id = \(owner)
                 """)
             guard gone == 1 else { return false }
             let others = try await change.execute(

@@ -20,6 +20,14 @@ import Testing
         return try await fixture.checks.checkDue()
     }
 
+    /// Takes the check of the one grant, two days on.
+    private static func takeCheck(in fixture: LifeCycleFixture) async throws -> (check: GrantCheck, now: Timestamp) {
+        let now = fixture.clock.now().advanced(bySeconds: 2 * day)
+        let taken = try await fixture.storage.grants.takeChecks(
+            by: .at(now), next: now.advanced(bySeconds: day), limit: 8)
+        return (try #require(taken.work.first), now)
+    }
+
     private static let invalidRequest = Sandbox.Fault.status(400, body: #"{"error":"invalid_request"}"#)
 
     // MARK: When
@@ -186,10 +194,7 @@ import Testing
 
     @Test func `a late answer about a replaced grant ends nothing`() async throws {
         let account = try await fixture.account(.apple)
-        let now = fixture.clock.now().advanced(bySeconds: 2 * Self.day)
-        let taken = try await fixture.storage.grants.takeChecks(
-            by: .at(now), next: now.advanced(bySeconds: Self.day), limit: 8)
-        let check = try #require(taken.work.first)
+        let (check, now) = try await Self.takeCheck(in: fixture)
         _ = try await fixture.session(try await fixture.consent(.apple))
         let isOver = try await fixture.storage.grants.noteDead(check, reason: "invalid_grant", by: .at(now))
         #expect(!isOver)
@@ -201,10 +206,7 @@ import Testing
     @Test func `an authorization's end waits for a sign-in that has looked at it, and ends what it opens`() async throws
     {
         let account = try await fixture.account(.apple)
-        let now = fixture.clock.now().advanced(bySeconds: 2 * Self.day)
-        let taken = try await fixture.storage.grants.takeChecks(
-            by: .at(now), next: now.advanced(bySeconds: Self.day), limit: 8)
-        let check = try #require(taken.work.first)
+        let (check, now) = try await Self.takeCheck(in: fixture)
         let storage = fixture.storage
         let ending = try await fixture.database.transaction { signIn in
             _ = try await signIn.execute(
@@ -229,5 +231,23 @@ import Testing
         #expect(try await fixture.authorization(account.identity) == "revoked")
         #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 0)
         #expect(try await fixture.count("sessions") == 2)
+    }
+
+    @Test func `an identity that moves while the end of its authorization waits is asked about again`() async throws {
+        let account = try await fixture.account(.apple)
+        let other = try await fixture.register("kim@local.example")
+        let (check, now) = try await Self.takeCheck(in: fixture)
+        let storage = fixture.storage
+        let ending = try await fixture.database.transaction { move in
+            _ = try await move.execute("SELECT FROM accounts WHERE account_id = \(account.account.id) FOR UPDATE")
+            _ = try await move.execute(
+                "UPDATE identities SET account_id = \(other.account.id) WHERE identity_id = \(check.identityID)")
+            let ending = Task { try await storage.grants.noteDead(check, reason: "invalid_grant", by: .at(now)) }
+            try await move.awaitWaiter()
+            return ending
+        }
+        #expect(try await !ending.value)
+        #expect(try await fixture.authorization(account.identity) == "active")
+        #expect(try await fixture.count("provider_grants") == 1)
     }
 }

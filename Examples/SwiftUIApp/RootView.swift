@@ -12,11 +12,12 @@ struct RootView: View {
         VStack {
             switch state {
             case nil: ProgressView()
-            case .signedIn:
+            case .signedIn(let accountID):
                 if let ticket {
                     LinkView(client: client, ticket: ticket, signIn: nil) { self.ticket = $0 }
                 } else {
-                    AccountView(client: client)
+                    // Another account is another view, and nothing that was begun as one person is done as another.
+                    AccountView(client: client).id(accountID)
                 }
             case .signedOut: SignInView(client: client, notice: nil, ticket: $ticket)
             case .ended:

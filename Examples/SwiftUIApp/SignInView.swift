@@ -22,6 +22,7 @@ struct SignInView: View {
     @State private var nonceFailure: String?
     /// Counts how often a nonce was asked for.
     @State private var attempt = 0
+    @Environment(\.scenePhase) private var scenePhase
 
     var body: some View {
         VStack(spacing: 16) {
@@ -53,6 +54,10 @@ struct SignInView: View {
             }
         }
         .task(id: attempt) { await keepNonce() }
+        // A task does not count the time that the device sleeps.
+        .onChange(of: scenePhase) { phase in
+            if phase == .active, nonce.map({ $0.expiresAt <= Date() }) ?? false { attempt += 1 }
+        }
     }
 
     /// A nonce lives ten minutes, and the view may be looked at for longer.

@@ -74,6 +74,22 @@ public struct State<Value> {
 }
 
 @propertyWrapper
+public struct Environment<Value> {
+    public init(_ keyPath: KeyPath<EnvironmentValues, Value>) { fatalError() }
+    public var wrappedValue: Value { fatalError() }
+}
+
+public struct EnvironmentValues {
+    public var scenePhase: ScenePhase { fatalError() }
+}
+
+public enum ScenePhase: Comparable, Hashable, Sendable {
+    case background
+    case inactive
+    case active
+}
+
+@propertyWrapper
 public struct Binding<Value> {
     public init(projectedValue: Binding<Value>) { fatalError() }
     public var wrappedValue: Value {
@@ -129,6 +145,8 @@ extension View {
     public func task(
         id: some Equatable, @_inheritActorContext _ action: @escaping @isolated(any) @Sendable () async -> Void
     ) -> some View { self }
+    public func onChange<V: Equatable>(of value: V, perform action: @escaping (V) -> Void) -> some View { self }
+    public func id(_ id: some Hashable) -> some View { self }
     public func frame(height: Double? = nil) -> some View { self }
     public func padding() -> some View { self }
     public func disabled(_ disabled: Bool) -> some View { self }

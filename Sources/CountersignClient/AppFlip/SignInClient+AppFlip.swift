@@ -18,9 +18,11 @@ extension SignInClient {
         // A task of its own: a caller that is cancelled must not leave two answers to one request.
         let answer = Task { () -> URL in
             let url = consent ? await ask(request) : request.failure(.accessDenied)
-            keepAnswer(url, to: key, until: now().addingTimeInterval(600))
             // What the store did not take stays an answer as long as the process lives.
-            if keptAnswer(to: key) != nil { answering[key] = nil }
+            do throws(SessionError) {
+                try keepAnswer(url, to: key, until: now().addingTimeInterval(600))
+                answering[key] = nil
+            } catch {}
             return url
         }
         answering[key] = answer

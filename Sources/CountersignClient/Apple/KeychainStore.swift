@@ -5,8 +5,8 @@
     /// carries to another one.
     ///
     /// The item is found by where GTMAppAuth puts its own (class generic password, account `OAuth`, the name as service), so
-    /// that ``GTMAppAuthSource`` and ``GTMOAuth2Source`` read theirs through this store too. Give a new session a name of
-    /// its own.
+    /// that ``GTMAppAuthSource`` and ``GTMOAuth2Source`` read theirs through this store too. Give each client and each
+    /// session a name of its own.
     public struct KeychainStore: SessionStore {
         private let item: GenericPassword
 
@@ -14,8 +14,9 @@
         ///
         /// - Parameters:
         ///   - itemName: not empty, else every call throws `SessionError.storage("noService")`.
-        ///   - accessGroup: shares the item with extensions and other apps of the team; an entitlement has to name it. Nil
-        ///     is the app's own group.
+        ///   - accessGroup: shares the item with extensions and other apps of the team; an entitlement has to name it.
+        ///     Without one the item is found in any group of the app's, and a new one goes to the first of them. An item
+        ///     does not move to another group, so decide before the first release.
         public init(itemName: String, account: String = "OAuth", accessGroup: String? = nil) {
             item = GenericPassword(
                 keychain: SecurityKeychain(), itemName: itemName, account: account,

@@ -139,8 +139,7 @@ extension OAuthSession {
         let request = endpoint.refreshRequest(sent, additional: await additionalRefreshParameters())
         let sentAt = now()
         do {
-            let answer = try await transport.exchange(request)
-            return try take(try TokenGrant(answer, sentAt: sentAt), for: sent)
+            return try take(try await transport.exchange(request).granted(), sentAt: sentAt, for: sent)
         } catch .reauthenticate(let code, let requestID) {
             return try end(sent, .reauthenticate(code: code, requestID: requestID))
         } catch .cancelled {
@@ -150,9 +149,11 @@ extension OAuthSession {
     }
 
     /// Makes what was granted the session's, and saves it before it is used: a server that rotates takes the old refresh
-    /// token for stolen. A grant whose ID token is not one for this client is not used; but the refresh token in it is by
-    /// now the only one that the server takes.
-    private func take(_ grant: TokenGrant, for sent: String) throws(SessionError) -> String {
+    /// token for stolen. A grant that is malformed, or whose ID token is not one for this client, is not used; but the
+    /// refresh token in it is by now the only one that the server takes.
+    private func take(
+        _ members: [String: JSONValue], sentAt: Date, for sent: String
+    ) throws(SessionError) -> String {
         if isKept, unsaved == nil {
             // A store that can't be read now is written all the same: it is all that has the new refresh token.
             let found: StoredOAuthSession?
@@ -163,8 +164,8 @@ extension OAuthSession {
             guard found.refreshToken == sent else { return try storedToken() }
         }
         var next = unsaved ?? current
-        guard isAcceptable(grant) else {
-            if let rotated = grant.refreshToken, rotated != next.refreshToken {
+        guard let grant = TokenGrant(members, sentAt: sentAt), isAcceptable(grant) else {
+            if let rotated = members["refresh_token"]?.string, !rotated.isEmpty, rotated != next.refreshToken {
                 next.tokens.refreshToken = rotated
                 try keep(next)
             }

@@ -49,38 +49,38 @@ struct TokenGrant: Sendable, Equatable {
     /// nil: not said.
     let expiresAt: Date?
 
-    /// Throws what the answer means when it grants nothing.
+    /// nil for members that are malformed, or of another kind of token.
     ///
     /// - Parameter sentAt: when it was asked for: the lifetime began later.
-    init(_ answer: HTTPAnswer, sentAt: Date) throws(SessionError) {
-        guard answer.status == 200 else { throw answer.tokenFailure }
-        let members = JSONValue.object(in: answer.body) ?? [:]
-        func text(_ name: String) throws(SessionError) -> String? {
-            switch members[name] {
-            case nil, .null, .string(""): return nil
-            case .string(let text): return text
-            default: throw .transient(retryAfter: nil)
-            }
+    init?(_ members: [String: JSONValue], sentAt: Date) {
+        let texts = ["access_token", "token_type", "refresh_token", "id_token", "scope"].map { members[$0] ?? .null }
+        guard texts.allSatisfy({ $0 == .null || $0.string != nil }) else { return nil }
+        let values = texts.map { $0.string.flatMap { $0.isEmpty ? nil : $0 } }
+        guard let accessToken = values[0], isToken(accessToken), (values[1] ?? "bearer").lowercased() == "bearer" else {
+            return nil
         }
-        guard let accessToken = try text("access_token"), isToken(accessToken),
-            (try text("token_type") ?? "bearer").lowercased() == "bearer"
-        else { throw .transient(retryAfter: nil) }
         self.accessToken = accessToken
-        refreshToken = try text("refresh_token")
-        idToken = try text("id_token")
-        scope = try text("scope")
+        (refreshToken, idToken, scope) = (values[2], values[3], values[4])
         switch members["expires_in"] {
         case nil, .null: expiresAt = nil
         case .number(let seconds):
             // Ten years bound the sum.
             let lifetime = min(max(seconds, 0), 315_360_000).rounded(.down)
             expiresAt = Timestamp.date(Timestamp.seconds(sentAt)).addingTimeInterval(lifetime)
-        default: throw .transient(retryAfter: nil)
+        default: return nil
         }
     }
 }
 
 extension HTTPAnswer {
+    /// The members of an answer of a token endpoint that grants something.
+    ///
+    /// - Throws: what another answer means.
+    func granted() throws(SessionError) -> [String: JSONValue] {
+        guard status == 200 else { throw tokenFailure }
+        return JSONValue.object(in: body) ?? [:]
+    }
+
     /// What another answer of a token endpoint than 200 means (RFC 6749 §5.2). One code ends a session; without a code
     /// it was not the token endpoint that said no.
     fileprivate var tokenFailure: SessionError {

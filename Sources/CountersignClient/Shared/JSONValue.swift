@@ -70,7 +70,7 @@ enum JSONText {
     /// The value of a UTF-8 text; nil when it is another text, no JSON, or of another shape.
     static func decode<Value: Decodable>(_ type: Value.Type, from data: Data) -> Value? {
         // JSONDecoder would also take UTF-16 and a byte order mark.
-        guard let text = String(validating: Array(data)), !text.unicodeScalars.contains("\u{FEFF}") else { return nil }
+        guard let text = String(validating: Array(data)), text.unicodeScalars.first != "\u{FEFF}" else { return nil }
         return try? JSONDecoder().decode(type, from: data)
     }
 

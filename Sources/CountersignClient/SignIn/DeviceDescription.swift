@@ -65,7 +65,8 @@ public struct DeviceDescription: Sendable, Equatable {
 
 /// A text as the server takes it: without controls, outer spaces and what is too long; nil when nothing is left.
 func sendable(_ text: String?, maximumBytes: Int) -> String? {
-    let scalars = (text ?? "").unicodeScalars.filter { !CharacterSet.controlCharacters.contains($0) }
+    // The joiners of Persian, Indic scripts and emoji are format characters, no controls.
+    let scalars = (text ?? "").unicodeScalars.filter { $0.properties.generalCategory != .control }
     var text = String(String.UnicodeScalarView(scalars)).trimmingCharacters(in: .whitespaces)
     while text.utf8.count > maximumBytes { text.removeLast() }
     return text.isEmpty ? nil : text

@@ -13,6 +13,9 @@ struct SessionDocument: Sendable, Equatable {
     /// Whether there is no session, or one of this account.
     func isOpen(only accountID: String) -> Bool { session.map { $0.accountID == accountID } ?? true }
 
+    /// Whether there is no session, or this one.
+    func isOpen(onlyBy sessionID: String) -> Bool { session.map { $0.sessionID == sessionID } ?? true }
+
     init() {}
 
     /// - Parameter data: what the store holds; nothing is an empty document.
@@ -75,10 +78,16 @@ extension SessionDocument: Codable {
         case session
         case appleNames
         case answers
+        /// Of an `OAuthSession`.
+        case tokens
     }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
+        if container.contains(.tokens) {
+            throw DecodingError.dataCorruptedError(
+                forKey: .tokens, in: container, debugDescription: "the document is that of an OAuth session")
+        }
         session = try container.decodeIfPresent(StoredSession.self, forKey: .session)
         appleNames = try container.decodeIfPresent([String: StoredName].self, forKey: .appleNames) ?? [:]
         answers = try container.decodeIfPresent([String: StoredAnswer].self, forKey: .answers) ?? [:]

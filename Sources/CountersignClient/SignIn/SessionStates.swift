@@ -30,8 +30,8 @@ final class SessionStates: Sendable {
         }
     }
 
-    /// The last state, if there has been one.
-    var last: SessionState? { state.withLock { $0.last } }
+    /// Whether somebody was signed in by the last state.
+    var isSignedIn: Bool { if case .signedIn = state.withLock({ $0.last }) { true } else { false } }
 
     /// Shows a state, unless it is the last one.
     func announce(_ new: SessionState) {

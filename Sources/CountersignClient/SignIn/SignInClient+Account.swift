@@ -33,10 +33,10 @@ extension SignInClient {
     /// the store is empty; with `storage`, which says that the store did not let go of it, the account is gone too.
     public func deleteAccount() async throws(SessionError) {
         let owner = try signedIn().accountID
-        let generation = refreshes.generation
         try await send("v1/account", method: "DELETE").require(202)
-        // Another sign-in has come meanwhile, here or in another process.
-        guard generation == refreshes.generation else { return }
+        _ = try? keeper.reloaded()
+        // Another person may have signed in meanwhile, here or in another process.
+        guard keeper.known.isOpen(only: owner) else { return }
         unkeptNames = [:]
         try close { document in
             if document.isOpen(only: owner) { document = SessionDocument() }

@@ -10,10 +10,12 @@ extension SignInClient {
         return URL(string: answer.url)
     }
 
-    /// Keeps the answer to a request until a point in time; in memory at least.
-    func keepAnswer(_ url: URL, to request: String, until end: Date) {
+    /// Keeps the answer to a request until a point in time.
+    ///
+    /// - Throws: when the store does not have it: it may be in memory alone, or nowhere.
+    func keepAnswer(_ url: URL, to request: String, until end: Date) throws(SessionError) {
         let time = Timestamp.seconds(now())
-        try? keeper.change { document in
+        try keeper.change { document in
             document.answers = document.answers.filter { $0.value.expiresAt > time }
             document.answers[request] = StoredAnswer(url: url.absoluteString, expiresAt: Timestamp.seconds(end))
         }

@@ -24,12 +24,13 @@ extension SignInClient {
 
     /// Ends all sessions and all links of services. This one is forgotten here once the server has done it.
     public func signOutEverywhere() async throws(SessionError) {
-        let owner = try signedIn().accountID
-        let generation = refreshes.generation
+        let ended = try signedIn().sessionID
         try await send("v1/sessions/revoke", ["scope": "all"]).require(204)
-        guard generation == refreshes.generation else { return }
+        _ = try? keeper.reloaded()
+        // A sign-in that has come meanwhile, here or in another process, goes on.
+        guard keeper.known.isOpen(onlyBy: ended) else { return }
         try close { document in
-            if document.isOpen(only: owner) { document.session = nil }
+            if document.isOpen(onlyBy: ended) { document.session = nil }
         }
     }
 }

@@ -126,7 +126,8 @@ extension SignInClient {
         }
     }
 
-    /// - Returns: the session with new tokens; nil after a sign-in or sign-out meanwhile.
+    /// - Returns: the session with new tokens; nil after a sign-in or sign-out meanwhile, or a later refresh of another
+    ///   process.
     private func refresh(_ stale: StoredSession, _ generation: Int) async throws(SessionError) -> StoredSession? {
         // An extension of the app may have refreshed, or signed out.
         defer { announce() }
@@ -138,7 +139,8 @@ extension SignInClient {
             answer = try await server.send("v1/sessions/refresh", ["refreshToken": .string(session.refreshToken)])
         } catch {
             guard generation == refreshes.generation else { return nil }
-            throw error
+            // The transport gave up by itself; this task was not cancelled.
+            throw error == .cancelled ? .transient(retryAfter: nil) : error
         }
         guard generation == refreshes.generation else { return nil }
         if answer.status == 401, let code = answer.problemCode,
@@ -150,7 +152,8 @@ extension SignInClient {
         refreshed.openedBy = session.openedBy
         var isOurs = true
         try keeper.change { document in
-            isOurs = document.session?.sessionID == session.sessionID
+            // Another process may have refreshed it once more while this answer was on its way: this token is dead then.
+            isOurs = document.session?.refreshToken == session.refreshToken
             if isOurs { document.session = refreshed }
         }
         return isOurs ? refreshed : nil

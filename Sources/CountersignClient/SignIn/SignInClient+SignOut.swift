@@ -1,10 +1,11 @@
 import Foundation
 
 extension SignInClient {
-    /// Signs out here. The phone forgets the session whatever the server says, and wins over a refresh under way.
+    /// Signs out here. The phone forgets the session whatever the server says, and wins over a refresh under way. A sign-in
+    /// under way goes on: cancel its task first.
     ///
-    /// - Throws: when the server did not hear of it, so that the session goes on there until it expires; `storage` when the
-    ///   store did not let go of it.
+    /// - Throws: `storage` when the store did not let go of the session; else why the server did not hear of it, so that it
+    ///   goes on there until it expires.
     public func signOut() async throws(SessionError) {
         try await signOut { [server] token throws(SessionError) in
             try await server.send("v1/sessions/revoke", ["scope": "current"], bearer: token)
@@ -16,14 +17,17 @@ extension SignInClient {
         _ revoke: @Sendable (String) async throws(SessionError) -> HTTPAnswer
     ) async throws(SessionError) {
         let session: StoredSession?
-        do { session = try loaded().session } catch {
+        // Another process may have refreshed it, or signed in.
+        do { session = try keeper.reloaded().session } catch {
             guard let known = keeper.known.session else { throw error }
             session = known
         }
         let underWay = refreshes.underWay
         var kept: SessionError?
         do { try close { $0.session = nil } } catch { kept = error }
-        if let session { try await end(session, underWay, revoke) }
+        do throws(SessionError) {
+            if let session { try await end(session, underWay, revoke) }
+        } catch { throw kept ?? error }
         if let kept { throw kept }
     }
 

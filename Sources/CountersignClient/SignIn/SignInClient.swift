@@ -63,16 +63,14 @@ public actor SignInClient {
     /// The state now, then each change, for any number of observers. A stream ends with its client.
     public nonisolated var states: AsyncStream<SessionState> {
         let stream = sessionStates.stream()
-        if sessionStates.last == nil {
-            // Every call begins by announcing the state it found, so this one can't come too late.
-            Task { await self.begin() }
-        }
+        // Every call begins by announcing the state it found, so this one can't come too late.
+        if !sessionStates.isSignedIn { Task { await self.begin() } }
         return stream
     }
 
-    /// Announces the state as the store has it, if none has been.
+    /// Announces the state as the store has it; a store that could not be read before may be now.
     func begin() {
-        guard sessionStates.last == nil else { return }
+        guard !sessionStates.isSignedIn else { return }
         _ = try? keeper.current()
         announce()
     }
@@ -80,8 +78,10 @@ public actor SignInClient {
     /// The document, from memory or the store.
     @discardableResult
     func loaded() throws(SessionError) -> SessionDocument {
-        defer { announce() }
-        return try keeper.current()
+        // What can't be read before the first unlock is no sign-out.
+        let document = try keeper.current()
+        announce()
+        return document
     }
 
     /// The session that is signed in, however old its token is.

@@ -44,7 +44,8 @@ public struct SignInFlow: Sendable, Equatable {
         case bound(BindOutcome)
         case failed(SessionError)
         case abandon
-        /// The clock, so that tickets expire.
+        /// The clock, so that tickets expire. Where the phone's may be wrong, leave it out: the server refuses a ticket that
+        /// has expired.
         case time(Date)
         /// The client has no session any more.
         case signedOut

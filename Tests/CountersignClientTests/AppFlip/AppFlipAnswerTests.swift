@@ -193,9 +193,12 @@ struct AppFlipAnswerTests {
     @Test(arguments: [Set<FaultyStore.Call>([.save]), [.load], [.load, .save]])
     func `a store that fails leaves one answer in memory`(faults: Set<FaultyStore.Call>) async throws {
         let server = try ScriptedServer { _ in .json(200, Self.code) }
-        let client = server.client(FaultyStore(nil, failing: faults))
+        let store = FaultyStore(nil, failing: faults)
+        let client = server.client(store)
         let request = try AppFlipLinkTests.request()
         #expect(await client.answer(request, consent: false) == Self.denied)
+        #expect(await client.answer(request, consent: true) == Self.denied)
+        store.fail([])
         #expect(await client.answer(request, consent: true) == Self.denied)
         #expect(server.requests.isEmpty)
     }

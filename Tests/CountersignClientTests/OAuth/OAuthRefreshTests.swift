@@ -127,6 +127,23 @@ struct OAuthRefreshTests {
         #expect(server.requests.map { Self.form($0)[1] }.last == "refresh_token=\(Fixture.refresh(2))")
     }
 
+    @Test(arguments: [
+        #","expires_in":"3600""#, #","expires_in":3600,"scope":["email"]"#, #","id_token":7"#,
+    ])
+    func `a grant that is malformed is transient, and the rotated refresh token is kept`(_ more: String) async throws {
+        let grants = Locked([OAuthFixture.grant(2, more), OAuthFixture.grant(3)])
+        let server = try ScriptedServer { _ in .json(200, grants.withLock { $0.removeFirst() }) }
+        let store = FaultyStore()
+        let session = server.oauthSession(OAuthFixture.tokens(lifetime: -1), store: store)
+        try await session.save()
+        await #expect(throws: SessionError.transient(retryAfter: nil)) {
+            try await session.authorize(OAuthFixture.api)
+        }
+        #expect(try OAuthFixture.stored(store)?.tokens.refreshToken == Fixture.refresh(2))
+        _ = try await session.authorize(OAuthFixture.api)
+        #expect(server.requests.map { Self.form($0)[1] }.last == "refresh_token=\(Fixture.refresh(2))")
+    }
+
     @Test func `with a bad ID token and no other refresh token nothing is stored`() async throws {
         let server = try ScriptedServer { _ in
             .json(200, OAuthFixture.grant(2, #","expires_in":3600,"id_token":"not a JWT""#, rotates: false))

@@ -63,6 +63,8 @@ import Testing
         #expect(object["e"]?.array?.first?.integer == nil && object["f"]?.object?["g"]?.string == "1")
         #expect(JSONValue.object(in: try #require(text.data(using: .utf16))) == nil)
         #expect(JSONValue.object(in: Data("\u{FEFF}{}".utf8)) == nil)
+        // Within a text it is a character as any other.
+        #expect(JSONValue.object(in: Data("{\"a\":\"\u{FEFF}x\"}".utf8))?["a"]?.string == "\u{FEFF}x")
         #expect(JSONValue.object(in: Data("[]".utf8)) == nil)
         #expect(JSONValue.object(in: Data([0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x31, 0x7D])) == nil)
         #expect(String(decoding: try JSONText.encode(object), as: UTF8.self).contains(#""a":1,"b":1.5"#))

@@ -159,7 +159,7 @@ import Testing
     @Test func `a sign-in while an account is being deleted stays`() async throws {
         let gate = Gate()
         let server = try ScriptedServer { request in
-            guard request.path == "/v1/account" else { return .json(200, Fixture.signedIn(2)) }
+            guard request.path == "/v1/account" else { return .json(200, Fixture.ofAnother(Fixture.signedIn(2))) }
             gate.wait()
             return .json(202, "{}")
         }
@@ -171,6 +171,38 @@ import Testing
         gate.open()
         try await deletion.value
         #expect(try Fixture.stored(store.content).session?.accessToken == Fixture.access(2))
+    }
+
+    /// Another call finds out that the session is over before the answer is there.
+    @Test(arguments: [true, false])
+    func `who ends the session by their own wish is signed out, whoever notices first`(_ isDeletion: Bool) async throws
+    {
+        let gate = Gate()
+        let server = try ScriptedServer { request in
+            switch request.target {
+            case "/v1/account" where request.method == "DELETE", "/v1/sessions/revoke":
+                gate.wait()
+                return isDeletion ? .json(202, "{}") : .noContent
+            case "/v1/sign-in/apple": return .problem(503, "down")
+            case "/v1/sessions/refresh": return .problem(401, "invalid_refresh_token")
+            default: return .problem(401, "invalid_session")
+            }
+        }
+        let store = FaultyStore(Fixture.document())
+        let client = server.client(store)
+        _ = try? await client.signIn(
+            apple: AppleCredential(identityToken: Fixture.token(), fullName: Fixture.name("Kim", nil)))
+        let call = Task {
+            if isDeletion { try await client.deleteAccount() } else { try await client.signOutEverywhere() }
+        }
+        await gate.reached()
+        await #expect(throws: SessionError.reauthenticate(code: "invalid_refresh_token")) { try await client.account() }
+        gate.open()
+        try await call.value
+        var states = client.states.makeAsyncIterator()
+        #expect(await states.next() == .signedOut)
+        let kept = try Fixture.stored(store.content)
+        #expect(kept.session == nil && kept.appleNames.isEmpty == isDeletion)
     }
 
     @Test func `signing out everywhere forgets the session once it is done`() async throws {

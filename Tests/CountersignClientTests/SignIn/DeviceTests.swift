@@ -45,6 +45,12 @@ import Testing
                 ]))
     }
 
+    @Test(arguments: ["علی\u{200C}رضا", "ශ්\u{200D}රී", "👩\u{200D}💻"])
+    func `what joins and parts letters stays, in names of people too`(_ text: String) throws {
+        #expect(DeviceDescription(name: text, platform: nil).json == .object(["name": .string(text)]))
+        #expect(StoredName(Fixture.name(text, nil))?.givenName == text)
+    }
+
     @Test func `by default it is the kind of device, and nobody's name`() {
         let current = DeviceDescription.current
         #if os(Linux)

@@ -190,6 +190,37 @@ import Testing
         #expect(store.content == Fixture.document(7))
     }
 
+    @Test func `an answer that comes late does not replace what an extension has refreshed since`() async throws {
+        let gate = Gate()
+        let server = try ScriptedServer { _ in
+            gate.wait()
+            return .json(200, Fixture.session(2))
+        }
+        let store = FaultyStore(Fixture.document(expiresIn: 30))
+        let client = server.client(store)
+        let request = request
+        let call = Task { try await client.authorize(request) }
+        await gate.reached()
+        store.put(Fixture.document(7))
+        gate.open()
+        #expect(bearer(try await call.value) == bearer(7))
+        #expect(try Fixture.stored(store.content).session?.refreshToken == Fixture.refresh(7))
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func `a transport that gives up leaves the token that has not expired`() async throws {
+        struct Fickle: HTTPTransport {
+            func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) { throw CancellationError() }
+        }
+        let clock = TestClock()
+        let client = SignInClient(
+            baseURL: try #require(URL(string: "https://127.0.0.1")),
+            store: FaultyStore(Fixture.document(expiresIn: 30)), transport: Fickle(), now: { clock.now })
+        #expect(bearer(try await client.authorize(request)) == bearer(1))
+        clock.advance(30)
+        await #expect(throws: SessionError.transient(retryAfter: nil)) { try await client.authorize(request) }
+    }
+
     @Test func `an extension's sign-out is not undone by a refresh`() async throws {
         let gate = Gate()
         let server = try ScriptedServer { _ in

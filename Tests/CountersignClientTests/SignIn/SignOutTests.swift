@@ -48,6 +48,20 @@ import Testing
         #expect(server.requests[1].bearer == Fixture.access(2) && store.content == nil && store.saves.isEmpty)
     }
 
+    @Test func `what another process has refreshed or signed in is what is ended`() async throws {
+        let server = try ScriptedServer { _ in .noContent }
+        for stored in [Fixture.document(7), Fixture.ofAnother(Fixture.document(7, session: "another"))] {
+            let store = FaultyStore(Fixture.document(expiresIn: 0))
+            let client = server.client(store)
+            #expect(await client.canAuthorize)
+            store.put(stored)
+            try await client.signOut()
+            #expect(store.content == nil)
+        }
+        #expect(server.requests.map(\.path) == ["/v1/sessions/revoke", "/v1/sessions/revoke"])
+        #expect(server.requests.map(\.bearer) == [Fixture.access(7), Fixture.access(7)])
+    }
+
     @Test func `a session that the server has ended already is signed out`() async throws {
         let server = try ScriptedServer {
             .problem(401, $0.path == "/v1/sessions/refresh" ? "invalid_refresh_token" : "invalid_session")

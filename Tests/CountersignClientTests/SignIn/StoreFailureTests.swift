@@ -45,6 +45,27 @@ import Testing
         #expect(store.content == Fixture.document() && server.requests.isEmpty)
     }
 
+    @Test func `a session that can't be read before the first unlock is shown once it can`() async throws {
+        let server = try ScriptedServer { _ in .drop }
+        let store = FaultyStore(Fixture.document(), failing: [.load])
+        let client = server.client(store)
+        // A push has started the app.
+        await #expect(throws: Self.failed) { try await client.authorize(request) }
+        store.fail([])
+        var unlocked = client.states.makeAsyncIterator()
+        #expect(await unlocked.next() == .signedIn(accountID: Fixture.accountID))
+        // A view that was there before, and one that comes after it.
+        store.fail([.load])
+        let another = server.client(store)
+        var early = another.states.makeAsyncIterator()
+        #expect(await early.next() == .signedOut)
+        store.fail([])
+        var late = another.states.makeAsyncIterator()
+        #expect(await late.next() == .signedOut)
+        #expect(await late.next() == .signedIn(accountID: Fixture.accountID))
+        #expect(await early.next() == .signedIn(accountID: Fixture.accountID))
+    }
+
     @Test func `a store that can't be loaded before a refresh stops it`() async throws {
         let server = try ScriptedServer { _ in .json(200, Fixture.session(2)) }
         let store = FaultyStore(Fixture.document(expiresIn: 61))
@@ -71,7 +92,10 @@ import Testing
         #expect(try Fixture.stored(store.content).session?.refreshToken == Fixture.refresh(3))
     }
 
-    @Test(arguments: ["garbage", #"{"v":2,"session":{}}"#, "{}", #"{"v":1,"session":{"accessToken":1}}"#])
+    @Test(arguments: [
+        "garbage", #"{"v":2,"session":{}}"#, "{}", #"{"v":1,"session":{"accessToken":1}}"#,
+        #"{"v":1,"configuration":{},"clientID":"c","tokens":{"refreshToken":"r"}}"#,
+    ])
     func `what can't be read is left as it is, until a sign-in replaces it`(_ text: String) async throws {
         let server = try ScriptedServer { request in
             request.path == "/v1/sign-in/apple"
@@ -132,6 +156,13 @@ import Testing
         store.fail([])
         #expect(await client.canAuthorize == false)
         #expect(store.content == nil)
+    }
+
+    @Test func `a sign-out that neither the server nor the store hears of is one of the store`() async throws {
+        let server = try ScriptedServer { _ in .drop }
+        let client = server.client(FaultyStore(Fixture.document(), failing: [.remove]))
+        await #expect(throws: Self.failed) { try await client.signOut() }
+        #expect(server.requests.count == 1)
     }
 
     @Test func `an error of the store shows nothing of what it says`() {

@@ -93,6 +93,13 @@ extension Database {
             return paths.reduce(url) { ConnectionParameters.appending($1.0, $1.1, to: $0) }
         }
 
+        /// Whether libpq can read the URL, and knows the `sslmode` in it.
+        package static func isReadable(url: String) -> Bool {
+            guard let given = ConnectionParameters.parse(url) else { return false }
+            let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
+            return given["sslmode"].map { $0.isEmpty || modes.contains($0) } ?? true
+        }
+
         /// Whether the URL has a password in it. One that libpq can't read is taken for one that has.
         package static func hasPassword(url: String) -> Bool {
             ConnectionParameters.parse(url).map { $0["password"] != nil } ?? true

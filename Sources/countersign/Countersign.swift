@@ -32,6 +32,8 @@ struct Countersign: AsyncParsableCommand {
     static func main() async {
         ProcessLimits.forbidCoreFiles()
         OpenSSLLibrary.disableAtExitCleanup()
+        ProcessLimits.occupyStandardStreams()
+        var code: Int32 = 0
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -41,11 +43,16 @@ struct Countersign: AsyncParsableCommand {
             }
         } catch {
             let ending = CommandEnding(of: error)
+            code = ending.code
             if !ending.message.isEmpty {
-                let stream = ending.code == 0 ? FileHandle.standardOutput : .standardError
-                stream.write(Data((ending.message + "\n").utf8))
+                // What help and the version are is output.
+                if code == 0 { print(ending.message) } else { StandardError.write(ending.message + "\n") }
             }
-            Foundation.exit(ending.code)
         }
+        do { try StandardOutput.flushPrinted() } catch {
+            printNotice("\(error)")
+            code = max(code, 1)
+        }
+        if code != 0 { Foundation.exit(code) }
     }
 }

@@ -47,7 +47,8 @@ import Testing
     @Test func `what makes no key is refused in one sentence`() async throws {
         for arguments in [
             ["create", "--name", "k"], ["create", "--scopes", "read"],
-            ["create", "--name", "", "--scopes", "read"], ["create", "--name", "a\nb", "--scopes", "read"],
+            ["create", "--name", "", "--scopes", "read"], ["create", "--name", "  ", "--scopes", "read"],
+            ["create", "--name", "a\nb", "--scopes", "read"],
             ["create", "--name", String(repeating: "k", count: 101), "--scopes", "read"],
             ["create", "--name", "k", "--scopes", ""], ["create", "--name", "k", "--scopes", "read,"],
             ["create", "--name", "k", "--scopes", "admin"], ["create", "--name", "k", "--scopes", "READ"],

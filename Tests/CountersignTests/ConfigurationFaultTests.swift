@@ -72,6 +72,37 @@ import Testing
         #expect(setup.faults().first?.hasSuffix("at least 1, none empty and none twice: there are 0") == true)
     }
 
+    @Test func `times after which a webhook is tried again may be the same`() throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_WEBHOOKS_RETRY_SECONDS"] = "60,60,3600"
+        #expect(setup.faults().isEmpty)
+        setup.environment["COUNTERSIGN_WEBHOOKS_RETRY_SECONDS"] = "60,60,0"
+        let fault = try #require(setup.faults().first)
+        #expect(fault.hasSuffix("a list of seconds from 1 to 604800, none empty: item 3 of 3 isn't one"), "\(fault)")
+    }
+
+    @Test(
+        arguments: ["postgres.url", "postgres.migrationUrl"],
+        [
+            "postgresql://kim:canary@db.internal/canary?foo=1",
+            "postgresql://kim:canary@db.internal/canary?sslmode=full",
+            "host=db.internal password=canary sslmode=on", "host=db.internal password=canary foo=1",
+            "postgresql://kim:canary@%zz/canary",
+        ])
+    func `a connection string that libpq can't read, or with an unknown sslmode, is a fault that shows nothing of it`(
+        key: String, url: String
+    ) async throws {
+        let setup = try Setup()
+        let variable = key == "postgres.url" ? "COUNTERSIGN_POSTGRES_URL" : "COUNTERSIGN_POSTGRES_MIGRATION_URL"
+        setup.environment[variable] = url
+        let run = try await CountersignProcess.run(["config", "check"], environment: setup.environment)
+        #expect(run.code == 2)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.hasPrefix("countersign: \(key) (\(variable)): expects a postgresql:// URI or libpq's"))
+        #expect(run.errors.split(separator: "\n").count == 1, "\(run.errors)")
+        for shown in ["canary", "internal", "foo", "sslmode"] { #expect(!run.errors.contains(shown), "\(run.errors)") }
+    }
+
     @Test(
         arguments: [
             (["SERVER_TRUSTED_PROXIES": "0.0.0.0/0"], "server.trustedProxies trusts 0.0.0.0/0, and clients with it"),

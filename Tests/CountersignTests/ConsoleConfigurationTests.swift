@@ -47,6 +47,15 @@ import Testing
         #expect(setup.faults().count == 1)
     }
 
+    @Test func `the scope of the feed, which opens no page, is none of a person's`() throws {
+        let setup = try Self.setup()
+        setup.environment["COUNTERSIGN_CONSOLE_PERSON_KIM_SCOPES"] = "read,feed"
+        let faults = setup.faults()
+        #expect(faults.count == 1, "\(faults)")
+        #expect(faults.first?.hasPrefix("console.person.kim.scopes (") == true, "\(faults)")
+        #expect(faults.first?.hasSuffix(": item 2 of 2 isn't one") == true, "\(faults)")
+    }
+
     @Test func `foreign keys are warned of where staff alone sign in by them`() throws {
         let setup = try Self.setup()
         setup.environment["COUNTERSIGN_GOOGLE_KEYS_URL"] = "https://keys.example/certs"

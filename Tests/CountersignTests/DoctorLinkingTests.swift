@@ -194,7 +194,11 @@ import Testing
     private static func client(_ scratch: ScratchDatabase, _ options: [String] = []) async throws -> String {
         let arguments = ["oauth-client", "create", "--name", "Lamp", "--redirect-uri", "https://a.example/in"]
         let run = try await CountersignProcess.run(
-            arguments + options, environment: ["COUNTERSIGN_POSTGRES_URL": scratch.url])
+            arguments + options,
+            environment: [
+                "COUNTERSIGN_POSTGRES_URL": scratch.url,
+                "COUNTERSIGN_OAUTH_SCOPES": "profile,email,devices.read,devices.write",
+            ])
         let printed = try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: String]
         return try #require(printed?["clientId"], "\(run.errors)")
     }

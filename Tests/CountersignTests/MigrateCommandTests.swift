@@ -101,6 +101,15 @@ import Testing
         #expect(try await scratch.count("SELECT count(*) FROM accounts") == 0)
     }
 
+    @Test(.fixture(ScratchDatabase.self))
+    func `verify looks at the migrations alone, and its help says that it sees nothing changed by hand`() async throws {
+        try await scratch.execute("CREATE INDEX by_hand ON accounts (account_id)")
+        #expect(try await Self.run(["verify"], scratch.url).code == 0)
+        let help = try await Self.run(["verify", "--help"], scratch.url)
+        let words = help.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(words.contains("a table or an index that was changed by hand is not seen"), "\(words)")
+    }
+
     @Test func `a version that doesn't exist is refused`() async throws {
         let run = try await Self.run(["up", "--to", "9999"], scratch.url)
         #expect(run.code == 1)

@@ -138,4 +138,23 @@ import Testing
             #expect(!ending.error.contains("BEGIN"))
         }
     }
+
+    @Test(
+        arguments: [
+            [:], ["apple.clientIds": Countersign.appleClient], ["apple.teamId": "ABCDE12345"],
+            ["apple.servicesId": "com.example.lamp.web"],
+        ] as [Countersign.Settings])
+    func `apple client-secret asks once for each key that signing lacks, and for no other`(
+        settings: Countersign.Settings
+    ) async throws {
+        let ending = try await Countersign.run(
+            ["apple", "client-secret", "--client-id", Countersign.appleClient],
+            ["apple.clientIds": Countersign.unset].merging(settings) { _, new in new })
+        #expect(ending.status == 2 && ending.output == "")
+        let asked = ending.error.split(separator: "\n").map { line in
+            String(line.dropFirst("countersign: ".count).prefix { $0 != " " })
+        }
+        let needed = ["apple.clientIds", "apple.keyId", "apple.privateKeyPath", "apple.teamId"]
+        #expect(asked.sorted() == needed.filter { settings[$0] == nil }, "\(ending.error)")
+    }
 }

@@ -201,6 +201,17 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("postgresql://host/db", true), ("postgresql://host/db?sslmode=verify-full", true),
+            ("host=/tmp sslmode=disable", true), ("postgresql://host/db?sslmode=verify_full", false),
+            ("host=/tmp sslmode=REQUIRE", false), ("postgresql://host/db?nonsense=1", false),
+            ("postgresql://%zz", false),
+        ])
+    func `a URL is readable when libpq knows its parameters and its sslmode`(url: String, isReadable: Bool) {
+        #expect(Database.Configuration.isReadable(url: url) == isReadable)
+    }
+
     @Test func `a URL that cannot be read is recognised and never shown`() async throws {
         let url = "postgresql://user:c4nary@/db?nonsense=1"
         #expect(!Database.Configuration.isValid(url: url))

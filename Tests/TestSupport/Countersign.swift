@@ -86,14 +86,16 @@ package final class Countersign: Sendable {
         throw Failure(description: "countersign ended before it was ready: \(refusal.suffix(2_000))")
     }
 
-    /// Runs a command to its end. Ports and the rest are set as for `serve`.
-    package static func run(_ arguments: [String], _ settings: Settings = [:]) async throws -> Ending {
+    /// Runs a command to its end. Ports and the rest are set as for `serve`, and so is the launcher.
+    package static func run(
+        _ arguments: [String], _ settings: Settings = [:], launcher: [String] = []
+    ) async throws -> Ending {
         var settings = settings
         let ports = try FreePort.choose(2)
         for (key, port) in zip(["server.port", "admin.port"], ports) where settings[key] == nil {
             settings[key] = String(port)
         }
-        return await (try Child(arguments, [], try environment(of: settings))).ended.value
+        return await (try Child(arguments, launcher, try environment(of: settings))).ended.value
     }
 
     private init(

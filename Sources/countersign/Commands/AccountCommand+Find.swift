@@ -1,6 +1,7 @@
 import Accounts
 import Administration
 import ArgumentParser
+import Foundation
 import HTTPAPI
 import JSON
 
@@ -21,15 +22,18 @@ extension AccountCommand {
 
         func validate() throws {
             guard 1...10_000 ~= limit else { throw ValidationError("--limit is a number from 1 to 10,000") }
-            guard !query.isEmpty else { throw ValidationError("say whom: an empty text finds everybody") }
+            guard !text.isEmpty else { throw ValidationError("say whom: an empty text finds everybody") }
         }
+
+        /// Without the white space that comes along when it is pasted.
+        private var text: String { query.trimmingCharacters(in: .whitespacesAndNewlines) }
 
         func run() async throws {
             let count = try await withAdministration(options) { administration, _ in
                 var (cursor, count): (AccountCursor?, Int) = (nil, 0)
                 repeat {
                     let page = try await administration.people(
-                        matching: query, after: cursor, limit: min(limit - count, 200))
+                        matching: text, after: cursor, limit: min(limit - count, 200))
                     for record in page.items { print(json ? record.json : record.line) }
                     count += page.items.count
                     cursor = page.next

@@ -123,11 +123,11 @@ struct AccountCommand: AsyncParsableCommand {
                     () async throws(AdministrationFailure) in
                     try await administration.export(try await administration.accountID(target.text), by: administrator)
                 }
-                try await export.write { part in
-                    try FileHandle.standardOutput.write(contentsOf: Data(part))
-                }
+                var output = StandardOutput()
+                try await export.write { try output.append($0) }
+                try output.append([UInt8(ascii: "\n")])
+                try output.flush()
             }
-            try FileHandle.standardOutput.write(contentsOf: Data("\n".utf8))
         }
     }
 }

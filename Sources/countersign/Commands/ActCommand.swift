@@ -120,7 +120,9 @@ struct StatedReason: ActArguments {
     var text: String
 
     func validate() throws {
-        guard ActInput.isReason(text) else { throw ValidationError("--reason is a line of 1 to 1,024 bytes") }
+        guard ActInput.isReason(text) else {
+            throw ValidationError("--reason is a line of 1 to 1,024 bytes, and not of spaces alone")
+        }
     }
 
     var input: ActInput { ActInput(reason: text) }
@@ -133,7 +135,7 @@ struct OptionalReason: ActArguments {
 
     func validate() throws {
         guard text.map(ActInput.isReason) ?? true else {
-            throw ValidationError("--reason is a line of 1 to 1,024 bytes")
+            throw ValidationError("--reason is a line of 1 to 1,024 bytes, and not of spaces alone")
         }
     }
 

@@ -21,7 +21,7 @@ struct AdminKeyCommand: AsyncParsableCommand {
 
         func validate() throws {
             guard AdminKey.isName(name) else {
-                throw ValidationError("--name is a line of 1 to 100 bytes")
+                throw ValidationError("--name is a line of 1 to 100 bytes, and not of spaces alone")
             }
             // A search of the trail would take it for all who are of the kind.
             guard AuditEvent.Actor(rawValue: name) == nil else {

@@ -34,8 +34,9 @@ func withAppleEndpoint<Result: Sendable>(
         let apple = AppleConfiguration(from: &reader)
         if apple?.teams.contains(where: { $0.signing != nil }) != true {
             let main = Settings.Apple.team("main")
-            for row in main.rows where !reader.isSet(row.name) {
-                reader.refuse(row.name, "is required to call Apple")
+            for name in [main.teamID.name, main.keyID.name, main.privateKeyPath.name, main.clientIDs.name]
+            where !reader.isSet(name) && !reader.isRefused(name) {
+                reader.refuse(name, "is required to call Apple")
             }
         }
         return apple

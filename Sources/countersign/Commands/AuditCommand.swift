@@ -37,15 +37,11 @@ struct AuditCommand: AsyncParsableCommand {
                 if let halt, report.findings.isEmpty { report.findings = [AuditFinding(fault: .halted(halt))] }
                 return report
             }
-            if report.isRewritable { warn("the role of postgres.url may change and delete audit rows") }
+            if report.isRewritable { printNotice("warning: the role of postgres.url may change and delete audit rows") }
             for finding in report.findings { print(finding.line) }
             if report.isCutShort { print("and more: the check ended here") }
             print(report.summary)
             if !report.findings.isEmpty { throw ExitCode(1) }
-        }
-
-        private func warn(_ sentence: String) {
-            FileHandle.standardError.write(Data("countersign: warning: \(sentence)\n".utf8))
         }
     }
 

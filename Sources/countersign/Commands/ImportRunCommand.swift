@@ -208,7 +208,7 @@ private actor ReportedRun {
         }
         guard isOnTerminal, ContinuousClock.now - shownAt >= .seconds(1) else { return }
         shownAt = .now
-        show("\r\(line)\u{1B}[K")
+        StandardError.write("\r\(line)\u{1B}[K")
     }
 
     @discardableResult
@@ -216,7 +216,7 @@ private actor ReportedRun {
         guard !isFinished else { return counts }
         isFinished = true
         try output.flush()
-        if isOnTerminal { show("\r\u{1B}[K") }
+        if isOnTerminal { StandardError.write("\r\u{1B}[K") }
         for line in counts.lines { printNotice(line) }
         printNotice("\(counts.rows) rows, \(rate) a second")
         return counts
@@ -234,9 +234,5 @@ private actor ReportedRun {
             line += ", \(max(0, elapsed * Int64(size - position) / Int64(position))) s left"
         }
         return line
-    }
-
-    private func show(_ text: String) {
-        FileHandle.standardError.write(Data(text.utf8))
     }
 }

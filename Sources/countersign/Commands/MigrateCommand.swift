@@ -82,7 +82,8 @@ struct MigrateCommand: AsyncParsableCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "verify", abstract: "Checks that the database has exactly the schema of this binary.")
+            commandName: "verify", abstract: "Checks that the database's migrations are exactly those of this binary.",
+            discussion: "By what it notes of them: a table or an index that was changed by hand is not seen.")
 
         @OptionGroup var options: ConfigurationOptions
 

@@ -38,7 +38,9 @@ struct OAuthClientCommand: AsyncParsableCommand {
 
         private var settings: OAuthAdministration.Settings {
             get throws {
-                guard OAuthClient.isName(name) else { throw ValidationError("--name is a line of 1 to 100 bytes") }
+                guard OAuthClient.isName(name) else {
+                    throw ValidationError("--name is a line of 1 to 100 bytes, and not of spaces alone")
+                }
                 guard googleProject != nil || !googleSandbox else {
                     throw ValidationError("--google-sandbox goes with --google-project")
                 }
@@ -81,7 +83,11 @@ struct OAuthClientCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try settings
             let created = try await withOAuthAdministration(options) { administration, call in
-                try await administration.create(settings, by: call)
+                let configured = administration.scopes()
+                if let unknown = settings.scopes?.all.first(where: { !configured.contains($0) }) {
+                    throw UsageFault(sentence: "--scope \(unknown.text) is none of oauth.scopes (\(configured))")
+                }
+                return try await administration.create(settings, by: call)
             }
             print(created.line)
         }

@@ -4,6 +4,7 @@ import Foundation
 struct ReportOutput {
     let verification: TokenVerification
     private(set) var sawRejection = false
+    private var output = StandardOutput()
 
     init(verification: TokenVerification) {
         self.verification = verification
@@ -31,8 +32,8 @@ struct ReportOutput {
             return await group.reduce(into: []) { $0.append($1) }
         }
         sawRejection = sawRejection || !parts.allSatisfy(\.isValid)
-        let lines = parts.sorted { $0.start < $1.start }.flatMap(\.lines)
-        try FileHandle.standardOutput.write(contentsOf: Data(lines))
+        for part in parts.sorted(by: { $0.start < $1.start }) { try output.append(part.lines) }
+        try output.flush()
     }
 
     private static let width = max(1, ProcessInfo.processInfo.activeProcessorCount)

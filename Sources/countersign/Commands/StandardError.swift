@@ -1,6 +1,21 @@
 import Foundation
 
+/// Standard error. A disk that is full, or a reader that has gone, stops no command: there is nowhere else to say so.
+enum StandardError {
+    static func write(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe Foundation.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            if count >= 0 {
+                rest.removeFirst(count)
+            } else if errno != EINTR {
+                return
+            }
+        }
+    }
+}
+
 /// Prints a sentence for the operator on standard error, apart from the command's output.
 func printNotice(_ sentence: String) {
-    FileHandle.standardError.write(Data("countersign: \(sentence)\n".utf8))
+    StandardError.write("countersign: \(sentence)\n")
 }

@@ -14,7 +14,7 @@ struct TerminalQuestion {
 
     /// Anything but `yes` is no, the end of the input too.
     func isAnsweredByYes() -> Bool {
-        FileHandle.standardError.write(Data(text.utf8))
+        StandardError.write(text)
         return readLine() == "yes"
     }
 

@@ -31,7 +31,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         @Argument(help: "Its name.") var name: String
 
         func run() async throws {
-            let result = try await withWebhooks(options) { administration, _ in
+            let result = try await withWebhook(name, options) { administration, _ in
                 try await administration.testWebhook(name)
             }
             print(result.line)
@@ -103,7 +103,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         func run() async throws {
             let start = try start
             let kinds = Set(types.compactMap(AccountEvent.Kind.init))
-            let count = try await withWebhooks(options) {
+            let count = try await withWebhook(name, options, orEvent: event) {
                 try await $0.replayWebhook(name, start, types: kinds.isEmpty ? nil : kinds, by: $1)
             }
             print(#"{"events":\#(count)}"#)
@@ -119,7 +119,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         @Argument(help: "Its name.") var name: String
 
         func run() async throws {
-            try await withWebhooks(options) { administration, _ in
+            try await withWebhook(name, options) { administration, _ in
                 var cursor: AccountEventID?
                 repeat {
                     let page = try await administration.webhookFailures(name, before: cursor, limit: 1000)
@@ -148,8 +148,25 @@ struct WebhooksCommand: AsyncParsableCommand {
 
 /// Pauses or resumes an endpoint, and prints what it is then.
 private func set(_ name: String, to status: WebhookStatus, _ options: ConfigurationOptions) async throws {
-    let webhook = try await withWebhooks(options) { try await $0.setWebhook(name, to: status, reason: nil, by: $1) }
+    let webhook = try await withWebhook(name, options) {
+        try await $0.setWebhook(name, to: status, reason: nil, by: $1)
+    }
     print(webhook.line)
+}
+
+/// The same for one endpoint: says that there is none of that name, or not the event that is asked for.
+private func withWebhook<Result: Sendable>(
+    _ name: String, _ options: ConfigurationOptions, orEvent event: String? = nil,
+    _ body: (Administration, Administrator) async throws -> Result
+) async throws -> Result {
+    let missing = "There is no endpoint \(name)\(event.map { ", or the feed does not keep the event \($0)" } ?? "")."
+    return try await withWebhooks(options) { administration, administrator in
+        do {
+            return try await body(administration, administrator)
+        } catch AdministrationFailure.notFound {
+            throw CommandFailure(missing)
+        }
+    }
 }
 
 /// Runs the body with the use cases of administrators and the endpoints of the configuration, on behalf of an operator.

@@ -31,6 +31,9 @@ struct ConfigurationReader {
         sources.value(of: name) != nil
     }
 
+    /// Whether a fault of the key is recorded already.
+    func isRefused(_ name: String) -> Bool { faults.contains { $0.key == name } }
+
     /// Whether any key of this section is set, if only to an empty value.
     func isAnySet(in section: String) -> Bool {
         sources.isAnySet(in: section)

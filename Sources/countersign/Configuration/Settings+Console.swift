@@ -34,7 +34,9 @@ extension Settings {
                     "Their address at Google")
                 scopes = Setting(
                     "console.person.\(name).scopes",
-                    .list(of: "read, revoke, manage", minimum: 1) { AdminKey.Scope(rawValue: $0) != nil },
+                    .list(of: "read, revoke, manage", minimum: 1) {
+                        AdminKey.Scope(rawValue: $0).map { $0 != .feed } ?? false
+                    },
                     fallbackDescription: "required", reloads: true, "What they may do")
             }
 

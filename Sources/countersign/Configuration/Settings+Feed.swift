@@ -27,7 +27,9 @@ extension Settings {
             """)
         static let retrySeconds = Setting(
             "webhooks.retrySeconds",
-            .list(of: "seconds from 1 to 604800", where: { Int64($0).map { 1...604_800 ~= $0 } ?? false }),
+            .list(
+                of: "seconds from 1 to 604800", mayRepeat: true, where: { Int64($0).map { 1...604_800 ~= $0 } ?? false }
+            ),
             fallbackDescription: "5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400", reloads: true,
             "After which times a failed event is tried again; behind the last one it is given up")
 

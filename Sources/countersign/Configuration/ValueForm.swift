@@ -74,9 +74,13 @@ extension ValueForm<String> {
 
     /// A connection string of libpq: a URI, or `keyword=value` pairs.
     static var postgresURL: ValueForm {
-        var form = ValueForm(expectation: "a postgresql:// URI or libpq's keyword=value form", placeholder: "") { raw in
+        var form = ValueForm(
+            expectation: "a postgresql:// URI or libpq's keyword=value form, with libpq's own parameters",
+            placeholder: ""
+        ) { raw in
             raw.text.flatMap { text in
-                text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=") ? text : nil
+                let isOfForm = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=")
+                return isOfForm && Database.Configuration.isReadable(url: text) ? text : nil
             }
         }
         form.holdsSecret = { $0.text.map(Database.Configuration.hasPassword(url:)) ?? true }
@@ -132,9 +136,11 @@ extension ValueForm<Bool> {
 }
 
 extension ValueForm<[String]> {
-    /// A list of texts, none of them empty and none twice; the list itself may be empty unless `minimum` says otherwise.
+    /// A list of texts, none of them empty and none twice unless they `mayRepeat`; the list itself may be empty unless
+    /// `minimum` says otherwise.
     static func list(
-        of items: String, minimum: Int = 0, where isItem: @escaping @Sendable (String) -> Bool = { _ in true }
+        of items: String, minimum: Int = 0, mayRepeat: Bool = false,
+        where isItem: @escaping @Sendable (String) -> Bool = { _ in true }
     ) -> ValueForm {
         let least = minimum > 0 ? ", at least \(minimum)" : ""
         @Sendable func flaw(_ raw: RawValue) -> String? {
@@ -145,14 +151,14 @@ extension ValueForm<[String]> {
                 if item.isEmpty { return "item \(place) is empty" }
                 let isSound = !item.unicodeScalars.contains { $0.value < 0x20 } && isItem(item)
                 if !isSound { return "item \(place) of \(list.count) isn't one" }
-                if let first = places.updateValue(place, forKey: Array(item.utf8)) {
+                if let first = places.updateValue(place, forKey: Array(item.utf8)), !mayRepeat {
                     return "item \(place) is item \(first) again"
                 }
             }
             return list.count < minimum ? "there \(list.count == 1 ? "is" : "are") \(list.count)" : nil
         }
         var form = ValueForm(
-            expectation: "a list of \(items)\(least), none empty and none twice", placeholder: []
+            expectation: "a list of \(items)\(least), none empty\(mayRepeat ? "" : " and none twice")", placeholder: []
         ) { flaw($0) == nil ? $0.list : nil }
         form.flaw = flaw
         return form

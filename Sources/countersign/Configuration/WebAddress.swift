@@ -6,14 +6,14 @@ struct WebAddress {
     let scheme: String
     let host: String
 
-    /// Nil unless `text` is an absolute URL of one of `schemes`, in printable ASCII, with a host, and without user name,
-    /// fragment or backslash.
+    /// Nil unless `text` is an absolute URL of one of `schemes`, in printable ASCII, with a host and a port that there can be,
+    /// and without user name, fragment or backslash.
     init?(_ text: String, schemes: [String], allowsQuery: Bool = true) {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }),
             let components = URLComponents(string: text), let scheme = components.scheme,
             schemes.contains(scheme), let host = components.host, !host.isEmpty,
             components.user == nil, components.password == nil, components.fragment == nil,
-            allowsQuery || components.query == nil
+            components.port.map({ 1...65_535 ~= $0 }) ?? true, allowsQuery || components.query == nil
         else { return nil }
         self.scheme = scheme
         self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host

@@ -10,6 +10,14 @@ enum ProcessLimits {
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     }
 
+    /// Lets no file or connection that is opened later take the number of a standard stream that is closed, and with it what
+    /// is printed. Writing to one fails as before: what takes its place can only be read.
+    static func occupyStandardStreams() {
+        for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) == -1 {
+            _ = open("/dev/null", O_RDONLY)
+        }
+    }
+
     /// Sets what a server needs.
     static func adopt() {
         // A peer that closes its end is an error of that write, not the end of the process.

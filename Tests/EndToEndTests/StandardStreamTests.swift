@@ -1,0 +1,57 @@
+import TestSupport
+import Testing
+
+/// Commands whose output or notices can't be written: a full disk, a stream that is closed.
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct StandardStreamTests {
+    var world: World { .current }
+
+    /// Runs a command as a shell does that redirects its streams.
+    private func run(
+        _ arguments: [String], _ redirections: String, _ settings: Countersign.Settings = [:]
+    ) async throws -> Countersign.Ending {
+        try await Countersign.run(
+            arguments, settings, launcher: ["/bin/sh", "-c", "exec \"$0\" \"$@\" \(redirections)"])
+    }
+
+    // The last two print more than a buffer holds.
+    @Test(arguments: [
+        ["--help"], ["help", "migrate"], ["--version"], ["webhooks", "secret"], ["config", "example"],
+        ["config", "show"],
+    ])
+    func `output that can't be written is said, and ends with exit code 1`(arguments: [String]) async throws {
+        for (redirection, reason) in [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")] {
+            let ending = try await run(arguments, redirection)
+            #expect(ending.status == 1, "\(redirection)")
+            let sentence = "countersign: Standard output can't be written"
+            #expect(["\(sentence): \(reason).\n", "\(sentence).\n"].contains(ending.error), "\(ending.error)")
+        }
+    }
+
+    @Test func `an export, and what is said of a token, is not taken for written either`() async throws {
+        let id = try await world.newAccount("unwritten").text("account.accountId")
+        let settings = ["postgres.url": world.scratch.url]
+        for arguments in [["account", "export", id], ["token", "verify", "--provider", "apple", "x"]] {
+            for (redirection, reason) in [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")] {
+                let ending = try await run(arguments, redirection, settings)
+                #expect(ending.status == 1)
+                #expect(
+                    ending.error == "countersign: Standard output can't be written: \(reason).\n", "\(arguments)")
+            }
+        }
+    }
+
+    @Test(arguments: ["2>/dev/full", "2>&-"])
+    func `a standard error that can't be written changes no exit code, and no output`(
+        redirection: String
+    ) async throws {
+        #expect(try await run(["nope"], redirection).status == 2)
+        // A warning that has been written, and one that can't be.
+        let settings = ["postgres.url": world.scratch.url, "admin.host": "0.0.0.0"]
+        let warned = try await run(["config", "check"], "", settings)
+        #expect(warned.error.hasPrefix("countersign: warning: admin.host is 0.0.0.0"), "\(warned.error)")
+        let unseen = try await run(["config", "check"], redirection, settings)
+        #expect(unseen.status == 0 && unseen.error == "")
+        #expect(unseen.output == "the configuration is sound\n" && warned.output == unseen.output)
+        #expect(try await run(["--version"], ">/dev/full \(redirection)").status == 1)
+    }
+}

@@ -4,8 +4,13 @@ import Synchronization
 /// The bytes of a source, in the order in which they come.
 package protocol ByteInput: AnyObject, Sendable {
     /// The next bytes, some 256 KiB at most; `nil` at the end.
+    ///
+    /// - Throws: `InputStopped`; `SourceFault`.
     func read() throws -> [UInt8]?
 }
+
+/// The run was stopped while its source waited for more: what has come of the next row is no row.
+struct InputStopped: Error {}
 
 /// A file, or standard input.
 package final class FileInput: ByteInput {
@@ -20,7 +25,7 @@ package final class FileInput: ByteInput {
 
     /// - Parameters:
     ///   - path: `-` is standard input.
-    ///   - isStopped: asked while nothing comes; then the input ends.
+    ///   - isStopped: asked while nothing comes; then reading throws `InputStopped`.
     package init(_ path: String, isStopped: @escaping @Sendable () -> Bool) throws(SourceFault) {
         name = path == "-" ? "Standard input" : "The file \(path)"
         descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
@@ -48,7 +53,7 @@ package final class FileInput: ByteInput {
     package func read() throws -> [UInt8]? {
         var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while size == nil, poll(&ready, 1, 200) <= 0 {
-            if isStopped() { return nil }
+            if isStopped() { throw InputStopped() }
         }
         var failure: Int32 = 0
         let chunk = [UInt8](unsafeUninitializedCapacity: 262_144) { buffer, count in

@@ -45,7 +45,7 @@ package struct ImportRun: Sendable {
             return try await store.rehearse { rehearsal in
                 let call = clock.call(by: .commandLine)
                 let run = try await store.find(name) ?? .rehearsed(at: call.now)
-                return try await merge(rows, ImportPace(ownTransactions: 1), report) { batch, call in
+                return try await merge(rows, report) { batch, call in
                     try await rehearsal.merge(batch, of: run, by: call)
                 }
             }
@@ -61,8 +61,7 @@ package struct ImportRun: Sendable {
                     by: clock.call(by: .commandLine))
             }
             do {
-                // The look at the lock is one of its own.
-                let ending = try await merge(rows, ImportPace(ownTransactions: 2)) { results, first in
+                let ending = try await merge(rows) { results, first in
                     await counts.add(results)
                     try await report(results, first)
                 } _: { batch, call in
@@ -90,12 +89,12 @@ package struct ImportRun: Sendable {
 
     private func merge(
         _ rows: @Sendable () async throws -> any ImportSource,
-        _ pace: ImportPace,
         _ report: @Sendable ([ImportResult], Int) async throws -> Void,
         _ write: @Sendable ([ImportRow], Call) async throws -> [ImportResult]
     ) async throws -> Ending {
-        var source = try await rows()
-        var pace = pace
+        var source: any ImportSource
+        do { source = try await rows() } catch is InputStopped { return .stopped }
+        var pace = ImportPace()
         var first = 1
         var isAtEnd = false
         while !isAtEnd {
@@ -104,7 +103,10 @@ package struct ImportRun: Sendable {
             var batch: [ImportRow] = []
             var bytes = 0
             while batch.count < pace.batch, bytes < Self.maximumBatchBytes {
-                guard let row = try await source.next() else {
+                let next: SourceRow?
+                // What was read before the stop is written.
+                do { next = try await source.next() } catch is InputStopped { next = nil }
+                guard let row = next else {
                     isAtEnd = true
                     break
                 }

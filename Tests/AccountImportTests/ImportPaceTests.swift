@@ -1,19 +1,18 @@
 import AccountImport
 import Testing
 
-/// When an import gives way: by what others commit, and never for what it commits itself.
+/// When an import gives way: by the rows that people's sign-ins, refreshes and acts write.
 @Suite struct ImportPaceTests {
     private static let begin = ContinuousClock.now
 
-    /// A pace after some seconds in each of which the run writes so many batches and others commit so many transactions.
-    private static func pace(_ seconds: [(batches: Int, others: Int64)]) -> ImportPace {
-        var pace = ImportPace(ownTransactions: 2)
+    /// A pace after looks between each two of which people have written so many rows.
+    private static func pace(_ rows: [Int64], every interval: Duration = .seconds(1)) -> ImportPace {
+        var pace = ImportPace()
         var (total, now) = (Int64(1_000), begin)
         pace.see(total, at: now)
-        for second in seconds {
-            for _ in 0..<second.batches { pace.note() }
-            total += Int64(second.batches) * 2 + second.others + 1
-            now += .seconds(1)
+        for rows in rows {
+            total += rows
+            now += interval
             pace.see(total, at: now)
         }
         return pace
@@ -25,16 +24,20 @@ import Testing
         #expect(pace.rest(after: .milliseconds(10)) == .milliseconds(30))
     }
 
-    @Test(arguments: [0, 20, 1_000]) func `what it commits itself is no reason`(_ batches: Int) {
-        let pace = Self.pace([(batches, 0)])
+    @Test func `while people write nothing it goes as fast as it can`() {
+        let pace = Self.pace([0])
         #expect(!pace.isGivingWay && pace.batch == 500)
         #expect(pace.rest(after: .milliseconds(10)) == .zero)
+        // A month of the trail is dropped, and its counts with it.
+        #expect(!Self.pace([-500]).isGivingWay)
     }
 
-    @Test func `it gives way to more than twenty transactions a second of others, and goes on when they end`() {
-        #expect(!Self.pace([(12, 20)]).isGivingWay)
-        #expect(Self.pace([(12, 21)]).isGivingWay)
-        #expect(Self.pace([(12, 200), (30, 200)]).isGivingWay)
-        #expect(!Self.pace([(12, 200), (30, 3)]).isGivingWay)
+    @Test func `it gives way to more than twenty rows a second, and goes on when they end`() {
+        #expect(!Self.pace([20]).isGivingWay)
+        #expect(Self.pace([21]).isGivingWay)
+        #expect(Self.pace([200, 200]).isGivingWay)
+        #expect(!Self.pace([200, 3]).isGivingWay)
+        #expect(!Self.pace([80], every: .seconds(4)).isGivingWay)
+        #expect(Self.pace([81], every: .seconds(4)).isGivingWay)
     }
 }

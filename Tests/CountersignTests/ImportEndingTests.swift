@@ -54,6 +54,69 @@ import Testing
         #expect(try ImportCommandTests.lines(rest.output).count { $0.outcome == "created" } == 1_200 - report.count)
     }
 
+    /// A source in a pipe: its rows, and a row that is never whole.
+    enum Piped: String, CaseIterable, Sendable {
+        case ndjson, firebase, firebaseCSV
+
+        var word: String { self == .ndjson ? "ndjson" : "firebase" }
+        var head: String { self == .firebase ? #"{"users":["# : "" }
+
+        func row(_ number: Int) -> String {
+            let (id, email) = ("u\(number)", "u\(number)@example.com")
+            return switch self {
+            case .ndjson: #"{"externalId":"\#(id)","email":"\#(email)"}"# + "\n"
+            case .firebase: #"{"localId":"\#(id)","email":"\#(email)"},"# + "\n"
+            case .firebaseCSV: "\(id),\(email)," + String(repeating: ",", count: 50) + "\n"
+            }
+        }
+
+        /// More than a pipe holds: who has written it knows that what is before it is being read.
+        var half: String {
+            let name = String(repeating: "x", count: 200_000)
+            return switch self {
+            case .ndjson: #"{"externalId":"half","displayName":"\#(name)"#
+            case .firebase: #"{"localId":"half","displayName":"\#(name)"#
+            case .firebaseCSV: "half," + name
+            }
+        }
+    }
+
+    @Test(arguments: Piped.allCases)
+    func `a run that is stopped while its source waits writes the rows that are whole, and no other`(
+        _ source: Piped
+    ) async throws {
+        let run = try ImportUnderWay(scratch, [source.word, "-"])
+        // Just the first batch, so that what comes then is read within the second.
+        try run.write([source.head] + (0..<50).map(source.row))
+        while try await Self.count("accounts", scratch) == 0 {
+            try #require(run.process.isRunning)
+            try await pollingPause()
+        }
+        try run.write((50..<80).map(source.row) + [source.half])
+        kill(run.process.processIdentifier, SIGTERM)
+        let (report, notices) = try await run.end()
+        #expect(run.process.terminationStatus == 1)
+        #expect(notices.contains("run the same command again"), "\(notices)")
+        #expect(report.count == 80 && report.allSatisfy { $0.outcome == "created" })
+        #expect(try await Self.count("accounts", scratch) == 80)
+        #expect(try await Self.ends(scratch) == ["accounts_imported \(source.word): created 80; stopped"])
+    }
+
+    @Test(arguments: Piped.allCases)
+    func `a run that is stopped before anything has come is a stopped one, too`(_ source: Piped) async throws {
+        let run = try ImportUnderWay(scratch, [source.word, "-"])
+        while try await Self.count("imports", scratch) == 0 {
+            try #require(run.process.isRunning)
+            try await pollingPause()
+        }
+        kill(run.process.processIdentifier, SIGTERM)
+        let (report, notices) = try await run.end()
+        #expect(run.process.terminationStatus == 1 && report.isEmpty)
+        #expect(notices.contains("run the same command again"), "\(notices)")
+        let ends = try await Self.ends(scratch)
+        #expect(ends.count == 1 && ends.last?.hasSuffix("; stopped") == true, "\(ends)")
+    }
+
     @Test(arguments: [SIGINT, SIGTERM])
     func `an undo that is stopped ends behind its page, and the next one takes back the rest`(_ signal: Int32)
         async throws

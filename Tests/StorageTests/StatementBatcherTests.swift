@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct StatementBatcherTests {
     /// Signs people in by a store whose database does not exist.
     @Test func `a sign-in that gets no connection is refused once its time is over, also behind others`() async throws {
-        let limit = Duration.seconds(5)
+        let limit = Duration.seconds(16)
         let missing = ScratchDatabase(url: "postgresql:///none?host=/nonexistent")
         try await missing.withPool(.test(poolSize: 2, acquireTimeout: limit)) { database in
             let store = IdentityStore(database: database)

@@ -51,7 +51,8 @@ final class AnnouncedEvents: Sendable {
                 RETURNING s.account_id, s.last_sequence
             )
             INSERT INTO unstamped_events (event_id, type, account_id, external_id, sequence, members, happened_at)
-            SELECT p.event_id, p.type, p.account_id, COALESCE(p.external_id, a.external_id),
+            SELECT p.event_id, p.type, p.account_id,
+                COALESCE(p.external_id, max(p.external_id) OVER (PARTITION BY p.account_id), a.external_id),
                 n.last_sequence - count(*) OVER (PARTITION BY p.account_id)
                     + row_number() OVER (PARTITION BY p.account_id ORDER BY p.number),
                 p.members, \(now)

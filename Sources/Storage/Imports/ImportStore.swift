@@ -161,10 +161,16 @@ package struct ImportStore: Sendable {
 }
 
 extension ImportStore {
-    /// The transactions that the database has committed so far, as far as its statistics know: they are about a second late.
-    package func transactions() async throws(PostgresError) -> Int64 {
+    /// The rows that were written so far into sessions and the audit trail, as far as the database's statistics know: they
+    /// are about a second late.
+    package func rowsOfPeople() async throws(PostgresError) -> Int64 {
         let counts = try await database.query(
-            "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()", as: Int64.self)
+            """
+            SELECT COALESCE(sum(n_tup_ins + n_tup_upd), 0)::bigint
+            FROM pg_stat_user_tables
+            WHERE relid = 'sessions'::regclass
+                OR relid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'audit_events'::regclass)
+            """, as: Int64.self)
         return counts.first ?? 0
     }
 }

@@ -174,6 +174,23 @@ import Testing
         #expect(try await world.feed.deleteSequences(endedBefore: later, limit: 10) == 1)
     }
 
+    @Test func `all events of one change have the id of the imported account that they are about`() async throws {
+        let (id, other) = (try await world.newAccount(), AccountID(now: FeedWorld.start))
+        let identity = IdentityID(now: FeedWorld.start)
+        try await world.database.change(by: world.call(by: .administrator)) { change in
+            change.announce(.authorizationRevoked(identity, .apple), of: id)
+            change.announce(.accountEnabled(by: .admin), of: other)
+            _ = try await change.execute("DELETE FROM accounts WHERE account_id = \(id)")
+            change.announce(.accountDeleted(by: .admin), of: id, externalID: ExternalID("crm-7"))
+        }
+        _ = try await world.feed.stamp()
+        let events = try await world.read().filter { $0.type != "account.created" }
+        #expect(
+            events.map { "\($0.type) \($0.externalID ?? "-")" } == [
+                "authorization.revoked crm-7", "account.enabled -", "account.deleted crm-7",
+            ])
+    }
+
     @Test func `the sessions that one cause ends are one event, with the first hundred ids`() async throws {
         let id = AccountID(now: FeedWorld.start)
         let ids = (0..<60).map { _ in SessionID(now: FeedWorld.start) }

@@ -132,6 +132,16 @@ struct EndpointServer {
         }
     }
 
+    /// One whose rules read the provider's keys from there.
+    func endpoint(keys: KeySource) throws -> any TokenEndpoint {
+        switch provider {
+        case .apple:
+            try apple(AppleProvider(configuration: AppleFixture.provider().configuration, keys: keys))
+        case .google:
+            try google(GoogleProvider(configuration: GoogleFixture.provider().configuration, keys: keys))
+        }
+    }
+
     // MARK: Calls of our client, with the fixture's values
 
     @discardableResult
@@ -140,6 +150,13 @@ struct EndpointServer {
     ) async throws -> ExchangedCode {
         try await endpoint().exchange(
             EndpointFixture.code(provider), nonce: nonce, timeout: timeout, at: Timestamp(seconds: referenceTime))
+    }
+
+    @discardableResult
+    func exchange(keys: KeySource) async throws -> ExchangedCode {
+        try await endpoint(keys: keys).exchange(
+            EndpointFixture.code(provider), nonce: .proven, timeout: .seconds(50), at: Timestamp(seconds: referenceTime)
+        )
     }
 
     func revoke() async throws {

@@ -1,3 +1,4 @@
+import Accounts
 import Curl
 import JOSE
 import Providers
@@ -90,6 +91,87 @@ struct KeySetUnknownKeyTests {
             await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: 1)) { try await keys.has("b") }
             keys.clock.advance(by: 1)
             #expect(try await keys.has("b"))
+            #expect(keys.fetches == 3)
+        }
+    }
+
+    // MARK: Key ids that the provider itself sends
+
+    /// A provider whose keys one token of a made-up key id has had fetched just now, so that a minute has to pass before the
+    /// next one does; and its token endpoint, which answers with a token of a key that was not published then.
+    private static func withNewKey(
+        _ provider: Provider, _ body: (KeyServer, EndpointServer) async throws -> Void
+    ) async throws {
+        try await withFetcher { fetcher in
+            let keys = try KeyServer(provider, fetcher: fetcher, answering: .keys("a"))
+            await keys.cache.refresh()
+            await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: 60)) { try await keys.has("made-up") }
+            let answer = try EndpointFixture.answer(provider).bytes
+            try await body(keys, try EndpointServer(provider, fetcher: fetcher, answering: [.respond(body: answer)]))
+        }
+    }
+
+    private static let barred = EndpointRefusal.unavailable(detail: "key_unknown")
+
+    @Test(arguments: Provider.allCases)
+    func `a new key of a token that the provider has just issued is fetched every five seconds at most`(
+        provider: Provider
+    ) async throws {
+        try await Self.withNewKey(provider) { keys, apps in
+            keys.script.set(.respond(body: try TokenMint.shared.keySetDocument))
+            keys.clock.advance(by: 4)
+            await #expect(throws: Self.barred) { try await apps.exchange(keys: .cache(keys.cache)) }
+            #expect(keys.fetches == 2)
+            keys.clock.advance(by: 1)
+            let exchanged = try await apps.exchange(keys: .cache(keys.cache))
+            #expect(exchanged.refreshToken == EndpointFixture.refreshToken)
+            #expect(keys.fetches == 3)
+        }
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `where that fetch brings no such key the code is unavailable, and posted tokens wait on`(
+        provider: Provider
+    ) async throws {
+        try await Self.withNewKey(provider) { keys, apps in
+            keys.clock.advance(by: 5)
+            for _ in 0..<2 {
+                await #expect(throws: Self.barred) { try await apps.exchange(keys: .cache(keys.cache)) }
+                #expect(keys.fetches == 3)
+            }
+            await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: 55)) { try await keys.has("made-up") }
+            let hasOld = try await keys.has("a")
+            #expect(hasOld && keys.fetches == 3)
+        }
+    }
+
+    @Test
+    func `when that fetch fails the next one comes after the pause`() async throws {
+        try await Self.withNewKey(.google) { keys, apps in
+            keys.script.set(.respond(503))
+            keys.clock.advance(by: 5)
+            for _ in 0..<2 {
+                await #expect(throws: Self.barred) { try await apps.exchange(keys: .cache(keys.cache)) }
+                #expect(keys.fetches == 3)
+            }
+            keys.script.set(.respond(body: try TokenMint.shared.keySetDocument))
+            keys.clock.advance(by: 1)
+            try await apps.exchange(keys: .cache(keys.cache))
+            #expect(keys.fetches == 4)
+        }
+    }
+
+    @Test
+    func `twenty codes whose tokens have a new key cause one fetch`() async throws {
+        try await Self.withNewKey(.google) { keys, apps in
+            keys.script.set(.hold, .respond(body: try TokenMint.shared.keySetDocument))
+            keys.clock.advance(by: 5)
+            try await withThrowingTaskGroup(of: ExchangedCode.self) { group in
+                for _ in 0..<20 { group.addTask { try await apps.exchange(keys: .cache(keys.cache)) } }
+                await keys.server.history { $0.requests.count == 3 }
+                keys.server.release()
+                for try await exchanged in group { #expect(exchanged.refreshToken == EndpointFixture.refreshToken) }
+            }
             #expect(keys.fetches == 3)
         }
     }

@@ -15,6 +15,7 @@ import Synchronization
 ///   provider has withdrawn must stop working eventually.
 /// - A `kid` that isn't in the set may be a new key's, so it brings forward a fetch, but once a minute at most: any client
 ///   can make up a `kid`. Between two of those fetches it is `keyUnknown` at once.
+/// - The provider's own token endpoint makes up no `kid`: for one in its answer the keys are fetched again (``refetch()``).
 ///
 /// Fetches are tasks of their own and end by the fetcher's timeout or its shutdown.
 package final class KeySetCache: Sendable {
@@ -22,6 +23,8 @@ package final class KeySetCache: Sendable {
     package static let longestOutage: Int64 = 86_400
     /// Seconds between two fetches on behalf of unknown `kid`s.
     package static let unknownKeyInterval: Int64 = 60
+    /// Seconds between two fetches on behalf of those that the provider itself has sent.
+    static let refetchInterval: Int64 = 5
 
     private struct State {
         var snapshot: KeySetSnapshot?
@@ -124,6 +127,18 @@ package final class KeySetCache: Sendable {
         let fetch = state.withLock { state -> Task<Void, Never>? in
             if let fetch = state.fetch { return fetch }
             guard state.snapshot?.isDue(at: now) ?? true, state.pause(at: now) == 0 else { return nil }
+            return start(in: &state)
+        }
+        await fetch?.value
+    }
+
+    /// Fetches a set that may have a key which is not in this one, or waits for the fetch that is under way.
+    func refetch() async {
+        let now = clock.now().seconds
+        let fetch = state.withLock { state -> Task<Void, Never>? in
+            if let fetch = state.fetch { return fetch }
+            let wait = state.snapshot.map { remaining(of: Self.refetchInterval, since: $0.fetchedAt, at: now) } ?? 0
+            guard wait == 0, state.pause(at: now) == 0 else { return nil }
             return start(in: &state)
         }
         await fetch?.value

@@ -14,4 +14,9 @@ package enum KeySource: Sendable {
         case .fixed(let keys): keys
         }
     }
+
+    /// Fetches the keys again if they can be.
+    func refetch() async {
+        if case .cache(let cache) = self { await cache.refetch() }
+    }
 }

@@ -44,8 +44,7 @@ extension IdentityProvider {
         _ tokens: IssuedTokens, for code: AuthorizationCode, nonce: NonceExpectation, at now: Timestamp
     ) async throws(EndpointRefusal) -> ExchangedCode {
         do throws(CredentialRefusal) {
-            let credential = try await credential(
-                tokens.idToken, nonce: nonce, expectedClientID: code.clientID, at: now)
+            let credential = try await issued(tokens.idToken, nonce: nonce, to: code.clientID, at: now)
             try credential.checkHash(ofAccessToken: tokens.accessToken)
             try credential.checkHash(ofCode: code.text)
             return ExchangedCode(identity: credential.identity, refreshToken: tokens.refreshToken)
@@ -55,6 +54,19 @@ extension IdentityProvider {
                 throw .unavailable(detail: error.reason.rawValue)
             }
             throw .credentialRejected(error, leaving: await stray(tokens, of: code))
+        }
+    }
+
+    /// The key of a token that the provider has just issued may be newer than the set.
+    private func issued(
+        _ token: [UInt8], nonce: NonceExpectation, to clientID: ProviderClientID, at now: Timestamp
+    ) async throws(CredentialRefusal) -> VerifiedCredential {
+        do {
+            return try await credential(token, nonce: nonce, expectedClientID: clientID, at: now)
+        } catch {
+            guard error.reason == .keyUnknown, error.retryAfter != nil else { throw error }
+            await keys.refetch()
+            return try await credential(token, nonce: nonce, expectedClientID: clientID, at: now)
         }
     }
 

@@ -31,9 +31,10 @@ import Testing
         #expect(TrailSheet.cell(text) == cell)
     }
 
-    @Test(arguments: ["", "two\nlines", String(repeating: "a", count: 1_025)])
-    func `a reason is one line of 1 to 1,024 bytes`(text: String) {
+    @Test(arguments: ["", " ", "    ", "two\nlines", String(repeating: "a", count: 1_025)])
+    func `a reason is one line of 1 to 1,024 bytes, and not of spaces alone`(text: String) {
         #expect(!ActInput.isReason(text))
         #expect(ActInput.isReason(String(repeating: "a", count: 1_024)))
+        #expect(ActInput.isReason(" a "))
     }
 }

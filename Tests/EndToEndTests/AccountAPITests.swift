@@ -268,8 +268,37 @@ import Testing
             #expect(refused.status == 400, "\(String(decoding: body.bytes, as: UTF8.self))")
             #expect(refused.code == "invalid_request")
         }
+        let beside = try await service.post(
+            "/v1/links/bind",
+            [
+                "linkTicket": .string(ticket), "email": "prover@example.com", "password": "correct horse",
+                "emailCode": "123456",
+            ], bearer: bearer)
+        #expect(
+            beside.json?.fieldErrors.sorted() == ["email not_allowed", "emailCode not_allowed", "password not_allowed"])
         let bound = try await service.post("/v1/links/bind", ["linkTicket": .string(ticket)], bearer: bearer)
         #expect(bound.status == 200)
+    }
+
+    @Test func `beside a header of another scheme the body proves, and one that can't be read is no session`()
+        async throws
+    {
+        let service = world.service
+        let owner = try await bearer("basic")
+        let set = try await service.send(
+            "PUT", "/v1/account/password", ["newPassword": "correct horse battery"], bearer: owner)
+        #expect(set.status == 204)
+        let ticket = try await world.ticket("basic-google", email: "basic-google@gmail.com")
+        let members: TokenMint.Members = [
+            "linkTicket": .string(ticket), "email": "basic@example.com", "password": "correct horse battery",
+        ]
+        for field in ["Bearer", "Bearer a b", "bearer a,b"] {
+            let refused = try await service.post("/v1/links/bind", members, headers: [("Authorization", field)])
+            #expect(refused.status == 401, "\(field): \(refused.text)")
+            #expect(refused.code == "invalid_session", "\(field)")
+        }
+        let bound = try await service.post("/v1/links/bind", members, headers: [("Authorization", "Basic eDp5")])
+        #expect(bound.status == 200, "\(bound.text)")
     }
 
     @Test func `a weak password is refused before the code is looked at`() async throws {

@@ -47,6 +47,7 @@ extension World {
         case "/oauth-clients/{clientId}": #"{"name":"Acme"}"#
         case "/oauth-clients/{clientId}/rotate-secret": #"{"keepOldSeconds":60}"#
         case "/webhooks/{name}/replay": #"{"since":"2026-01-01T00:00:00Z"}"#
+        case "/webhooks/{name}/test": "{}"
         default: #"{"reason":"a test"}"#
         }
     }

@@ -48,6 +48,13 @@ struct Answer: Sendable {
     }
 }
 
+extension JSONValue {
+    /// What a refusal says of each member, such as `email required`.
+    var fieldErrors: [String] {
+        (self["errors"]?.elements ?? []).map { "\($0["field"]?.string ?? "") \($0["reason"]?.string ?? "")" }
+    }
+}
+
 extension Countersign {
     /// A POST of JSON to the public listener.
     func post(

@@ -156,6 +156,27 @@ private struct Call: Sendable {
         }
     }
 
+    @Test func `a member has one error, and a credential that can't be read is not missing besides`() async throws {
+        let long = TokenMint.Literal.string(String(repeating: "c", count: 1025))
+        let faults: [(path: String, members: TokenMint.Members, errors: [String])] = [
+            ("google", [:], ["idToken required"]), ("google", ["idToken": 1], ["idToken wrong_type"]),
+            ("google", ["serverAuthCode": long], ["serverAuthCode too_long"]),
+            ("google", ["serverAuthCode": .null], ["serverAuthCode wrong_type"]),
+            ("apple", [:], ["identityToken required"]),
+            ("apple", ["identityToken": .null], ["identityToken wrong_type"]),
+            ("apple", ["authorizationCode": long], ["authorizationCode too_long"]),
+            (
+                "apple", ["identityToken": 1, "authorizationCode": long],
+                ["identityToken wrong_type", "authorizationCode too_long"]
+            ),
+        ]
+        for (path, members, errors) in faults {
+            let answer = try await world.service.post("/v1/sign-in/\(path)", members)
+            #expect(answer.status == 400)
+            #expect(answer.json?.fieldErrors == errors, "\(path) \(String(decoding: members.bytes, as: UTF8.self))")
+        }
+    }
+
     @Test func `a body that is not one JSON object in UTF-8 is refused`() async throws {
         try await expectRefusals(
             of: { call in

@@ -34,6 +34,8 @@ struct SupportActTests {
         for body in ["{}", #"{"displayName":""}"#, #"{"displayName":"a","email":"b@example.com"}"#, "[]"] {
             #expect(try await administer("PATCH", id, body, key: key, in: world).status == 400, "\(body)")
         }
+        let empty = try await administer("PATCH", id, #"{"displayName":""}"#, key: key, in: world)
+        #expect(empty.json?.fieldErrors == ["displayName invalid"])
         let cleared = try await administer("PATCH", id, #"{"displayName":null}"#, key: key, in: world)
         #expect(cleared.status == 200 && cleared.json?["displayName"] == nil)
 
@@ -126,6 +128,16 @@ struct SupportActTests {
         #expect(try JSONValue(parsing: Array(shown.output.utf8))["accountId"]?.string == ids[0])
         let nobody = try await run("account", "find", "nobody@unknown.example", world: world)
         #expect(nobody.status == 1 && nobody.error == "countersign: There is no such account.\n")
-        #expect(try await run("account", "find", "", world: world).status == 2)
+    }
+
+    @Test func `account find takes a text as it was pasted, and none of white space alone`() async throws {
+        let id = try await register("pasted", in: world)
+        let found = try await run("account", "find", " pasted@example.com\t\n", world: world)
+        #expect(found.output == "\(id) active pasted@example.com -\n", "\(found.error)")
+        for text in ["", " ", " \t\n"] {
+            let ending = try await run("account", "find", text, world: world)
+            #expect(ending.status == 2 && ending.output.isEmpty, "\(ending.output)")
+            #expect(ending.error.contains("an empty text finds everybody"), "\(ending.error)")
+        }
     }
 }

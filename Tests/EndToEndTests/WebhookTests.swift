@@ -46,6 +46,23 @@ import Testing
                 for body in [#"{}"#, #"{"since":"2026-01-01T00:00:00Z","eventId":"\#(id)"}"#, #"{"since":"x"}"#] {
                     #expect(try await call("POST", "/crm/replay", body).status == 400, "\(body)")
                 }
+                // An empty list is no wish for all of them.
+                for start in [#""eventId":"\#(id)""#, #""since":"2026-01-01T00:00:00Z""#] {
+                    let refused = try await call("POST", "/crm/replay", "{\(start),\"types\":[]}")
+                    #expect(refused.status == 400 && refused.body.contains(#""types""#), "\(refused.body)")
+                }
+                for body in [#"{"reason":"a test"}"#, "[]", "nonsense"] {
+                    let refused = try await call("POST", "/crm/test", body)
+                    #expect(refused.status == 400 && refused.code == "invalid_request", "\(body)")
+                }
+                let form = try await world.service.administer(
+                    "POST", "/admin/v1/webhooks/crm/test", bearer: key, body: "{}", type: "text/plain")
+                #expect(form.status == 415 && form.code == "unsupported_media_type", "\(form.body)")
+                let tests = receiver.history.requests.filter {
+                    String(decoding: $0.body, as: UTF8.self).contains(#""type":"endpoint.test""#)
+                }
+                #expect(tests.count == 1)
+                #expect(try await call("POST", "/crm/test", "{}").status == 200)
                 for path in ["/nobody/test", "/nobody/pause", "/nobody/resume"] {
                     #expect(try await call("POST", path).status == 404, "\(path)")
                 }
@@ -54,6 +71,27 @@ import Testing
                     ["webhooks", "list"], settings.merging(["postgres.url": world.scratch.url]) { $1 })
                 #expect(command.status == 0 && command.output.contains(#""name":"crm""#), "\(command.error)")
                 #expect(!world.service.log.contains("hidden"))
+            }
+        }
+    }
+
+    @Test func `a command names the endpoint that there is not, and the event that the feed has not`() async throws {
+        let event = "01926a3e-0000-7000-8000-000000000000"
+        let missing = ", or the feed does not keep the event \(event)"
+        let cases = [
+            (["test", "nobody"], "nobody"), (["pause", "nobody"], "nobody"), (["resume", "nobody"], "nobody"),
+            (["failures", "nobody"], "nobody"), (["replay", "nobody", "--since", "2026-01-01T00:00:00Z"], "nobody"),
+            (["replay", "nobody", "--event", event], "nobody\(missing)"),
+            (["replay", "crm", "--event", event], "crm\(missing)"),
+        ]
+        try await WebhookEndpointFile.with("http://127.0.0.1:9/hook") { settings in
+            try await ScratchDatabase.withMigrated { scratch in
+                for (words, name) in cases {
+                    let ending = try await Countersign.run(
+                        ["webhooks"] + words, settings.merging(["postgres.url": scratch.url]) { $1 })
+                    #expect(ending.status == 1 && ending.output.isEmpty, "\(words)")
+                    #expect(ending.error == "countersign: There is no endpoint \(name).\n", "\(words)")
+                }
             }
         }
     }

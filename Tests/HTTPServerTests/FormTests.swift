@@ -55,7 +55,7 @@ struct FormTests {
             ("note=a", ["name required"]), ("name=123456789", ["name too_long"]), ("name=a%00", ["name invalid"]),
             ("name=a%0D%0Ab", ["name invalid"]), ("name=a%7F", ["name invalid"]), ("name=a&name=a", ["name duplicate"]),
             ("name=a&n%61me=b", ["name duplicate"]), ("name=a&x=1", ["x unknown"]),
-            ("name=a&x=1&x=2", ["x unknown", "x unknown"]), ("name=a&Name=b", ["Name unknown"]),
+            ("name=a&x=1&x=2", ["x unknown"]), ("name=a&Name=b", ["Name unknown"]),
             ("name=a&colour=RED", ["colour not_allowed"]), ("colour=blue", ["name required", "colour not_allowed"]),
         ]
         try await withServer(Self.routes) { port in
@@ -104,7 +104,9 @@ struct FormTests {
                     #expect(answer.status == 415, "\(type ?? "")")
                 }
                 let utf8 = "application/x-www-form-urlencoded; charset=UTF-8"
-                #expect(try await connection.exchange(Self.post("name=a", type: utf8)).status == 200)
+                for type in [utf8, utf8 + ";"] {
+                    #expect(try await connection.exchange(Self.post("name=a", type: type)).status == 200, "\(type)")
+                }
             }
         }
     }

@@ -12,17 +12,21 @@ struct ValueTests {
         #expect(Bearer([field]) == .token(Array("abc".utf8)))
     }
 
-    @Test func `a field that is no bearer token is malformed, and no field is absent`() {
+    @Test func `a field without one whole bearer token is malformed, and no field is absent`() {
         #expect(Bearer([]) == .absent)
         let malformed = [
-            "", "Bearer", "Bearer ", "Bearer  ", "Basic abc", "abc", "Bearerabc", "Bearer a b", "Bearer a,b",
-            "Bearer\tabc",
+            "", "Bearer", "bearer", "Bearer ", "Bearer  ", "Bearer a b", "Bearer a,b",
             "Bearer é", "Bearer a\u{7F}", "Bearer a\r\n", "Bearer a\u{0}b",
             "Bearer " + String(repeating: "a", count: 16 * 1024 + 1),
         ]
         for field in malformed { #expect(Bearer([field]) == .malformed, "\(field.prefix(20))") }
-        #expect(Bearer(["Bearer abc", "Bearer abc"]) == .malformed)
+        for other in ["Bearer abc", "Basic abc"] { #expect(Bearer([other, "Bearer abc"]) == .malformed) }
         #expect(Bearer(["Bearer " + String(repeating: "a", count: 16 * 1024)]) != .malformed)
+    }
+
+    @Test(arguments: ["Basic abc", "Basic", "abc", "Beare", "Bearerabc", "Bearerx y", "Bearer,abc", "DPoP a b"])
+    func `a field of another scheme says nothing of a bearer token`(field: String) {
+        #expect(Bearer([field]) == .otherScheme)
     }
 
     // MARK: Addresses

@@ -40,6 +40,7 @@ package struct AdminKey: Hashable, Sendable {
     /// Whether a name is 1 to 100 bytes without controls: it appears in the audit trail and in lists.
     package static func isName(_ text: String) -> Bool {
         (1...100).contains(text.utf8.count) && !text.utf8.contains(where: \.isASCIIControl)
+            && text.utf8.contains { $0 != 0x20 }
     }
 }
 

@@ -12,9 +12,12 @@ package struct OAuthQuery: Sendable {
     /// Google's own.
     package let userLocale: [String]
     package let loginHint: [String]
+    /// Whether a name came more than once, be it one that the server doesn't know.
+    package let hasRepeats: Bool
 
     /// - Parameter values: all values of a parameter.
-    package init(_ values: (_ name: String) -> [String]) {
+    package init(hasRepeats: Bool = false, _ values: (_ name: String) -> [String]) {
+        self.hasRepeats = hasRepeats
         func given(_ name: String) -> [String] { values(name).filter { !$0.isEmpty } }
         clientID = given("client_id")
         redirectURI = given("redirect_uri")
@@ -86,7 +89,7 @@ package struct OAuthAuthorization: Hashable, Sendable {
             query.state, query.responseType, query.scope, query.codeChallenge, query.codeChallengeMethod,
             query.uiLocales, query.userLocale, query.loginHint,
         ]
-        guard single.allSatisfy({ $0.count <= 1 }), let state, state.utf8.count <= maximumStateBytes,
+        guard single.allSatisfy({ $0.count <= 1 }), !query.hasRepeats, let state, state.utf8.count <= maximumStateBytes,
             let type = query.responseType.first
         else { return redirect(.invalidRequest) }
         guard type.utf8.elementsEqual("code".utf8) else { return redirect(.unsupportedResponseType) }

@@ -8,10 +8,13 @@ package struct AuthorizeQuery: Sendable {
     package var provider: [String]
     package var uiLocales: [String]
     package var loginHint: [String]
+    /// Whether a name came more than once, be it one that we don't know.
+    package var hasRepeats: Bool
 
     package init(
         app: [String], redirectURI: [String], codeChallenge: [String] = [], codeChallengeMethod: [String] = [],
-        state: [String] = [], provider: [String] = [], uiLocales: [String] = [], loginHint: [String] = []
+        state: [String] = [], provider: [String] = [], uiLocales: [String] = [], loginHint: [String] = [],
+        hasRepeats: Bool = false
     ) {
         self.app = app
         self.redirectURI = redirectURI
@@ -21,6 +24,7 @@ package struct AuthorizeQuery: Sendable {
         self.provider = provider
         self.uiLocales = uiLocales
         self.loginHint = loginHint
+        self.hasRepeats = hasRepeats
     }
 }
 
@@ -77,7 +81,7 @@ extension AppAuthorization {
         }
         guard let state, let challenge = query.codeChallenge.only, isChallenge(challenge),
             query.codeChallengeMethod.only.map({ $0.utf8.elementsEqual("S256".utf8) }) == true,
-            query.uiLocales.count <= 1, query.loginHint.count <= 1
+            query.uiLocales.count <= 1, query.loginHint.count <= 1, !query.hasRepeats
         else { return refusal(.invalidRequest) }
         return .open(
             AppAuthorization(

@@ -150,6 +150,7 @@ package struct ActInput: Sendable {
     /// Whether a reason, which the trail keeps, is one line of 1 to 1,024 bytes.
     package static func isReason(_ text: String) -> Bool {
         1...longestReason ~= text.utf8.count && !text.utf8.contains(where: \.isASCIIControl)
+            && text.utf8.contains { $0 != 0x20 }
     }
 
     /// The reason of an act that requires one, which its front has asked for.

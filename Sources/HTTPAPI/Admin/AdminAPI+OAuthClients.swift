@@ -21,7 +21,7 @@ extension AdminAPI {
                     var settings = OAuthAdministration.Settings(
                         name: try fields.value("name") { OAuthClient.isName($0) ? $0 : nil },
                         redirectURIs: fields.values("redirectUris", as: OAuthRedirectURI.init(registering:)) ?? [])
-                    settings.scopes = fields.values("scopes", as: OAuthScope.init).map { OAuthScopes($0) }
+                    settings.scopes = fields.scopes(of: oauth.scopes()) ?? nil
                     settings.assertionAudiences = fields.values("assertionAudiences", as: Self.audience) ?? []
                     settings.requiresPKCE = fields.optionalBool("requirePkce") ?? false
                     settings.rotatesRefresh = fields.optionalBool("rotateRefresh") ?? false
@@ -44,7 +44,7 @@ extension AdminAPI {
                 let change = try request.fields { fields in
                     let name: String? = fields.optionalValue("name") { OAuthClient.isName($0) ? $0 : nil }
                     let uris = fields.values("redirectUris", as: OAuthRedirectURI.init(registering:))
-                    let scopes = fields.values("scopes", as: OAuthScope.init).map { OAuthScopes($0) }
+                    let scopes = fields.scopes(of: oauth.scopes())
                     let audiences = fields.values("assertionAudiences", as: Self.audience)
                     let (pkce, rotates) = (fields.optionalBool("requirePkce"), fields.optionalBool("rotateRefresh"))
                     let creates = fields.optionalBool("streamlinedCreate")
@@ -52,7 +52,7 @@ extension AdminAPI {
                     return { @Sendable (client: inout OAuthClient) in
                         if let name { client.name = name }
                         if let uris { client.redirectURIs = uris }
-                        if let scopes { client.scopes = scopes.isEmpty ? nil : scopes }
+                        if let scopes { client.scopes = scopes }
                         if let audiences { client.assertionAudiences = audiences }
                         if let pkce { client.requiresPKCE = pkce }
                         if let rotates { client.rotatesRefresh = rotates }
@@ -90,6 +90,14 @@ extension AdminAPI {
     }
 
     private static func audience(_ text: String) -> String? { OAuthClient.isAudience(text) ? text : nil }
+}
+
+extension Fields {
+    /// Some of the server's scopes; an empty list means all that it will have, `nil`.
+    fileprivate mutating func scopes(of configured: OAuthScopes) -> OAuthScopes?? {
+        let scopes = values("scopes") { OAuthScope($0).flatMap { configured.contains($0) ? $0 : nil } }
+        return scopes.map { $0.isEmpty ? nil : OAuthScopes($0) }
+    }
 }
 
 extension Request {

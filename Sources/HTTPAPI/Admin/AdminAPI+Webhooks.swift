@@ -12,6 +12,7 @@ extension AdminAPI {
                 return .json { $0.objects("items", of: webhooks) { $1.members(of: $0) } }
             },
             operation(.post, "/webhooks/{name}/test", .manage) { request, _ in
+                _ = try request.optionalFields { _ in }
                 let test = try await administration.testWebhook(try request.webhookName())
                 return .json { $0.members(of: test) }
             },
@@ -59,6 +60,7 @@ extension Fields {
         let since = optionalValue("since") { Timestamp(rfc3339: $0) }
         let event = optionalValue("eventId") { AccountEventID($0) }
         let types = values("types") { AccountEvent.Kind(rawValue: $0) }
+        if let types, types.isEmpty { reject("types", .invalid) }
         switch (since, event) {
         case (let time?, nil): return (.since(time), types.map(Set.init))
         case (nil, let id?): return (.event(id), types.map(Set.init))

@@ -49,12 +49,17 @@ extension MobileAPI {
     /// The one proof of the account: a session in the header, or an email with a password or a mailed code in the body;
     /// with none of these the ticket has to be one.
     ///
-    /// - Returns: `nil` for a header without a token, and after an error recorded in `fields`.
+    /// - Returns: `nil` after an error recorded in `fields`.
     private func proof(of request: Request, _ fields: inout Fields) throws -> BindCredential? {
         switch request.bearer {
-        case .token(let token): return .session(token)
-        case .malformed: return nil
-        case .absent:
+        case .token(let token):
+            for name in ["email", "emailCode", "password"] where fields.optionalString(name, maximumBytes: 4096) != nil
+            {
+                fields.reject(name, .notAllowed)
+            }
+            return .session(token)
+        case .malformed: throw Problem(.invalidSession)
+        case .absent, .otherScheme:
             let address = fields.optionalString("email")
             let code = fields.optionalString("emailCode", maximumBytes: 64)
             let password = fields.optionalString("password", maximumBytes: 4096)

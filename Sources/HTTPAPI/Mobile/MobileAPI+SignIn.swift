@@ -58,7 +58,7 @@ extension Fields {
         // A longer token is rejected before it is parsed.
         let tokenText = optionalString(token, maximumBytes: 16 * 1024)
         let codeText = optionalString(code, maximumBytes: 1024)
-        if tokenText == nil, codeText == nil { reject(token, .required) }
+        if tokenText == nil, codeText == nil, !isRejected(code) { reject(token, .required) }
         let nonce = optionalString("nonce", maximumBytes: 512)
         let clientID = optionalString("clientId", maximumBytes: 256)
         var redirectURI: String?

@@ -12,10 +12,11 @@ extension OAuthAPI {
     var flipRoute: Route {
         Route(.post, "/oauth/flip") { request in
             let flip = try request.fields { fields in
+                let scope = fields.optionalString("scope")
                 let flip = OAuthServer.FlipRequest(
                     clientID: fields.string("client_id"),
                     redirectURI: fields.string("redirect_uri", maximumBytes: 2_048),
-                    scope: fields.optionalString("scope"), isConsented: fields.optionalBool("consent") == true)
+                    scope: scope?.isEmpty == true ? nil : scope, isConsented: fields.optionalBool("consent") == true)
                 _ = try fields.value("platform") { Platform(rawValue: $0) }
                 return flip
             }

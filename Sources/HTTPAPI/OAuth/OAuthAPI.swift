@@ -20,8 +20,10 @@ package struct OAuthAPI: Sendable {
             Route(.post, "/oauth/introspect") { request in try await introspect(request) },
         ]
         return forClients.map(Self.answeringForm) + [
-            Route(.get, "/oauth/userinfo") { request in try await userInfo(request) },
-            Route(.post, "/oauth/userinfo") { request in try await userInfo(request) },
+            Route(.get, "/oauth/userinfo") { request in try await userInfo(request) }
+                .refusedEarly(by: OAuthAnswers.unread),
+            Route(.post, "/oauth/userinfo") { request in try await userInfo(request) }
+                .refusedEarly(by: OAuthAnswers.unread),
             Self.answeringForm(
                 Route(.get, "/.well-known/oauth-authorization-server", priority: .reading) { _ in
                     let namesIssuer = await server.namesIssuer()
@@ -35,9 +37,10 @@ package struct OAuthAPI: Sendable {
         ]
     }
 
-    /// The same operation, with the refusals of RFC 6749 §5.2.
+    /// The same operation, with the refusals of RFC 6749 §5.2, those before it begins too: they have no `error`.
     private static func answeringForm(_ route: Route) -> Route {
         route.refused(by: OAuthAnswers.answer(to:), others: OAuthAnswers.answer(to:))
+            .refusedEarly(by: OAuthAnswers.unread)
     }
 
     func call(of request: Request) -> Call { server.calls.begin(by: request.caller()) }
@@ -98,11 +101,11 @@ package struct OAuthAPI: Sendable {
     /// The token comes in the header field alone (RFC 6750 §2.1): addresses and forms are kept in too many places. One that
     /// comes there is none; beside the field's it is a second way, of which a request has one (RFC 6750 §2).
     private func userInfo(_ request: Request) async throws -> Response {
-        if request.bearer != .absent, request.has("access_token") {
+        if ![.absent, .otherScheme].contains(request.bearer), request.has("access_token") {
             return OAuthAnswers.bearer(.badRequest, "invalid_request")
         }
         switch request.bearer {
-        case .absent: return OAuthAnswers.bearer(.unauthorized, nil)
+        case .absent, .otherScheme: return OAuthAnswers.bearer(.unauthorized, nil)
         case .malformed: return OAuthAnswers.bearer(.badRequest, "invalid_request")
         case .token(let bytes):
             let token = String(decoding: bytes, as: UTF8.self)

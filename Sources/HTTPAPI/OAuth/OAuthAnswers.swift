@@ -18,12 +18,16 @@ enum OAuthAnswers {
         switch problem.code {
         case .invalidRequest, .unsupportedMediaType:
             return answer(to: .invalidRequest(problem.detail == nil ? "the form is not valid" : "no form came"))
-        default:
-            var response = json(problem.code.status) { _ in }
-            response.headers += problem.headers.filter { $0.name != "WWW-Authenticate" }
-            response.problem = problem
-            return response
+        default: return unread(problem)
         }
+    }
+
+    /// To a request of which nothing is known.
+    @Sendable static func unread(_ problem: Problem) -> Response {
+        var response = json(problem.code.status) { _ in }
+        response.headers += problem.headers.filter { $0.name != "WWW-Authenticate" }
+        response.problem = problem
+        return response
     }
 
     @Sendable static func answer(to failure: OAuthFailure) -> Response {

@@ -3,7 +3,9 @@ import Primitives
 /// The credential of `Authorization: Bearer` (RFC 6750 §2.1).
 package enum Bearer: Equatable, Sendable {
     case absent
-    /// Another scheme, two fields, an empty or overlong token, or characters that no token contains.
+    /// A field that is of another scheme, and says nothing of a token (RFC 6750 §3).
+    case otherScheme
+    /// Two fields, an empty or overlong token, or characters that no token contains.
     case malformed
     case token([UInt8])
 
@@ -17,6 +19,11 @@ package enum Bearer: Equatable, Sendable {
         }
         let scheme = "bearer ".utf8
         let octets = Array(field.utf8)
+        let isOfScheme = (octets + [0x20]).prefix(scheme.count).equalsIgnoringASCIICase(scheme)
+        guard fields.count > 1 || isOfScheme || octets.isEmpty else {
+            self = .otherScheme
+            return
+        }
         let token = octets.dropFirst(scheme.count).drop { $0 == 0x20 }
         guard fields.count == 1, octets.prefix(scheme.count).equalsIgnoringASCIICase(scheme),
             1...Self.maximumBytes ~= token.count,

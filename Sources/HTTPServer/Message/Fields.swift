@@ -153,9 +153,16 @@ package struct Fields {
         }
     }
 
-    /// Records an error that only the operation can detect, such as both of two members being absent.
+    /// Records an error that only the operation can detect, such as both of two members being absent. The first one of a
+    /// member counts: what follows is read from what it has refused.
     package mutating func reject(_ name: String, _ reason: FieldError.Reason) {
+        guard !isRejected(name) else { return }
         errors.append(FieldError(field: path + name, reason: reason))
+    }
+
+    package func isRejected(_ name: String) -> Bool {
+        let field = path + name
+        return errors.contains { $0.field.isSame(as: field) }
     }
 
     private mutating func member(_ name: String) -> Member? {

@@ -4,13 +4,13 @@ enum MediaType {
     static let form = "application/x-www-form-urlencoded"
 
     /// Whether a `Content-Type` is this type. The only parameter that is accepted is `charset=utf-8`, as every other
-    /// would ask us to read the bytes in another way than we do.
+    /// would ask us to read the bytes in another way than we do; an empty one is none (RFC 9110 §5.6.6).
     static func matches(_ contentType: String, _ expected: String) -> Bool {
         if contentType == expected { return true }
         let parts = contentType.lowercased().split(separator: ";", omittingEmptySubsequences: false)
             .map { Substring($0.utf8.trimmed) }
         guard parts.first == expected[...] else { return false }
-        return parts.dropFirst().allSatisfy { $0 == "charset=utf-8" || $0 == "charset=\"utf-8\"" }
+        return parts.dropFirst().allSatisfy { ["", "charset=utf-8", "charset=\"utf-8\""].contains($0) }
     }
 }
 

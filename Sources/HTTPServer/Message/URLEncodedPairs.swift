@@ -58,6 +58,12 @@ package struct QueryValues: Sendable {
     package func all(_ name: String) -> [String] {
         pairs.filter { $0.name.utf8.elementsEqual(name.utf8) }.map(\.value)
     }
+
+    /// Whether a name comes more than once, known or not (RFC 6749 §3.1). An empty value is no value.
+    package var hasRepeats: Bool {
+        let names = pairs.filter { !$0.value.isEmpty }.map { Array($0.name.utf8) }
+        return Set(names).count < names.count
+    }
 }
 
 extension Request {

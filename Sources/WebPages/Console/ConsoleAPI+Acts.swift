@@ -135,7 +135,7 @@ extension ConsoleAPI {
             } else if reason.utf8.count > ActInput.longestReason {
                 return "The reason is too long: it has 1,024 bytes at most."
             } else if !ActInput.isReason(reason) {
-                return "The reason has to be one line."
+                return "The reason has to be one line, and not of spaces alone."
             }
             if act.fields.contains(.name), name.map({ !$0.isEmpty && DisplayName($0) == nil }) ?? true {
                 return "This is no name. Leave it empty for none."

@@ -18,7 +18,7 @@ extension ConsoleAPI {
     }
 
     private func begin(_ request: Request) async throws -> Response {
-        if request.isHead { return showAlone(signInPage(to: Self.root)) }
+        if request.isSpeculative { return showAlone(signInPage(to: Self.root)) }
         let asked = String((try request.parameterValue("to") ?? "").prefix { $0 != "?" })
         do throws(AdministrationFailure) {
             let (flow, url) = try await sessions.begin(
@@ -33,7 +33,7 @@ extension ConsoleAPI {
     }
 
     private func finish(_ request: Request) async throws -> Response {
-        if request.isHead { return showAlone(signInPage(to: Self.root)) }
+        if request.isSpeculative { return showAlone(signInPage(to: Self.root)) }
         let outcome: ConsoleSessions.Return
         do throws(AdministrationFailure) {
             outcome = try await sessions.finish(

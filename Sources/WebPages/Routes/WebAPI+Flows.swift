@@ -42,7 +42,7 @@ extension WebAPI {
             state: values.all("state"), provider: values.all("provider"),
             // Some libraries write the spaces between tags as a plus.
             uiLocales: values.all("ui_locales").map { $0.replacing("+", with: " ") },
-            loginHint: values.all("login_hint"))
+            loginHint: values.all("login_hint"), hasRepeats: values.hasRepeats)
         let browser = try cookies.browser(of: request) ?? .fresh()
         switch try await signIn.authorize(query, browser: browser, by: call(of: request)) {
         case .unknownApp:

@@ -24,7 +24,7 @@ extension WebAPI {
                 let values = try request.queryValues(plusIsSpace: true)
                 guard !request.isSpeculative else { return untouched }
                 guard values.all("flow").isEmpty else { return try await showConsent(oauth, request) }
-                return try await open(OAuthQuery(values.all), oauth, request)
+                return try await open(OAuthQuery(hasRepeats: values.hasRepeats, values.all), oauth, request)
             },
             Route(.post, Self.authorizePath) { request in try await takeConsent(oauth, request) },
             Route(.post, Self.otherAccountPath, priority: .revoking) { request in

@@ -21,7 +21,8 @@ import Testing
         let values = [
             "client_id": ["csc_home"], "redirect_uri": [uri], "state": ["s"], "response_type": ["code"],
         ].merging(changes) { _, change in change }
-        return OAuthQuery { values[$0] ?? [] }
+        let repeated = values.values.contains { $0.count > 1 }
+        return OAuthQuery(hasRepeats: repeated) { values[$0] ?? [] }
     }
 
     private static func outcome(_ query: OAuthQuery, _ client: OAuthClient?) -> String {
@@ -37,7 +38,6 @@ import Testing
             ([:], "accept profile email devices.read"),
             (["scope": ["email profile email"]], "accept email profile"),
             (["scope": [""]], "accept profile email devices.read"),
-            (["unknown": ["a", "b"]], "accept profile email devices.read"),
             (["code_challenge": [challenge], "code_challenge_method": ["S256"]], "accept profile email devices.read"),
             // Nothing may go to the redirect URI.
             (["client_id": []], "refuse"), (["client_id": ["csc_home", "csc_home"]], "refuse"),
@@ -51,6 +51,7 @@ import Testing
             (["redirect_uri": ["https://oauth-redirect.googleusercontent.com/a/com.google.OPA"]], "refuse"),
             // From here on the client hears of it. A repeated state can't be returned.
             (["state": ["a", "b"]], "invalid_request -"), (["state": []], "invalid_request -"),
+            (["unknown": ["a", "b"]], "invalid_request s"),
             (["scope": ["email", "email"]], "invalid_request s"), (["login_hint": ["a", "b"]], "invalid_request s"),
             (["response_type": []], "invalid_request s"), (["response_type": ["token"]], "unsupported_response_type s"),
             (["response_type": ["code id_token"]], "unsupported_response_type s"),

@@ -175,7 +175,8 @@ import Testing
 
     /// Another call finds out that the session is over before the answer is there.
     @Test(arguments: [true, false])
-    func `who ends the session by their own wish is signed out, whoever notices first`(_ isDeletion: Bool) async throws
+    func `who ends the session by their own wish is signed out, though another call notices first`(_ isDeletion: Bool)
+        async throws
     {
         let gate = Gate()
         let server = try ScriptedServer { request in

@@ -196,6 +196,27 @@ import Testing
         }
     }
 
+    @Test func `a HEAD and a prefetch of the way to Google and back begin and spend nothing`() async throws {
+        try await person("google-bo-early", #"{"email":"bo@lamp.example","hostedDomain":"lamp.example"}"#)
+        _ = try await Countersign.run(["console", "forget", "bo"], ["postgres.url": world.scratch.url])
+        let (visit, flows) = (ConsoleVisit(world), try await world.count("SELECT count(*) FROM console_flows"))
+        let path = visit.origin + "/console/sign-in/google"
+        func expectNothing(of url: String) async throws {
+            let prefetch = [("Sec-Purpose", "prefetch;prerender")]
+            for (method, headers) in [("HEAD", []), ("GET", prefetch)] as [(String, [(String, String)])] {
+                let page = try await visit.browser.open(url, method: method, following: false, headers: headers)
+                #expect(page.status == 200 && page.locations == [] && page.answer.values("Set-Cookie") == [], "\(url)")
+            }
+        }
+        try await expectNothing(of: path)
+        #expect(try await world.count("SELECT count(*) FROM console_flows") <= flows)
+        let url = try #require(try await visit.browser.open(path, following: false).answer["Location"])
+        let answer = try await world.sandbox.authorize(at: url, person: "google-bo-early")
+        let callback = try #require(answer.target) + "?" + FormEncoding.encode(answer.parameters)
+        try await expectNothing(of: callback)
+        #expect(try await visit.browser.open(callback).html.refresh == "/console/")
+    }
+
     @Test func `where the database can't be asked the form says so, and the next try succeeds`() async throws {
         try await person("google-jo", #"{"email":"jo@lamp.example","hostedDomain":"lamp.example"}"#)
         try await world.scratch.execute(

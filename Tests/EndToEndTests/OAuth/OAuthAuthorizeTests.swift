@@ -226,6 +226,13 @@ import Testing
         let twice = try await world.browser().open(client.url(repeating: [("state", "x")]))
         #expect(try AppAnswer(twice)["error"] == "invalid_request")
         #expect(try AppAnswer(twice)["state"] == nil)
+        // Also one that is not known; without a value it is not there.
+        let unknown = try AppAnswer(try await world.browser().open(client.url(repeating: [("x", "1"), ("x", "1")])))
+        #expect(unknown.address == client.redirectURI)
+        #expect(unknown["error"] == "invalid_request")
+        #expect(unknown["state"] == "AB+cd/EF==")
+        let empty = try await world.browser().open(client.url(repeating: [("x", "1"), ("x", "")]))
+        #expect(empty.status == 200 && empty.handedOver == nil)
         let browser = try await world.signedInBrowser("stately")
         for state in [
             #"a+b/c=d%&e #é"><script>alert(1)</script>"#, String(repeating: "§", count: 300),

@@ -75,8 +75,8 @@ import Testing
         #expect(scopes(listed?.first { $0["clientId"]?.string == id }) == all)
         #expect(scopes(try await administer("POST", "/\(id)/rotate-secret", "{}").json) == all)
         // What is no longer configured it may not have; an empty list restricts no more.
-        let narrowed = try await administer("PATCH", "/\(id)", #"{"scopes":["email","gone"]}"#)
-        #expect(scopes(narrowed.json) == ["email"])
+        try await world.scratch.execute("UPDATE oauth_clients SET scopes = '{email,gone}' WHERE client_id = \(id)")
+        #expect(scopes(try await administer("GET", "/\(id)").json) == ["email"])
         #expect(scopes(try await administer("PATCH", "/\(id)", #"{"scopes":[]}"#).json) == all)
 
         func command(_ words: String...) async throws -> [JSONValue] {
@@ -88,6 +88,43 @@ import Testing
         }
         #expect(scopes(try await command("show", id).first) == all)
         #expect(scopes(try await command("list").first { $0["clientId"]?.string == id }) == all)
+    }
+
+    @Test func `no client is made by the command with a scope that is not configured`() async throws {
+        let ending = try await Countersign.run(
+            [
+                "oauth-client", "create", "--name", "Unscoped", "--redirect-uri", "https://acme.example/linked",
+                "--scope", "email", "--scope", "devices.write",
+            ],
+            ["postgres.url": world.scratch.url, "oauth.scopes": "profile,email,devices.read"])
+        #expect(ending.status == 2 && ending.output.isEmpty)
+        #expect(
+            ending.error
+                == "countersign: --scope devices.write is none of oauth.scopes (profile email devices.read)\n")
+        #expect(try await world.count("SELECT count(*) FROM oauth_clients WHERE name = 'Unscoped'") == 0)
+    }
+
+    @Test func `a client is given no scope that is not configured, and all by an empty list`() async throws {
+        func body(_ scopes: String) -> String {
+            #"{"name":"Acme Lights","redirectUris":["https://acme.example/linked"],"scopes":\#(scopes)}"#
+        }
+        let created = try await administer("POST", "", body("[]"))
+        #expect(created.status == 201)
+        let all = created.json?["scopes"]?.elements?.compactMap(\.string)
+        #expect(all == ["profile", "email", "devices.read"])
+        let id = try #require(created.json?["clientId"]?.string)
+        #expect(
+            try await world.count("SELECT count(*) FROM oauth_clients WHERE client_id = \(id) AND scopes IS NULL") == 1)
+        for scopes in [#"["email","gone"]"#, #"["Email"]"#, #"[""]"#] {
+            for refused in [
+                try await administer("POST", "", body(scopes)),
+                try await administer("PATCH", "/\(id)", #"{"scopes":\#(scopes)}"#),
+            ] {
+                #expect(refused.status == 400, "\(scopes)")
+                #expect(refused.json?.fieldErrors == ["scopes invalid"], "\(scopes)")
+            }
+        }
+        #expect(try await world.count("SELECT count(*) FROM oauth_clients WHERE name = 'Acme Lights'") == 1)
     }
 
     @Test func `of two administrators who change a client at once neither undoes the other's change`() async throws {
@@ -109,6 +146,7 @@ import Testing
 
     @Test(arguments: [
         #"{"redirectUris":["https://acme.example/linked"]}"#, #"{"name":"","redirectUris":[]}"#,
+        #"{"name":"  ","redirectUris":["https://acme.example/linked"]}"#,
         #"{"name":"A","redirectUris":["http://acme.example/linked"]}"#,
         #"{"name":"A","redirectUris":["https://acme.example/linked#f"]}"#,
         #"{"name":"A","redirectUris":["https://acme.example/*?code=1"]}"#,
@@ -119,7 +157,7 @@ import Testing
     func `a client that breaks a rule is not made`(body: String) async throws {
         let answer = try await administer("POST", "", body)
         #expect(answer.status == 400, "\(answer.text)")
-        #expect(try await world.count("SELECT count(*) FROM oauth_clients WHERE name IN ('', 'A')") == 0)
+        #expect(try await world.count("SELECT count(*) FROM oauth_clients WHERE name IN ('', '  ', 'A')") == 0)
     }
 
     @Test func `to look takes read, to change manage`() async throws {

@@ -42,6 +42,10 @@ import Testing
             let redeemed = try await world.redeem(try answer.text("code"), client, ["redirect_uri": uri])
             #expect(redeemed.json?["scope"]?.string == "profile email")
         }
+        // An empty scope is none.
+        let whole = try await world.redeem(
+            try await flip(client, device.bearer, ["scope": ""]).text("code"), client)
+        #expect(whole.json?["scope"]?.string == "profile email devices.read")
         // A client that must use PKCE need not here.
         let strict = try await world.linkingClient(["--google-project", "p", "--app-flip-all", "--require-pkce"])
         let code = try await flip(strict, device.bearer).text("code")

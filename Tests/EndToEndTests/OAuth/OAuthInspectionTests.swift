@@ -56,7 +56,8 @@ import Testing
         #expect(try await ask("POST", body: "x=1", "Bearer \(token)").status == 200)
 
         let malformed = [
-            try await ask("GET", "Bearer a,b"), try await ask("GET", "Bearer"), try await ask("GET", "Basic eDp5"),
+            try await ask("GET", "Bearer a,b"), try await ask("GET", "Bearer"), try await ask("GET", "Bearer a b"),
+            try await ask("GET", "Basic eDp5", "Bearer \(token)"),
             try await ask("GET", "Bearer \(token)", "Bearer \(token)"),
             try await ask("GET", query: "?access_token=\(token)", "Bearer \(token)"),
             try await ask("GET", query: "?access_token=x", "Bearer \(token)"),
@@ -74,10 +75,12 @@ import Testing
                 answer["WWW-Authenticate"] == #"Bearer realm="countersign", error="invalid_request""#, "\(index)")
             #expect(!answer.body.contains("@"))
         }
-        // Nowhere else is a token one: its bearer has none.
+        // Nowhere else is a token one, nor in another scheme: its bearer has none.
         let elsewhere = [
             try await ask("GET"), try await ask("GET", query: "?access_token=\(token)"),
-            try await ask("POST", body: "access_token=\(token)"),
+            try await ask("POST", body: "access_token=\(token)"), try await ask("GET", "Basic eDp5"),
+            try await ask("POST", "Basic \(token)"), try await ask("GET", token),
+            try await ask("GET", query: "?access_token=\(token)", "Basic eDp5"),
         ]
         for answer in elsewhere {
             #expect(answer.status == 401)
@@ -205,6 +208,28 @@ import Testing
         let openid = try await world.service.get("/.well-known/openid-configuration")
         #expect(openid.json?["authorization_endpoint"]?.string == WebWorld.publicURL + "/oauth/authorize")
         #expect(openid.json?["jwks_uri"]?.string == WebWorld.publicURL + "/.well-known/jwks.json")
+    }
+
+    /// Nothing is said of a token, and so nothing has an `error`.
+    @Test func `what is refused before it is read is answered by an empty object, and by no problem`() async throws {
+        let service = world.service
+        let methods = [
+            "/oauth/token": "POST", "/oauth/revoke": "POST", "/oauth/introspect": "POST",
+            "/oauth/userinfo": "GET, HEAD, POST", "/.well-known/oauth-authorization-server": "GET, HEAD",
+        ]
+        for (path, allowed) in methods {
+            let other = try await service.exchange(service.port, "PUT", path, authorization: nil)
+            #expect(other.status == 405, "\(path)")
+            #expect(other["Allow"] == allowed, "\(path)")
+            #expect(other["Content-Type"] == "application/json;charset=UTF-8", "\(path)")
+            #expect(other.body == "{}", "\(path)")
+            guard allowed.hasSuffix("POST") else { continue }
+            let large = try await service.post(
+                path, body: Array(repeating: 0x61, count: 70_000), type: "application/x-www-form-urlencoded")
+            #expect(large.status == 413, "\(path)")
+            #expect(large.header("Content-Type") == "application/json;charset=UTF-8", "\(path)")
+            #expect(large.text == "{}", "\(path)")
+        }
     }
 
     @Test func `association files come plainly, without a cookie or a redirect`() async throws {

@@ -98,6 +98,19 @@ import Testing
         }
     }
 
+    @Test func `a parameter that comes twice is refused, also one that is not known`() async throws {
+        for name in ["login_hint", "utm_source", "%75tm_source"] {
+            let attempt = try AppAttempt()
+            let page = try await world.browser().open(attempt.url() + "&utm_source=a&login_hint=a&\(name)=b")
+            let back = try AppAnswer(page)
+            #expect(back["error"] == "invalid_request", "\(name)")
+            #expect(back["state"] == attempt.state, "\(name)")
+        }
+        // Without a value it is not there.
+        let page = try await world.browser().open(try AppAttempt().url() + "&utm_source=a&utm_source=&utm_source")
+        #expect(page.html.forms.contains { $0.path == "/web/cancel" }, "\(page.answer.body)")
+    }
+
     @Test func `script in any parameter is not on the page`() async throws {
         let markup = "\"><script>alert(1)</script>"
         for name in [

@@ -144,7 +144,9 @@ import Testing
         for name in ["k", "kim@support", "Kim, Köln", String(repeating: "k", count: 100)] {
             #expect(AdminKey.isName(name), "\(name)")
         }
-        for name in ["", String(repeating: "k", count: 101), "a\nb", "a\u{7F}", String(repeating: "ö", count: 51)] {
+        for name in [
+            "", " ", "   ", String(repeating: "k", count: 101), "a\nb", "a\u{7F}", String(repeating: "ö", count: 51),
+        ] {
             #expect(!AdminKey.isName(name), "\(name)")
         }
     }

@@ -18,8 +18,8 @@ struct ClientLibraryAccountTests {
         -> SignInClient
     {
         SignInClient(
-            baseURL: try #require(URL(string: world.service.url)), store: store, allowsLoopbackHTTP: true,
-            device: DeviceDescription(name: device, platform: "iOS"))
+            baseURL: try #require(URL(string: world.service.url)), store: store, transport: WaitingTransport(),
+            allowsLoopbackHTTP: true, device: DeviceDescription(name: device, platform: "iOS"))
     }
 
     private func google(_ person: String) async throws -> GoogleCredential {

@@ -27,25 +27,6 @@ struct ClientLibraryBindTests {
             device: DeviceDescription(name: "Kim’s phone", platform: "iOS"))
     }
 
-    /// Waits for an answer as long as the suite may run, and says which request had none, which the client's `transient`
-    /// leaves out.
-    private struct WaitingTransport: HTTPTransport {
-        private let transport = URLSessionTransport(AnswerLimits(time: .seconds(300), bytes: 1 << 20))
-
-        func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
-            do {
-                let (data, response) = try await transport.send(request)
-                if response.statusCode >= 500 {
-                    Issue.record("\(request): \(response.statusCode) \(String(decoding: data, as: UTF8.self))")
-                }
-                return (data, response)
-            } catch {
-                Issue.record(error, "\(request)")
-                throw error
-            }
-        }
-    }
-
     private func ticket(_ client: SignInClient, _ person: String) async throws -> LinkTicket {
         let outcome = try await client.signIn(
             google: GoogleCredential(idToken: try await world.googleToken(person)))

@@ -19,10 +19,7 @@ extension SignInClient {
         let answer = Task { () -> URL in
             let url = consent ? await ask(request) : request.failure(.accessDenied)
             // What the store did not take stays an answer as long as the process lives.
-            do throws(SessionError) {
-                try keepAnswer(url, to: key, until: now().addingTimeInterval(600))
-                answering[key] = nil
-            } catch {}
+            if (try? keepAnswer(url, to: key, until: now().addingTimeInterval(600))) != nil { answering[key] = nil }
             return url
         }
         answering[key] = answer

@@ -34,6 +34,7 @@ extension SignInClient {
     public func deleteAccount() async throws(SessionError) {
         let owner = try signedIn().accountID
         try await send("v1/account", method: "DELETE").require(202)
+        defer { announce() }
         _ = try? keeper.reloaded()
         // Another person may have signed in meanwhile, here or in another process.
         guard keeper.known.isOpen(only: owner) else { return }

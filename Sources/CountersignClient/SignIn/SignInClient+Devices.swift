@@ -11,7 +11,13 @@ extension SignInClient {
     /// - Throws: `refused("not_found", 404)` for one that the account does not have.
     public func signOut(device id: String) async throws(SessionError) {
         let path = "v1/sessions/\(try pathPart(id))"
-        guard try signedIn().sessionID == id else { return try await send(path, method: "DELETE").require(204) }
+        let begun = try signedIn()
+        guard begun.sessionID == id else { return try await send(path, method: "DELETE").require(204) }
+        _ = try? keeper.reloaded()
+        // What another process has signed in meanwhile goes on.
+        guard keeper.known.isOpen(onlyBy: id) else {
+            return try await server.send(path, method: "DELETE", bearer: begun.accessToken).require(204)
+        }
         try await signOut { [server] token throws(SessionError) in
             try await server.send(path, method: "DELETE", bearer: token)
         }
@@ -24,13 +30,17 @@ extension SignInClient {
 
     /// Ends all sessions and all links of services. This one is forgotten here once the server has done it.
     public func signOutEverywhere() async throws(SessionError) {
-        let ended = try signedIn().sessionID
+        let begun = try signedIn()
         try await send("v1/sessions/revoke", ["scope": "all"]).require(204)
+        defer { announce() }
         _ = try? keeper.reloaded()
-        // A sign-in that has come meanwhile, here or in another process, goes on.
-        guard keeper.known.isOpen(onlyBy: ended) else { return }
+        guard keeper.known.isOpen(onlyBy: begun.sessionID) else {
+            // Another sign-in, here or in another process, goes on. If it came before this call, the next one finds out.
+            if keeper.known.isOpen(only: begun.accountID) { try? keeper.change { $0.session?.needsRefresh = true } }
+            return
+        }
         try close { document in
-            if document.isOpen(onlyBy: ended) { document.session = nil }
+            if document.isOpen(onlyBy: begun.sessionID) { document.session = nil }
         }
     }
 }

@@ -16,10 +16,11 @@ extension SignInClient {
     func signOut(
         _ revoke: @Sendable (String) async throws(SessionError) -> HTTPAnswer
     ) async throws(SessionError) {
+        let known = keeper.known.session
         let session: StoredSession?
-        // Another process may have refreshed it, or signed in.
-        do { session = try keeper.reloaded().session } catch {
-            guard let known = keeper.known.session else { throw error }
+        // Another process may have refreshed it, or signed in; or forgotten it without the server's hearing of it.
+        do { session = try keeper.reloaded().session ?? known } catch {
+            guard let known else { throw error }
             session = known
         }
         let underWay = refreshes.underWay

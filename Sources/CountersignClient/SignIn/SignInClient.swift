@@ -78,7 +78,7 @@ public actor SignInClient {
     /// The document, from memory or the store.
     @discardableResult
     func loaded() throws(SessionError) -> SessionDocument {
-        // What can't be read before the first unlock is no sign-out.
+        // What can't be read before the first unlock is no other state than the one that is shown.
         let document = try keeper.current()
         announce()
         return document

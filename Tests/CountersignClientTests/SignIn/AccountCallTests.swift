@@ -218,6 +218,30 @@ import Testing
         #expect(await client.canAuthorize == false)
     }
 
+    @Test func `what another process has signed in goes on, and is looked at before it is used`() async throws {
+        let server = try ScriptedServer {
+            $0.path == "/v1/sessions/refresh" ? .problem(401, "invalid_refresh_token") : .noContent
+        }
+        let later = Fixture.document(7, session: "later")
+        let store = FaultyStore(Fixture.document())
+        let client = server.client(store)
+        #expect(await client.canAuthorize)
+        store.put(later)
+        try await client.signOut(device: Fixture.sessionID)
+        #expect(store.content == later)
+
+        let another = FaultyStore(Fixture.document())
+        let everywhere = server.client(another)
+        #expect(await everywhere.canAuthorize)
+        another.put(later)
+        try await everywhere.signOutEverywhere()
+        #expect(try Fixture.stored(another.content).session?.needsRefresh == true)
+        await #expect(throws: SessionError.reauthenticate(code: "invalid_refresh_token")) {
+            try await everywhere.authorize(URLRequest(url: server.url("/things")))
+        }
+        #expect(server.requests.prefix(2).map(\.bearer) == [Fixture.access(1), Fixture.access(1)])
+    }
+
     @Test func `its own device is signed out as by signOut`() async throws {
         let replies = Locked([ScriptedServer.Reply.noContent, .problem(503, "temporarily_unavailable")])
         let server = try ScriptedServer { _ in replies.withLock { $0.removeFirst() } }

@@ -62,6 +62,17 @@ import Testing
         #expect(server.requests.map(\.bearer) == [Fixture.access(7), Fixture.access(7)])
     }
 
+    @Test func `what another process has forgotten is ended all the same`() async throws {
+        let server = try ScriptedServer { _ in .noContent }
+        let store = FaultyStore(Fixture.document())
+        let client = server.client(store)
+        #expect(await client.canAuthorize)
+        store.put(nil)
+        try await client.signOut()
+        #expect(server.requests.map(\.bearer) == [Fixture.access(1)])
+        #expect(await client.canAuthorize == false)
+    }
+
     @Test func `a session that the server has ended already is signed out`() async throws {
         let server = try ScriptedServer {
             .problem(401, $0.path == "/v1/sessions/refresh" ? "invalid_refresh_token" : "invalid_session")

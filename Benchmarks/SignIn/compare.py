@@ -6,9 +6,11 @@ median of those of the rounds.
 """
 
 import argparse
+import os
 import statistics
 import tempfile
 import time
+import unittest.mock
 
 from measure import Bench, CONNECTIONS
 from refreshing import Refreshing
@@ -67,6 +69,10 @@ def refreshed(clients, seconds):
         name: (end[index] - start[index]) * 1e6 / count for index, name in enumerate(("service", "PostgreSQL"))}
 
 
+def loaded(bench, connections):
+    return bench.peak(connections) | {"memory": bench.service.memory("VmRSS")}
+
+
 def started(bench):
     """Of a process that has just begun, and then has connections that wait."""
     return bench.start() | {"idle": bench.idle_memory()}
@@ -81,10 +87,11 @@ COSTS = {
 
 def compare(before, after, rounds, seconds):
     for connections in (1, 8, CONNECTIONS, 128):
-        results = in_turns(rounds, before, after, lambda bench, _: bench.peak(connections))
+        results = in_turns(rounds, before, after, lambda bench, _: loaded(bench, connections))
+        rate, memory = (statistics.median(result[name] for result in results[0]) for name in ("rate", "memory"))
         report(
-            f"sign-ins, {connections} connections ({statistics.median(r['rate'] for r in results[0]):.0f} a second before)",
-            *results, {"sign-ins": lambda result: result["rate"]} | COSTS)
+            f"sign-ins, {connections} connections ({rate:.0f} a second and then {memory:.1f} MB before)", *results,
+            {"sign-ins": lambda result: result["rate"], "memory then": lambda result: result["memory"]} | COSTS)
     refreshing = [(bench, Refreshing(bench)) for bench in (before, after)]
     report("refreshes", *in_turns(rounds, *refreshing, lambda clients, _: refreshed(clients, seconds)), COSTS)
     persons = {bench: new_persons(bench) for bench in (before, after)}
@@ -116,12 +123,16 @@ def main():
     parser.add_argument("--rows", type=int, default=0)
     # A regular expression: the database before lacks the indexes of the trail that have such a name.
     parser.add_argument("--without", default="")
+    # Of the service before, instead of those of production.
+    parser.add_argument("--tunables", default="")
     options = parser.parse_args()
     benches = []
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         try:
             for bin, directory, name in ((options.against, first, "before"), (options.bin, second, "after")):
-                benches.append(Bench(bin, options.cluster, options.seconds, directory, f"signin_{name}"))
+                own = {"GLIBC_TUNABLES": options.tunables} if name == "before" and options.tunables else {}
+                with unittest.mock.patch.dict(os.environ, own):
+                    benches.append(Bench(bin, options.cluster, options.seconds, directory, f"signin_{name}"))
                 database = benches[-1].database
                 if name == "before" and options.without:
                     drop_indexes(database, options.without)

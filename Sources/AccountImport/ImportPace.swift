@@ -33,7 +33,9 @@ package struct ImportPace: Sendable {
     package mutating func see(_ rows: Int64, at now: ContinuousClock.Instant) {
         if let seen {
             let (seconds, attoseconds) = (now - seen.at).components
-            isGivingWay = Double(rows - seen.rows) / (Double(seconds) + Double(attoseconds) / 1e18) > Self.busy
+            let rate = Double(rows - seen.rows) / (Double(seconds) + Double(attoseconds) / 1e18)
+            // Fewer than before say nothing: a month of the trail is gone, or the statistics began again.
+            isGivingWay = rate < 0 || rate > Self.busy
         }
         seen = (rows, now)
     }

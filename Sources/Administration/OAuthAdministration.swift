@@ -10,18 +10,18 @@ package struct OAuthAdministration: Sendable {
     private let grants: OAuthGrantStore
     private let accounts: AccountStore
     /// Those that are configured at the moment.
-    package let scopes: @Sendable () -> OAuthScopes
+    package let configuredScopes: @Sendable () -> OAuthScopes
 
     package init(database: Database, scopes: @escaping @Sendable () -> OAuthScopes) {
         clients = OAuthClientStore(database: database)
         grants = OAuthGrantStore(database: database)
         accounts = AccountStore(database: database)
-        self.scopes = scopes
+        configuredScopes = scopes
     }
 
     /// With all that it may have, whether it names its scopes or not.
     private func record(of client: OAuthClient) -> OAuthClientRecord {
-        OAuthClientRecord(client: client, scopes: client.allowedScopes(of: scopes()))
+        OAuthClientRecord(client: client, scopes: client.allowedScopes(of: configuredScopes()))
     }
 
     /// A client, and its secret, which is shown this once.

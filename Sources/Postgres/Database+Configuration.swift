@@ -76,11 +76,6 @@ extension Database {
             return limit.map { $0 + .seconds(2) }
         }
 
-        /// Whether libpq can read the URL; says nothing about the server behind it.
-        package static func isValid(url: String) -> Bool {
-            ConnectionParameters.parse(url) != nil
-        }
-
         /// The connection string with the files that it names relatively counted from a folder. libpq counts them from
         /// the working directory. A string that libpq can't read is left as it is.
         package static func locatingFiles(of url: String, in folder: String) -> String {
@@ -93,7 +88,7 @@ extension Database {
             return paths.reduce(url) { ConnectionParameters.appending($1.0, $1.1, to: $0) }
         }
 
-        /// Whether libpq can read the URL, and knows the `sslmode` in it.
+        /// Whether libpq can read the URL, and knows the `sslmode` in it; says nothing about the server behind it.
         package static func isReadable(url: String) -> Bool {
             guard let given = ConnectionParameters.parse(url) else { return false }
             let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]

@@ -40,6 +40,11 @@ import Testing
         }
     }
 
+    @Test func `an input that is closed is not an empty one`() async throws {
+        let ending = try await run(["token", "verify", "--provider", "apple"], "<&-")
+        #expect(ending.status == 2 && ending.output.isEmpty, "\(ending.error)")
+    }
+
     @Test(arguments: ["2>/dev/full", "2>&-"])
     func `a standard error that can't be written changes no exit code, and no output`(
         redirection: String

@@ -214,10 +214,10 @@ import Testing
 
     @Test func `a URL that cannot be read is recognised and never shown`() async throws {
         let url = "postgresql://user:c4nary@/db?nonsense=1"
-        #expect(!Database.Configuration.isValid(url: url))
-        #expect(!Database.Configuration.isValid(url: "postgresql://%zz"))
-        #expect(Database.Configuration.isValid(url: "postgresql://user:c4nary@host/db"))
-        #expect(Database.Configuration.isValid(url: "host=/tmp dbname=x"))
+        #expect(!Database.Configuration.isReadable(url: url))
+        #expect(!Database.Configuration.isReadable(url: "postgresql://%zz"))
+        #expect(Database.Configuration.isReadable(url: "postgresql://user:c4nary@host/db"))
+        #expect(Database.Configuration.isReadable(url: "host=/tmp dbname=x"))
         try await ScratchDatabase(url: url).withPool(.test(acquireTimeout: .seconds(2))) { database in
             let error = await failure { try await database.execute("SELECT 1") }
             #expect(error?.code == .connectFailed)

@@ -37,7 +37,7 @@ package struct AdminKey: Hashable, Sendable {
         self.revokedAt = revokedAt
     }
 
-    /// Whether a name is 1 to 100 bytes without controls: it appears in the audit trail and in lists.
+    /// Whether a name is 1 to 100 bytes without controls, and not of spaces alone: it appears in the audit trail and in lists.
     package static func isName(_ text: String) -> Bool {
         (1...100).contains(text.utf8.count) && !text.utf8.contains(where: \.isASCIIControl)
             && text.utf8.contains { $0 != 0x20 }

@@ -16,7 +16,7 @@ package struct OAuthQuery: Sendable {
     package let hasRepeats: Bool
 
     /// - Parameter values: all values of a parameter.
-    package init(hasRepeats: Bool = false, _ values: (_ name: String) -> [String]) {
+    package init(hasRepeats: Bool, _ values: (_ name: String) -> [String]) {
         self.hasRepeats = hasRepeats
         func given(_ name: String) -> [String] { values(name).filter { !$0.isEmpty } }
         clientID = given("client_id")
@@ -85,12 +85,7 @@ package struct OAuthAuthorization: Hashable, Sendable {
         else { return .refuse }
         let state = query.state.count == 1 ? query.state[0] : nil
         func redirect(_ error: AuthorizationError) -> Decision { .redirect(error, to: uri.text, state: state) }
-        let single = [
-            query.state, query.responseType, query.scope, query.codeChallenge, query.codeChallengeMethod,
-            query.uiLocales, query.userLocale, query.loginHint,
-        ]
-        guard single.allSatisfy({ $0.count <= 1 }), !query.hasRepeats, let state, state.utf8.count <= maximumStateBytes,
-            let type = query.responseType.first
+        guard !query.hasRepeats, let state, state.utf8.count <= maximumStateBytes, let type = query.responseType.first
         else { return redirect(.invalidRequest) }
         guard type.utf8.elementsEqual("code".utf8) else { return redirect(.unsupportedResponseType) }
         let allowed = client.allowedScopes(of: configured)

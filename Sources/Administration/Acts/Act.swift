@@ -147,7 +147,7 @@ package struct ActInput: Sendable {
     /// The most bytes of a reason.
     package static let longestReason = 1024
 
-    /// Whether a reason, which the trail keeps, is one line of 1 to 1,024 bytes.
+    /// Whether a reason, which the trail keeps, is one line of 1 to 1,024 bytes, and not of spaces alone.
     package static func isReason(_ text: String) -> Bool {
         1...longestReason ~= text.utf8.count && !text.utf8.contains(where: \.isASCIIControl)
             && text.utf8.contains { $0 != 0x20 }

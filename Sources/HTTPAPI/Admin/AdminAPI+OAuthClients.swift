@@ -21,7 +21,7 @@ extension AdminAPI {
                     var settings = OAuthAdministration.Settings(
                         name: try fields.value("name") { OAuthClient.isName($0) ? $0 : nil },
                         redirectURIs: fields.values("redirectUris", as: OAuthRedirectURI.init(registering:)) ?? [])
-                    settings.scopes = fields.scopes(of: oauth.scopes()) ?? nil
+                    settings.scopes = fields.scopes(of: oauth.configuredScopes()) ?? nil
                     settings.assertionAudiences = fields.values("assertionAudiences", as: Self.audience) ?? []
                     settings.requiresPKCE = fields.optionalBool("requirePkce") ?? false
                     settings.rotatesRefresh = fields.optionalBool("rotateRefresh") ?? false
@@ -44,7 +44,7 @@ extension AdminAPI {
                 let change = try request.fields { fields in
                     let name: String? = fields.optionalValue("name") { OAuthClient.isName($0) ? $0 : nil }
                     let uris = fields.values("redirectUris", as: OAuthRedirectURI.init(registering:))
-                    let scopes = fields.scopes(of: oauth.scopes())
+                    let scopes = fields.scopes(of: oauth.configuredScopes())
                     let audiences = fields.values("assertionAudiences", as: Self.audience)
                     let (pkce, rotates) = (fields.optionalBool("requirePkce"), fields.optionalBool("rotateRefresh"))
                     let creates = fields.optionalBool("streamlinedCreate")

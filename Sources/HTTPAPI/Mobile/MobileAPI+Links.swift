@@ -31,7 +31,6 @@ extension MobileAPI {
                         fields.optionalChoice("onConflict", of: ConflictResolution.self)
                     )
                 }
-                guard let credential else { throw Problem(.invalidSession) }
                 let answer = try await service.tickets.bind(
                     linkTicket: ticket, credential: credential, replacing: resolution == .replace,
                     by: call)
@@ -49,8 +48,8 @@ extension MobileAPI {
     /// The one proof of the account: a session in the header, or an email with a password or a mailed code in the body;
     /// with none of these the ticket has to be one.
     ///
-    /// - Returns: `nil` after an error recorded in `fields`.
-    private func proof(of request: Request, _ fields: inout Fields) throws -> BindCredential? {
+    /// - Returns: what counts for nothing after an error recorded in `fields`.
+    private func proof(of request: Request, _ fields: inout Fields) throws -> BindCredential {
         switch request.bearer {
         case .token(let token):
             for name in ["email", "emailCode", "password"] where fields.optionalString(name, maximumBytes: 4096) != nil
@@ -66,7 +65,7 @@ extension MobileAPI {
             guard address != nil || code != nil || password != nil else { return .ticket }
             guard let email = address else {
                 fields.reject("email", .required)
-                return nil
+                return .ticket
             }
             request.note(email: email)
             switch (password, code) {
@@ -75,7 +74,7 @@ extension MobileAPI {
             case (nil, nil): fields.reject("password", .required)
             case (_?, _?): fields.reject("emailCode", .notAllowed)
             }
-            return nil
+            return .ticket
         }
     }
 }

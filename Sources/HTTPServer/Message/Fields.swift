@@ -347,9 +347,8 @@ package struct Fields {
     private mutating func required<Value>(
         _ name: String, _ read: (inout Fields) -> Value?
     ) -> Value? {
-        let count = errors.count
         let value = read(&self)
-        if value == nil, errors.count == count { reject(name, .required) }
+        if value == nil { reject(name, .required) }
         return value
     }
 }

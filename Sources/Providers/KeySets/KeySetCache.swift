@@ -23,7 +23,7 @@ package final class KeySetCache: Sendable {
     package static let longestOutage: Int64 = 86_400
     /// Seconds between two fetches on behalf of unknown `kid`s.
     package static let unknownKeyInterval: Int64 = 60
-    /// Seconds between two fetches on behalf of those that the provider itself has sent.
+    /// Seconds after a good fetch until the next one on behalf of those that the provider itself has sent.
     static let refetchInterval: Int64 = 5
 
     private struct State {

@@ -161,14 +161,14 @@ package struct ImportStore: Sendable {
 }
 
 extension ImportStore {
-    /// The rows that were written so far into sessions and the audit trail, as far as the database's statistics know: they
-    /// are about a second late.
+    /// The rows that were written so far into sessions, access tokens of linked services and the audit trail, as far as the
+    /// database's statistics know: they are about a second late.
     package func rowsOfPeople() async throws(PostgresError) -> Int64 {
         let counts = try await database.query(
             """
             SELECT COALESCE(sum(n_tup_ins + n_tup_upd), 0)::bigint
             FROM pg_stat_user_tables
-            WHERE relid = 'sessions'::regclass
+            WHERE relid IN ('sessions'::regclass, 'oauth_access_tokens'::regclass)
                 OR relid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'audit_events'::regclass)
             """, as: Int64.self)
         return counts.first ?? 0

@@ -67,7 +67,7 @@ enum SourceDatabase {
         } else {
             url = try secret(in: file ?? "")
         }
-        guard Database.Configuration.isValid(url: url) else {
+        guard Database.Configuration.isReadable(url: url) else {
             throw UsageFault(sentence: "the database's URL can't be read: it is postgres://USER@HOST:PORT/DATABASE")
         }
         guard TransportSecurity(url: url) != .unstated else {

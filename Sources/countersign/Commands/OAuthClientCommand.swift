@@ -83,7 +83,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try settings
             let created = try await withOAuthAdministration(options) { administration, call in
-                let configured = administration.scopes()
+                let configured = administration.configuredScopes()
                 if let unknown = settings.scopes?.all.first(where: { !configured.contains($0) }) {
                     throw UsageFault(sentence: "--scope \(unknown.text) is none of oauth.scopes (\(configured))")
                 }

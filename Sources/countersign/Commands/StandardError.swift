@@ -1,6 +1,6 @@
 import Foundation
 
-/// Standard error. A disk that is full, or a reader that has gone, stops no command: there is nowhere else to say so.
+/// Standard error. That its disk is full, or that it is closed, stops no command: there is nowhere else to say so.
 enum StandardError {
     static func write(_ text: String) {
         var rest = Array(text.utf8)[...]

@@ -11,10 +11,10 @@ enum ProcessLimits {
     }
 
     /// Lets no file or connection that is opened later take the number of a standard stream that is closed, and with it what
-    /// is printed. Writing to one fails as before: what takes its place can only be read.
+    /// is printed. Reading and writing fail as before: what takes its place can only be used the other way.
     static func occupyStandardStreams() {
         for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) == -1 {
-            _ = open("/dev/null", O_RDONLY)
+            _ = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 

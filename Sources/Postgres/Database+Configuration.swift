@@ -92,7 +92,7 @@ extension Database {
         package static func isReadable(url: String) -> Bool {
             guard let given = ConnectionParameters.parse(url) else { return false }
             let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
-            return given["sslmode"].map { $0.isEmpty || modes.contains($0) } ?? true
+            return given["sslmode"].map(modes.contains) ?? true
         }
 
         /// Whether the URL has a password in it. One that libpq can't read is taken for one that has.

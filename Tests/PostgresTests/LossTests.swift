@@ -205,7 +205,8 @@ import Testing
         arguments: [
             ("postgresql://host/db", true), ("postgresql://host/db?sslmode=verify-full", true),
             ("host=/tmp sslmode=disable", true), ("postgresql://host/db?sslmode=verify_full", false),
-            ("host=/tmp sslmode=REQUIRE", false), ("postgresql://host/db?nonsense=1", false),
+            ("host=/tmp sslmode=REQUIRE", false), ("postgresql://host/db?sslmode=", false),
+            ("postgresql://host/db?nonsense=1", false),
             ("postgresql://%zz", false),
         ])
     func `a URL is readable when libpq knows its parameters and its sslmode`(url: String, isReadable: Bool) {

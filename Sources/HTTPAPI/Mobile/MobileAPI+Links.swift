@@ -31,6 +31,8 @@ extension MobileAPI {
                         fields.optionalChoice("onConflict", of: ConflictResolution.self)
                     )
                 }
+                // Without a proof there is nothing to bind by, whatever the errors say.
+                guard let credential else { throw Problem(.invalidSession) }
                 let answer = try await service.tickets.bind(
                     linkTicket: ticket, credential: credential, replacing: resolution == .replace,
                     by: call)
@@ -48,8 +50,8 @@ extension MobileAPI {
     /// The one proof of the account: a session in the header, or an email with a password or a mailed code in the body;
     /// with none of these the ticket has to be one.
     ///
-    /// - Returns: what counts for nothing after an error recorded in `fields`.
-    private func proof(of request: Request, _ fields: inout Fields) throws -> BindCredential {
+    /// - Returns: `nil` after an error recorded in `fields`.
+    private func proof(of request: Request, _ fields: inout Fields) throws -> BindCredential? {
         switch request.bearer {
         case .token(let token):
             for name in ["email", "emailCode", "password"] where fields.optionalString(name, maximumBytes: 4096) != nil
@@ -65,7 +67,7 @@ extension MobileAPI {
             guard address != nil || code != nil || password != nil else { return .ticket }
             guard let email = address else {
                 fields.reject("email", .required)
-                return .ticket
+                return nil
             }
             request.note(email: email)
             switch (password, code) {
@@ -74,7 +76,7 @@ extension MobileAPI {
             case (nil, nil): fields.reject("password", .required)
             case (_?, _?): fields.reject("emailCode", .notAllowed)
             }
-            return .ticket
+            return nil
         }
     }
 }

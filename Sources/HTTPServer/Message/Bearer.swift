@@ -19,7 +19,9 @@ package enum Bearer: Equatable, Sendable {
         }
         let scheme = "bearer ".utf8
         let octets = Array(field.utf8)
-        let isOfScheme = (octets + [0x20]).prefix(scheme.count).equalsIgnoringASCIICase(scheme)
+        // The scheme alone is a bearer's without a token.
+        let isOfScheme =
+            octets.prefix(6).equalsIgnoringASCIICase("bearer".utf8) && (octets.count == 6 || octets[6] == 0x20)
         guard fields.count > 1 || isOfScheme || octets.isEmpty else {
             self = .otherScheme
             return

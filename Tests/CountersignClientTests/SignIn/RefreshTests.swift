@@ -173,39 +173,37 @@ import Testing
         #expect(server.requests.map(\.json) == [["refreshToken": .string(Fixture.refresh(7))]])
     }
 
-    @Test func `a refusal does not end what an extension has refreshed meanwhile`() async throws {
+    /// What is authorized with a refresh that is answered after another process has changed the store, which is sent once.
+    private func refreshed(
+        _ reply: ScriptedServer.Reply, after change: Data?
+    ) async throws -> (request: Result<URLRequest, any Error>, stored: Data?) {
         let gate = Gate()
         let server = try ScriptedServer { _ in
             gate.wait()
-            return .problem(401, "invalid_refresh_token")
+            return reply
         }
         let store = FaultyStore(Fixture.document(expiresIn: 30))
         let client = server.client(store)
         let request = request
         let call = Task { try await client.authorize(request) }
         await gate.reached()
-        store.put(Fixture.document(7))
+        store.put(change)
         gate.open()
-        #expect(bearer(try await call.value) == bearer(7))
-        #expect(store.content == Fixture.document(7))
+        let result = await call.result
+        #expect(server.requests.count == 1)
+        return (result, store.content)
+    }
+
+    @Test func `a refusal does not end what an extension has refreshed meanwhile`() async throws {
+        let refreshed = try await refreshed(.problem(401, "invalid_refresh_token"), after: Fixture.document(7))
+        #expect(bearer(try refreshed.request.get()) == bearer(7))
+        #expect(refreshed.stored == Fixture.document(7))
     }
 
     @Test func `an answer that comes late does not replace what an extension has refreshed since`() async throws {
-        let gate = Gate()
-        let server = try ScriptedServer { _ in
-            gate.wait()
-            return .json(200, Fixture.session(2))
-        }
-        let store = FaultyStore(Fixture.document(expiresIn: 30))
-        let client = server.client(store)
-        let request = request
-        let call = Task { try await client.authorize(request) }
-        await gate.reached()
-        store.put(Fixture.document(7))
-        gate.open()
-        #expect(bearer(try await call.value) == bearer(7))
-        #expect(try Fixture.stored(store.content).session?.refreshToken == Fixture.refresh(7))
-        #expect(server.requests.count == 1)
+        let refreshed = try await refreshed(.json(200, Fixture.session(2)), after: Fixture.document(7))
+        #expect(bearer(try refreshed.request.get()) == bearer(7))
+        #expect(try Fixture.stored(refreshed.stored).session?.refreshToken == Fixture.refresh(7))
     }
 
     @Test func `a transport that gives up leaves the token that has not expired`() async throws {
@@ -222,20 +220,9 @@ import Testing
     }
 
     @Test func `an extension's sign-out is not undone by a refresh`() async throws {
-        let gate = Gate()
-        let server = try ScriptedServer { _ in
-            gate.wait()
-            return .json(200, Fixture.session(2))
-        }
-        let store = FaultyStore(Fixture.document(expiresIn: 30))
-        let client = server.client(store)
-        let request = request
-        let call = Task { try await client.authorize(request) }
-        await gate.reached()
-        store.put(nil)
-        gate.open()
-        await #expect(throws: SessionError.noSession) { try await call.value }
-        #expect(store.content == nil)
+        let refreshed = try await refreshed(.json(200, Fixture.session(2)), after: nil)
+        #expect(throws: SessionError.noSession) { try refreshed.request.get() }
+        #expect(refreshed.stored == nil)
     }
 
     @Test func `who is cancelled leaves at once, and the refresh goes on for the others`() async throws {

@@ -88,4 +88,32 @@ import Testing
             }
         }
     }
+
+    @Test func `an event of the trail looks for imported rows once there is an import, and not before`() async throws {
+        let name = try #require(ImportName("moved"))
+        try await ScratchDatabase.withMigrated { scratch in
+            try await scratch.withPool(.test(poolSize: 1)) { database in
+                let keyRing = try KeyRing(parsing: "k1 \(String(repeating: "BwcH", count: 10))Bwc=\n")
+                func triggers() async throws -> [String] {
+                    try await database.query(
+                        """
+                        EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF)
+                        INSERT INTO audit_events (event_id, type, actor, account_id, created_at)
+                        SELECT gen_random_uuid(), 'signed_in', 'person', account_id, \(Self.call.now)
+                        FROM accounts
+                        """, as: String.self
+                    ).filter { $0.contains("audit_events_mark_imported_rows") }
+                }
+                #expect(try await triggers().isEmpty)
+                let store = ImportStore(database: database, keyRing: keyRing)
+                let run = try await store.begin(name, source: "ndjson", by: Self.call)
+                _ = try await store.merge([try Self.row(1)], of: run, by: Self.call)
+                let untouched: SQL = "SELECT count(*) FROM imported_rows WHERE NOT is_touched"
+                #expect(try await scratch.count(untouched) == 1)
+                let fired = try await triggers()
+                #expect(fired.count == 1)
+                #expect(try await scratch.count(untouched) == 0)
+            }
+        }
+    }
 }

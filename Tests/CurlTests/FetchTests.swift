@@ -231,6 +231,36 @@ struct FetchTests {
         }
     }
 
+    static let unfinished: [(String, [LoopbackServer.Step])] = [
+        ("too large", [.respond(text: String(repeating: "a", count: 1_000))]),
+        ("breaks off", [.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), .close]),
+        ("does not end", [.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), .hold]),
+    ]
+
+    @Test(arguments: unfinished.indices)
+    func `a response whose body may be cut off counts from its headers on`(index: Int) async throws {
+        let (name, steps) = Self.unfinished[index]
+        let server = try LoopbackServer { _ in steps }
+        try await withFetcher { fetcher in
+            var request = FetchRequest.forTests(
+                url: server.url, timeout: name == "does not end" ? .seconds(3) : .seconds(50), maximumBodyBytes: 100)
+            await #expect(throws: FetchError.self, Comment(rawValue: name)) { try await fetcher.fetch(request) }
+            request.truncatesBody = true
+            let response = try await fetcher.fetch(request)
+            #expect(response.status == 200, Comment(rawValue: name))
+        }
+    }
+
+    @Test
+    func `an interim response is none, whether a body may be cut off or not`() async throws {
+        let server = try LoopbackServer { _ in [.send("HTTP/1.1 103 Early Hints\r\n\r\n"), .hold] }
+        try await withFetcher { fetcher in
+            var request = FetchRequest.forTests(url: server.url, timeout: .seconds(3))
+            request.truncatesBody = true
+            await #expect(throws: FetchError(.timedOut, requestSent: true)) { try await fetcher.fetch(request) }
+        }
+    }
+
     @Test
     func `what isn't HTTP is refused`() async throws {
         let server = try LoopbackServer { _ in [.send("SSH-2.0-OpenSSH_9.2p1 and some more of that\r\n"), .close] }

@@ -25,7 +25,7 @@ package struct FetchRequest: Sendable {
     /// Whether a connection may go to an address: asked for that of the connection itself, so that no name gets around it.
     /// A connection that is kept is not asked about again: the requests of a fetcher have one rule, or none.
     package var accepts: (@Sendable (PeerAddress) -> Bool)?
-    /// Whether a body that is too large is cut off, and the response good for all else.
+    /// Whether a body that is too large, breaks off or doesn't end in time is cut off, and the response good for all else.
     package var truncatesBody = false
 
     package init(

@@ -184,22 +184,32 @@ final class Transfer: @unchecked Sendable {
     // MARK: Completion; the handle must have been removed from the multi handle before
 
     func finish(_ status: CURLcode) {
-        guard status == CURLE_OK && !isTooLarge || isCutOff else {
+        guard status == CURLE_OK && !isTooLarge || isEnough else {
             var code = isTooLarge ? .tooLarge : FetchError.Code(status, requestSent: requestSent)
             if isAddressRefused, code == .connect { code = .addressRefused }
             return fail(code, detail: unsafe String(cString: curl_easy_strerror(status)))
         }
         // libcurl takes a connection that ends within the header lines for a response without a body.
         guard headersAreComplete else { return fail(.closed, detail: "the headers were cut off") }
-        let status = easy.number(CURLINFO_RESPONSE_CODE)
-        resume(.success(FetchResponse(status: status, headers: headers, body: body)))
+        succeed()
+    }
+
+    func expire() {
+        if isEnough { succeed() } else { fail(.timedOut) }
+    }
+
+    private func succeed() {
+        resume(.success(FetchResponse(status: easy.number(CURLINFO_RESPONSE_CODE), headers: headers, body: body)))
     }
 
     func fail(_ code: FetchError.Code, detail: String = "") {
         resume(.failure(FetchError(code, requestSent: requestSent, detail: detail)))
     }
 
-    private var isCutOff: Bool { isTooLarge && truncatesBody && headersAreComplete }
+    /// Whether what has come is a response, however its body ends: its headers, and not those of an interim one.
+    private var isEnough: Bool {
+        truncatesBody && headersAreComplete && easy.number(CURLINFO_RESPONSE_CODE) >= 200
+    }
 
     private var requestSent: Bool { bodyBytesOffered > 0 || easy.number(CURLINFO_REQUEST_SIZE) > 0 }
 

@@ -129,7 +129,7 @@ final class TransferLoop: @unchecked Sendable {
         let expiredWaiting = waiting.filter { $0.deadline <= now }
         if !expiredWaiting.isEmpty { waiting.removeAll { $0.deadline <= now } }
         releaseCapacity(expired.count + expiredWaiting.count)
-        for transfer in expired + expiredWaiting { transfer.fail(.timedOut) }
+        for transfer in expired + expiredWaiting { transfer.expire() }
     }
 
     private func startWaiting() {

@@ -148,12 +148,15 @@ package struct FeedStore: Sendable {
         return rows.first.map { (FeedPosition($0), FeedPosition($1)) }
     }
 
+    /// Of an event that is kept, or the last one that was dropped: nothing that followed it is gone.
     package func position(of id: AccountEventID) async throws(PostgresError) -> FeedPosition? {
-        try await database.query("SELECT position FROM account_events WHERE event_id = \(id)") {
-            row throws(PostgresError) in
-            let number = try row.decode(Int64.self)
-            return FeedPosition(number)
-        }.first
+        let numbers = try await database.query(
+            """
+            SELECT position FROM account_events WHERE event_id = \(id)
+            UNION ALL
+            SELECT dropped_position FROM feed_head WHERE dropped_event_id = \(id)
+            """, as: Int64.self)
+        return numbers.first.map { FeedPosition($0) }
     }
 
     static let columns: SQL = """

@@ -29,7 +29,7 @@ extension OAuthAPI {
             }
         }
         .refused(by: Self.answer(to:), others: Self.answer(to:))
-        .refusedEarly { problem in Self.answer(to: problem) }
+        .refusedEarly { problem, _ in Self.answer(to: problem) }
     }
 
     @Sendable private static func answer(to refusal: OAuthServer.FlipRefusal) -> Response {

@@ -21,9 +21,9 @@ package struct OAuthAPI: Sendable {
         ]
         return forClients.map(Self.answeringForm) + [
             Route(.get, "/oauth/userinfo") { request in try await userInfo(request) }
-                .refusedEarly(by: OAuthAnswers.unread),
+                .refusedEarly(by: Self.unread),
             Route(.post, "/oauth/userinfo") { request in try await userInfo(request) }
-                .refusedEarly(by: OAuthAnswers.unread),
+                .refusedEarly(by: Self.unread),
             Self.answeringForm(
                 Route(.get, "/.well-known/oauth-authorization-server", priority: .reading) { _ in
                     let namesIssuer = await server.namesIssuer()
@@ -37,10 +37,12 @@ package struct OAuthAPI: Sendable {
         ]
     }
 
+    private static let unread: Route.EarlyRefusal = { problem, _ in OAuthAnswers.unread(problem) }
+
     /// The same operation, with the refusals of RFC 6749 §5.2, those before it begins too: they have no `error`.
     private static func answeringForm(_ route: Route) -> Route {
         route.refused(by: OAuthAnswers.answer(to:), others: OAuthAnswers.answer(to:))
-            .refusedEarly(by: OAuthAnswers.unread)
+            .refusedEarly(by: Self.unread)
     }
 
     func call(of request: Request) -> Call { server.calls.begin(by: request.caller()) }

@@ -83,7 +83,8 @@ final class Responder: Sendable {
         case .rejection(let problem, let requestID, let target, let overload):
             let context = RequestContext(requestID: Self.id(requestID), trace: nil)
             let response = RequestContext.$current.withValue(context) {
-                let response = early(problem, target.map { RequestTarget($0).path } ?? "", context.requestID)
+                let response = early(
+                    problem, target.map { RequestTarget($0).path } ?? "", nil, context.requestID)
                 return finish(
                     Outcome(response: response, problem: problem, overload: overload), of: nil, in: context, since: .now
                 )
@@ -183,15 +184,21 @@ final class Responder: Sendable {
             }
         } catch {
             let problem = Problem(error) ?? unexpected(error, route: route)
-            let response =
-                route == "-" ? early(problem, target.path, id) : problem.response(requestID: id)
+            guard route == "-" else {
+                return Outcome(response: problem.response(requestID: id), route: route, problem: problem, client: client)
+            }
+            let request = Request(
+                context: context, received: received, target: target, parameters: [], client: client, logger: logger)
+            let response = early(problem, target.path, request, id)
             return Outcome(response: response, route: route, problem: problem, client: client)
         }
     }
 
     /// The response to what reaches no handler.
-    private func early(_ problem: Problem, _ path: Substring, _ requestID: String) -> Response {
-        routes.earlyRefusal(of: path)?(problem) ?? problem.response(requestID: requestID)
+    private func early(
+        _ problem: Problem, _ path: Substring, _ request: Request?, _ requestID: String
+    ) -> Response {
+        routes.earlyRefusal(of: path)?(problem, request) ?? problem.response(requestID: requestID)
     }
 
     private func rejection(
@@ -199,7 +206,7 @@ final class Responder: Sendable {
     ) -> Outcome {
         let problem = overload.problem
         return Outcome(
-            response: route.earlyRefusal?(problem) ?? problem.response(requestID: context.requestID),
+            response: route.earlyRefusal?(problem, nil) ?? problem.response(requestID: context.requestID),
             route: route.template, problem: problem, client: client, overload: overload)
     }
 

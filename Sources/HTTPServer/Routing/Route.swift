@@ -28,13 +28,17 @@ package struct Route: Sendable {
     /// The response to an error that the handler has thrown, and to its problem, in place of the problem's own JSON.
     package typealias Refusal = @Sendable (any Error, Problem, Request) -> Response
 
+    /// The response to what is rejected before dispatch on the path; `nil`: `application/problem+json`. It has the request for
+    /// an unsupported method alone: what is too large was not read, and overload has to cost next to nothing.
+    package typealias EarlyRefusal = @Sendable (Problem, Request?) -> Response?
+
     package let method: Method
     package let template: String
     package let priority: Priority
     package private(set) var handler: Handler
     package private(set) var refusal: Refusal?
-    /// Renders what is rejected before dispatch on the path, in place of `application/problem+json`.
-    package private(set) var earlyRefusal: (@Sendable (Problem) -> Response)?
+    /// Renders what is rejected before dispatch on the path.
+    package private(set) var earlyRefusal: EarlyRefusal?
 
     package init(
         _ method: Method, _ template: String, priority: Priority = .signingIn, _ handler: @escaping Handler
@@ -81,7 +85,7 @@ package struct Route: Sendable {
 
     /// A copy whose path renders rejections before dispatch by `refusal`: an unsupported method, a body that is too
     /// large, overload.
-    package func refusedEarly(by refusal: @escaping @Sendable (Problem) -> Response) -> Route {
+    package func refusedEarly(by refusal: @escaping EarlyRefusal) -> Route {
         var route = self
         route.earlyRefusal = refusal
         return route

@@ -70,7 +70,7 @@ struct RouteTable: Sendable {
     }
 
     /// Renders what is rejected before dispatch on this path (405, 413, 503); `nil`: as `application/problem+json`.
-    func earlyRefusal(of path: Substring) -> (@Sendable (Problem) -> Response)? {
+    func earlyRefusal(of path: Substring) -> Route.EarlyRefusal? {
         for method in Route.Method.allCases {
             if case .found(let route, _) = resolve(method, path: path), let refusal = route.earlyRefusal {
                 return refusal

@@ -219,7 +219,7 @@ extension WebFlow {
     /// The address of one of its pages.
     fileprivate func page(_ screen: WebAPI.Screen? = nil, fault: FormError? = nil) -> String {
         let with = screen.map { "&with=\($0.rawValue)" } ?? ""
-        return "/web/sign-in?flow=\(id)\(with)\(fault.map { "&fault=\($0.rawValue)" } ?? "")"
+        return "\(FlowReference.link(id))\(with)\(fault.map { "&fault=\($0.rawValue)" } ?? "")"
     }
 
     /// Where its browser goes on when its person is signed in.

@@ -53,7 +53,20 @@ package struct WebAPI: Sendable {
             ]
         return routes.map { route in
             route.refused { error, problem, request in failure(error, problem, request) }
+                .refusedEarly { problem, request in request.flatMap { misdirected(problem, $0) } }
         } + [unknownRoute]
+    }
+
+    /// The answer to a browser that opens the address of a form as a page, as it does when what the form has shown is loaded
+    /// again. It leads to the page that the form is on.
+    private func misdirected(_ problem: Problem, _ request: Request) -> Response? {
+        guard request.acceptsHTML else { return nil }
+        if let flow = try? flowID(of: request) { return redirect(to: FlowReference.link(flow)) }
+        let path = request.path
+        guard path != AccountPath.signOut, !path.hasPrefix(AccountPath.account + "/") else {
+            return redirect(to: AccountPath.account)
+        }
+        return failure(problem, problem, request)
     }
 
     /// What is no address of this listener: a page for a browser, JSON for everybody else and below `/v1`.
@@ -145,8 +158,10 @@ struct FlowReference: Sendable {
 
     /// The page of the flow, or one of its further screens.
     func link(_ screen: WebAPI.Screen? = nil) -> String {
-        "/web/sign-in?flow=\(id)" + (screen.map { "&with=\($0.rawValue)" } ?? "")
+        Self.link(id) + (screen.map { "&with=\($0.rawValue)" } ?? "")
     }
+
+    static func link(_ id: WebFlowID) -> String { "/web/sign-in?flow=\(id)" }
 }
 
 extension Request {

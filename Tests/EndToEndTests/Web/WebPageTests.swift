@@ -182,6 +182,24 @@ import Testing
         }
     }
 
+    @Test func `what a form has shown leads back to its flow when it is loaded again by its address`() async throws {
+        let browser = world.browser()
+        let chooser = try await world.chooser(try AppAttempt(), browser)
+        let (page, form) = try await world.screen("/web/email-code", from: chooser, browser)
+        let sent = try await browser.submit(form, on: page, typed: ["email": "reloaded@example.com"])
+        #expect(sent.status == 200 && sent.url.contains("/web/email-code?"))
+        let again = try await browser.open(sent.url)
+        #expect(again.status == 200)
+        #expect(again.hops.map(\.path) == ["/web/email-code", "/web/sign-in"])
+        #expect(!again.html.forms.isEmpty)
+        // Without a flow there is no way back, and a page says so; JSON is for those who ask for no page.
+        let none = try await browser.open(WebWorld.publicURL + "/web/password")
+        #expect(none.status == 405 && none.answer["Allow"] == "POST")
+        #expect(none.html.text.contains("This page can’t be opened like this"))
+        let plain = try await world.service.get("/web/password")
+        #expect(plain.status == 405 && plain.body.contains("method_not_allowed"))
+    }
+
     @Test func `an address that was typed to bind stays, in place of the provider's`() async throws {
         try await world.newPerson("typing", email: "typing@example.com")
         let browser = world.browser()

@@ -185,7 +185,8 @@ final class Responder: Sendable {
         } catch {
             let problem = Problem(error) ?? unexpected(error, route: route)
             guard route == "-" else {
-                return Outcome(response: problem.response(requestID: id), route: route, problem: problem, client: client)
+                return Outcome(
+                    response: problem.response(requestID: id), route: route, problem: problem, client: client)
             }
             let request = Request(
                 context: context, received: received, target: target, parameters: [], client: client, logger: logger)

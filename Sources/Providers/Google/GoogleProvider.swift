@@ -58,7 +58,7 @@ package struct GoogleProvider: IdentityProvider {
             let checked = try rules.check(token, at: now.seconds)
             let claims = token.claims
             try checkParty(of: claims)
-            // The SDKs make up a nonce of their own when the app gives none, so one that is not posted means nothing.
+            // The SDKs make up a nonce of their own when the app gives none, so one that is not posted means nothing here.
             if case .posted(let nonce?) = nonce {
                 try claims.checkNonce(posted: nonce, form: configuration.nonceForm)
             }

@@ -62,6 +62,7 @@ struct CredentialVerifier: Sendable {
             try requireNonce(ofRelayed: credential)
             switch try await verify(credential, of: provider, at: call.now) {
             case .success(let posted?):
+                try nonces.requirePosted(credential.nonce, for: posted.identity)
                 if let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, by: call) {
                     try await nonces.spend(nonce, by: call)
                 }

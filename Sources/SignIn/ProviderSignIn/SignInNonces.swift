@@ -36,6 +36,13 @@ package struct SignInNonces: Sendable {
         return nonce
     }
 
+    /// Refuses a token with a nonce of this service where none was posted: it would be good more than once.
+    func requirePosted(_ posted: String?, for identity: VerifiedIdentity) throws(SignInFailure) {
+        guard posted != nil || identity.nonce.map(IssuedNonce.isClaimed(by:)) != true else {
+            throw .credentialRejected(.nonceMissing, retryAfter: nil)
+        }
+    }
+
     /// Refuses a nonce that is already spent, without spending it.
     func requireUnspent(_ nonce: IssuedNonce) async throws(SignInFailure) {
         guard try await !stored({ try await store.isSpent(nonce.hash) }) else {

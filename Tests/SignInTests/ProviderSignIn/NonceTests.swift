@@ -43,6 +43,18 @@ import Testing
 
     // MARK: Where it is good
 
+    @Test func `a token with a nonce of ours needs it posted, at Google too`() async throws {
+        for provider in Provider.allCases {
+            let nonce = try fixture.service.nonces.issue(for: provider).text
+            let token = try fixture.token(provider, carrying: nonce, in: provider == .apple ? .sha256Hex : .raw)
+            try await expectFailure("nonce_missing") { try await fixture.signIn(provider, token) }
+            _ = try await fixture.signIn(provider, token, nonce)
+            try await expectFailure("nonce_missing") { try await fixture.signIn(provider, token) }
+        }
+        // One of the SDK's own making means nothing.
+        _ = try await fixture.signIn(.google, try fixture.google("kim", [("nonce", .string("k3Vq9Zt1wR7mX2bN"))]))
+    }
+
     @Test(arguments: NoncePolicy.allCases, NonceForm.allCases)
     func `a nonce signs in once, in the form that the provider is configured for alone`(
         policy: NoncePolicy, form: NonceForm

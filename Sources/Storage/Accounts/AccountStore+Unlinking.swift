@@ -181,6 +181,7 @@ extension Change.Accounts {
         let owners = try await change.query(
             "DELETE FROM identities WHERE identity_id = \(identity.id) RETURNING account_id", as: AccountID.self)
         if let owner = owners.first {
+            try await change.identities.refuseProofs(issuedBefore: now, of: owner)
             change.announce(.identityUnlinked(identity.id, identity.key.provider, by: unlinker ?? cause), of: owner)
         }
         return revocation

@@ -25,16 +25,22 @@ extension Change.Identities {
     /// The account and its identities have to be locked (`Change.Accounts.lock`): otherwise a sign-in that is under way may
     /// open a session that the same transaction doesn't end.
     func refuseTokens(issuedBefore now: Timestamp, of accountID: AccountID) async throws(PostgresError) {
-        _ = try await change.execute(
-            """
-            UPDATE accounts
-            SET tokens_not_before = GREATEST(tokens_not_before, \(now))
-            WHERE account_id = \(accountID)
-            """)
+        try await refuseProofs(issuedBefore: now, of: accountID)
         _ = try await change.execute(
             """
             UPDATE identities
             SET not_before = GREATEST(not_before, \(now))
+            WHERE account_id = \(accountID)
+            """)
+    }
+
+    /// Refuses tokens and tickets from before that moment as a proof of the account by its address: those of an identity that is
+    /// unlinked, too, which would link it again.
+    func refuseProofs(issuedBefore time: Timestamp, of accountID: AccountID) async throws(PostgresError) {
+        _ = try await change.execute(
+            """
+            UPDATE accounts
+            SET tokens_not_before = GREATEST(tokens_not_before, \(time))
             WHERE account_id = \(accountID)
             """)
     }

@@ -188,6 +188,7 @@ extension Change.ProviderEvents {
             try await endSessions()
             if unlinking, account.hasSignInMethod(besides: identity.id) {
                 _ = try await change.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
+                try await change.identities.refuseProofs(issuedBefore: event.occurredAt, of: account.id)
                 change.announce(
                     .identityUnlinked(identity.id, identity.key.provider, by: .provider), of: account.id)
                 try await record(.identityUnlinked)

@@ -201,6 +201,25 @@ import Testing
         #expect(try await fixture.session(.google, renewed).account.id == member.account.id)
     }
 
+    @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, $0) })
+    func `a token from before its identity was unlinked does not link it again by its address`() async throws {
+        let address = "kim@gmail.com"
+        let member = try await fixture.member(address)
+        let bound = try await fixture.session(.google, try fixture.google("kim", SignInFixture.email(address)))
+        #expect(bound.account.id == member.account.id)
+        fixture.clock.advance(by: 10)
+        let captured = try fixture.google("kim", SignInFixture.email(address))
+        fixture.clock.advance(by: 10)
+        try await fixture.service.accounts.unlink(
+            try #require(bound.identity).id, of: try await fixture.opened(member), by: fixture.call)
+        let ticket = try await fixture.ticket(.google, captured)
+        #expect(ticket.choices == [.bind])
+        #expect(try await fixture.account(member).identities.isEmpty)
+        fixture.clock.advance(by: 1)
+        let renewed = try fixture.google("kim", SignInFixture.email(address))
+        #expect(try await fixture.session(.google, renewed).account.id == member.account.id)
+    }
+
     /// Of the provider that runs the mailbox, or of a mailed code.
     @Test(arguments: [false, true])
     func `a ticket from before takes no account over, one from afterwards does`(isMailed: Bool) async throws {

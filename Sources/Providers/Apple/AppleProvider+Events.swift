@@ -22,12 +22,15 @@ extension AppleProvider {
                 let type = event["type"]?.string.flatMap(EventText.init)
             else { throw .claimInvalid }
             let subject = event["sub"]?.string.flatMap(ProviderSubject.init)
-            let occurredAt = event["event_time"].flatMap(AppleProvider.eventTime)
+            let issuedAt = Timestamp(seconds: checked.issuedAt)
+            // Not after the second of the token that reports it: one ahead of time would refuse the tokens of as long.
+            let latest = min(issuedAt.advanced(bySeconds: 1), now)
+            let occurredAt = event["event_time"].flatMap(AppleProvider.eventTime).map { min($0, latest) }
             return [
                 ProviderEvent(
                     provider: .apple, realm: team.realm, tokenID: checked.tokenID ?? "", position: 0, type: type.text,
                     kind: AppleProvider.kind(type.text), subject: subject.map(ProviderEvent.Subject.person) ?? .none,
-                    detail: nil, occurredAt: occurredAt ?? Timestamp(seconds: checked.issuedAt))
+                    detail: nil, occurredAt: occurredAt ?? min(issuedAt, now))
             ]
         }
     }

@@ -9,6 +9,22 @@ import Testing
 @Suite(.fixture(ProviderEventFixture.self)) struct ProviderEventOrderTests {
     var fixture: ProviderEventFixture { .current }
 
+    // MARK: An event's time
+
+    @Test func `an event whose time is ahead of its token's has that one`() async throws {
+        let apple = try await fixture.account(.apple)
+        fixture.advance(by: 10)
+        // As if milliseconds were sent in another unit.
+        try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 1_000_000_000, id: "e1"))
+        try await fixture.deliver(.apple, fixture.apple("email-disabled", at: 1_000_000_000, id: "e2"))
+        #expect(try await !fixture.isOpen(apple))
+        fixture.advance(by: 1)
+        // Who has consented once more is let in, and what happens later counts.
+        #expect(try await fixture.session(.apple).account.id == apple.account.id)
+        try await fixture.deliver(.apple, fixture.apple("email-enabled", id: "e3"))
+        #expect(try await fixture.statuses() == ["e1": "done", "e2": "done", "e3": "done"])
+    }
+
     // MARK: What is newer than an event
 
     @Test(

@@ -14,7 +14,7 @@ struct CodeEvidence {
 /// The outcome of a code beside a verified token.
 enum CodeOutcome {
     case exchanged(CodeEvidence)
-    /// The provider refused the code: its error code.
+    /// The provider refused the code: its error code; or answered with a token that is not believed: why not.
     case refused(String)
     /// It brought nothing: there was no code, no client of ours can use it, or it is unknown whether it was good. It is not
     /// sent again.
@@ -74,6 +74,11 @@ struct CodeExchange: Sendable {
             return .exchanged(evidence)
         case .failure(.grantRejected(let error)), .failure(.requestRejected(let error)):
             return .refused(error)
+        // Of the provider's answer to an app's code nothing is used then. Where a hash in it is another's, the code and the
+        // tokens that came for it are not of one sign-in; and a web flow has one answer, whose parts stand together.
+        case .failure(.credentialRejected(let refusal, _))
+        where code.source == .app && refusal.reason != .hashMismatch:
+            return .refused(refusal.reason.rawValue)
         case .failure(.credentialRejected(let refusal, _)):
             throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
         // Also when the provider refuses our key: that says nothing about the person.
@@ -372,28 +377,6 @@ extension Result<CodeEvidence, EndpointRefusal> {
         // Apple's answer to a redirect URI that is not the code's, too.
         case .failure(.clientRejected) where redirectURI != nil: true
         case .failure(let refusal): refusal.mayBeAboutCode
-        }
-    }
-}
-
-/// The outcome of a code exchange, for the metrics.
-private enum ExchangeOutcome: String, CaseIterable {
-    case exchanged
-    case refused
-    case clientRejected = "client_rejected"
-    case unavailable
-    case tokenRejected = "token_rejected"
-    case notSent = "not_sent"
-
-    /// - Returns: `nil` when there was no exchange, because this client has no key here.
-    init?(_ answer: Result<ExchangedCode, EndpointRefusal>) {
-        switch answer {
-        case .success: self = .exchanged
-        case .failure(.grantRejected), .failure(.requestRejected): self = .refused
-        case .failure(.clientRejected): self = .clientRejected
-        case .failure(.unavailable): self = .unavailable
-        case .failure(.credentialRejected): self = .tokenRejected
-        case .failure(.notConfigured): return nil
         }
     }
 }

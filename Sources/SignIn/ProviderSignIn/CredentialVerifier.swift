@@ -8,7 +8,7 @@ import Storage
 struct SignInEvidence {
     let identity: VerifiedIdentity
     let grant: NewGrant?
-    /// The provider's error code, when it refused the code that came beside a verified token.
+    /// The provider's error code, when it refused the code that came beside a verified token, or why its answer is not believed.
     let codeRefusal: String?
 
     /// - Parameter code: what came of the code beside the verified token.

@@ -176,6 +176,25 @@ import Testing
     }
 
     @Test(arguments: Provider.allCases)
+    func `an exchanged token that is not believed leaves a good token good, and is recorded`(
+        provider: Provider
+    ) async throws {
+        let unbelieved: [(reason: String, exchange: Sandbox.ExchangeChanges)] = [
+            ("expired", .init(token: .init(expired: true))),
+            ("issuer_rejected", .init(token: .init(claims: #"{"iss":"https://evil.example"}"#))),
+            ("malformed", .init(answer: #"{"id_token":null}"#)),
+        ]
+        for (_, exchange) in unbelieved {
+            let consent = try await fixture.consent(provider, exchange: exchange)
+            _ = try await fixture.ticket(consent)
+            #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200])
+        }
+        #expect(
+            try await fixture.audited(.codeRejected).sorted() == unbelieved.map { "provider \($0.reason)" })
+        #expect(try await fixture.count("provider_grants WHERE revocation_id IS NULL") == 0)
+    }
+
+    @Test(arguments: Provider.allCases)
     func `a refused code alone signs nobody in`(provider: Provider) async throws {
         _ = try await fixture.account(provider)
         let stale = try await fixture.consent(provider)

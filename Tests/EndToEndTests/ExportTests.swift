@@ -85,6 +85,9 @@ import Testing
         let stale = try await export()
         #expect(stale.status == 403)
         #expect(stale.code == "reauthentication_required")
+        let head = try await world.service.exchange(
+            world.service.port, "HEAD", "/v1/account/export", authorization: "Bearer \(bearer)")
+        #expect(head.status == 403)
         try await age(minutes: 0)
         for number in 1...5 { #expect(try await export().status == 200, "\(number)") }
         let limited = try await export()

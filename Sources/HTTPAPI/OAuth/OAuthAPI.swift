@@ -164,6 +164,7 @@ struct OAuthForm {
                 guard all.count <= 1 else { throw OAuthFailure.invalidRequest("\(name) is repeated") }
                 if let value = all.first, !value.isEmpty { values[name] = value }
             }
+            guard !form.hasRepeats else { throw OAuthFailure.invalidRequest("a parameter is repeated") }
             return values
         }
     }

@@ -181,6 +181,12 @@ package struct Fields {
         return members.filter { $0.name.isSame(as: name) }.compactMap(\.value.string)
     }
 
+    /// Whether a name comes more than once, known or not (RFC 6749 §3.2). An empty value is no value.
+    package var hasRepeats: Bool {
+        let names = members.filter { $0.value.string?.isEmpty != true }.map { Array($0.name.utf8) }
+        return Set(names).count < names.count
+    }
+
     // MARK: Strings
 
     /// A string that may be absent.

@@ -45,7 +45,7 @@ package struct AccountSettings: Sendable {
         let account = try await account(of: session)
         let old = try await stored { try await store.passwordHash(of: session.accountID) }
         if old == nil {
-            guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
+            try session.requireFresh(by: call)
             // A password without an address can't be signed in with.
             guard account.email != nil else { throw .emailRequired }
         } else if current == nil {
@@ -74,7 +74,7 @@ package struct AccountSettings: Sendable {
         guard let language = call.origin.mailLanguage else { throw .mailUnavailable }
         guard let address = EmailAddress(email) else { throw .malformedEmail }
         // A reader of the account's mailbox can set its password.
-        guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
+        try session.requireFresh(by: call)
         var request = try codes.request(
             for: address, purpose: .verifyEmail, network: call.caller.network, language: language, by: call)
         // Per account too: its owner chooses who receives these mails.
@@ -102,7 +102,7 @@ package struct AccountSettings: Sendable {
 
     /// Everything that is stored about the session's person.
     package func export(of session: Session, by call: Call) async throws(SignInFailure) -> PersonalDataExport {
-        guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
+        try session.requireFresh(by: call)
         let subject = "\(session.accountID)"
         let shares = call.caller.shares(
             network: PersonalDataExport.placesOfNetwork, of: (subject, PersonalDataExport.placesOfAccount))
@@ -123,13 +123,13 @@ package struct AccountSettings: Sendable {
     /// Unlinks one of the account's identities, ends the sessions that it opened, and queues the revocation of its
     /// authorization.
     package func unlink(_ identityID: IdentityID, of session: Session, by call: Call) async throws(SignInFailure) {
-        guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
+        try session.requireFresh(by: call)
         try await stored { try await store.unlink(identityID, in: session, by: call) }
     }
 
     /// Deletes the account of the session, and queues the revocation of its authorizations at the providers.
     package func delete(accountOf session: Session, by call: Call) async throws(SignInFailure) {
-        guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
+        try session.requireFresh(by: call)
         let event = AuditEvent(.accountDeleted, from: call.origin)
         try await stored { try await store.delete(in: session, recording: event, by: call) }
     }

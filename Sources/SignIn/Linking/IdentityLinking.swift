@@ -21,7 +21,7 @@ package struct IdentityLinking: Sendable {
     private func add(
         _ provider: Provider, _ credential: ProviderCredential, to session: Session, by call: Call
     ) async throws(SignInFailure) -> Identity {
-        guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
+        try session.requireFresh(by: call)
         let evidence = try await verifier.evidence(of: credential, from: provider, by: call)
         let linked = try await add(
             CodeEvidence(identity: evidence.identity, grant: evidence.grant), name: credential.fullName, to: session,

@@ -144,7 +144,7 @@ package struct TicketLinking: Sendable {
                 methods: ticket.readMailbox == nil ? [] : [.oneTimeCode])
         case .session(let token):
             let session = try await sessions.session(of: token, by: call)
-            guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
+            try session.requireFresh(by: call)
             return ProvenOwnership(
                 proof: .session(session.id, of: session.accountID), authenticatedAt: session.authenticatedAt,
                 methods: session.methods)

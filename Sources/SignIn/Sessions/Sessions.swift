@@ -88,3 +88,10 @@ package struct Sessions: Sendable {
         guard isEnded else { throw .sessionNotFound }
     }
 }
+
+extension Session {
+    /// - Throws: ``SignInFailure/reauthenticationRequired`` unless the person has authenticated recently.
+    package func requireFresh(by call: Call) throws(SignInFailure) {
+        guard isFresh(at: call.now) else { throw .reauthenticationRequired }
+    }
+}

@@ -17,7 +17,7 @@ extension WebSignIn {
     package func startLinking(
         _ provider: Provider, to session: Session, browser: BrowserSecret, languages: [String], by call: Call
     ) async throws(SignInFailure) -> String {
-        guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
+        try session.requireFresh(by: call)
         guard configuration.providers.contains(provider) else { throw .providerDisabled }
         let errand = AccountErrand(.link(provider), of: session.accountID, linkingTo: session.id)
         let flow = try await openAccountFlow(for: errand, browser: browser, by: call, languages: languages)

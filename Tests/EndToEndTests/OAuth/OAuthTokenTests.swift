@@ -32,6 +32,10 @@ import Testing
         #expect(second != tokens.access)
         for token in [tokens.access, second] { #expect(try await world.userinfo(token).status == 200) }
 
+        let repeated = try await world.oauth(
+            "/oauth/token", client,
+            [("grant_type", "refresh_token"), ("refresh_token", tokens.refresh), ("x", "1"), ("x", "1")])
+        #expect(repeated.status == 400 && repeated.json?["error"]?.string == "invalid_request")
         let bad = try await world.refreshed("rt_unknown", client)
         #expect(bad.status == 400)
         #expect(bad.text == #"{"error":"invalid_grant"}"#)

@@ -37,7 +37,6 @@ extension EmailCodeStore {
     package func attempt(
         _ attempt: EmailCodeAttempt, by call: Call, isRight: @escaping @Sendable (EmailCode) -> Bool
     ) async throws -> EmailCode? {
-        if let code = try await attemptAtPredecessor(attempt.slot, by: call) { return isRight(code) ? code : nil }
         guard let tried = try await EmailCodeStore.read(attempt, by: call, in: database) else { return nil }
         var decision = tried.decision(by: call)
         if decision == .open {
@@ -111,7 +110,7 @@ extension EmailCodeStore {
             FROM mailed_codes c
             LEFT JOIN mailed_code_networks n ON n.code_id = c.code_id AND n.network = \(attempt.network ?? "")
             LEFT JOIN guessed_addresses g ON g.address_key = c.address_key
-            WHERE \(slot.condition) AND c.expires_at > \(call.now) AND \(isUnusedByPredecessors)
+            WHERE \(slot.condition) AND c.expires_at > \(call.now)
             """
         ) { row throws(PostgresError) in
             let isRemembered = try Bool(from: row[columnCount + 1])

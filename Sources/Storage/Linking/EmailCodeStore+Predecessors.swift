@@ -1,10 +1,10 @@
 import Accounts
 import Postgres
 
-/// `email_codes`, where processes of the release before look for codes and keep theirs: one per address and purpose, with
-/// six digits and five tries. Both releases are in service during an upgrade (docs/operations/upgrades.md), so a code is
-/// written there too, and one that stands only there is as good as before. The release after this one drops the table, and
-/// this file.
+/// `email_codes`, where processes of the release before look for the copy of each code: one per address and purpose, with
+/// six digits. Both releases are in service during an upgrade (docs/operations/upgrades.md). Such a process takes a code
+/// without its copy for used, and a copy that outlives its code for a usable one: so the two come and go together. Nothing
+/// is read here, as it keeps its own codes in `mailed_codes` too. The release after this one drops the table, and this file.
 extension EmailCodeStore {
     /// A key id that no line of a key ring has: a process that finds it leaves the mail to one that knows more.
     private static let unknownKeyID = "/"
@@ -25,36 +25,6 @@ extension EmailCodeStore {
             SET code_id = EXCLUDED.code_id, key_id = EXCLUDED.key_id, ticket_hash = EXCLUDED.ticket_hash, tries = 0,
                 created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at
             """)
-    }
-
-    /// Whether no process of the release before has used the code of the row `c`, which deletes its copy. A copy of a code
-    /// for *bind* may have given way to that for another ticket, and a registration's has none.
-    static var isUnusedByPredecessors: SQL {
-        """
-        (c.purpose IN ('bind', 'register')
-            OR EXISTS (SELECT FROM email_codes e WHERE e.email = c.email AND e.purpose = c.purpose))
-        """
-    }
-
-    /// Counts a try, right or wrong, at a code that a process of the release before has made since.
-    ///
-    /// - Returns: the code to compare with.
-    func attemptAtPredecessor(_ slot: EmailCodeSlot, by call: Call) async throws(PostgresError) -> EmailCode? {
-        let rows = try await database.query(
-            """
-            UPDATE email_codes e
-            SET tries = e.tries + 1
-            WHERE e.email = \(slot.email.text) AND e.purpose = \(slot.purpose.rawValue)
-                AND e.tries < \(EmailCodeRules.triesPerNetwork) AND e.expires_at > \(call.now)
-                AND e.ticket_hash IS NOT DISTINCT FROM \(slot.ticketHash)
-                AND NOT EXISTS (SELECT FROM mailed_codes c WHERE c.code_id = e.code_id)
-            RETURNING e.code_id, e.key_id, e.expires_at
-            """
-        ) { row throws(PostgresError) in
-            let (id, keyID, expiresAt) = try row.decode(EmailCodeID.self, String.self, Timestamp.self)
-            return EmailCode(id: id, keyID: keyID, email: slot.email, purpose: slot.purpose, expiresAt: expiresAt)
-        }
-        return rows.first
     }
 
     func deleteExpiredOfPredecessors(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {

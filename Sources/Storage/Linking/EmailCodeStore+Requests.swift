@@ -30,7 +30,7 @@ extension EmailCodeStore {
                     WHERE o.code_id = c.code_id AND o.network <> \(request.network ?? "") AND o.asked)
             FROM mailed_codes c
             LEFT JOIN mailed_code_networks n ON n.code_id = c.code_id AND n.network = \(request.network ?? "")
-            WHERE \(request.slot.condition) AND c.expires_at > \(call.now) AND \(isUnusedByPredecessors)
+            WHERE \(request.slot.condition) AND c.expires_at > \(call.now)
             """
         ) { row throws(PostgresError) in
             let (live, share) = try (LiveEmailCode(row, request.slot), EmailCodeShare(row))

@@ -144,13 +144,12 @@ extension Change.EmailCodes {
             """
             WITH used AS (
                 DELETE FROM mailed_codes c
-                WHERE c.code_id = \(code.id) AND c.expires_at > \(now) AND \(EmailCodeStore.isUnusedByPredecessors)
+                WHERE c.code_id = \(code.id) AND c.expires_at > \(now)
                 RETURNING c.address_key
-            ), predecessor AS (
+            ), copied AS (
                 DELETE FROM email_codes
                 WHERE email = \(code.email.text) AND purpose = \(code.purpose.rawValue) AND code_id = \(code.id)
                     AND expires_at > \(now)
-                RETURNING code_id
             ), forgotten AS (
                 UPDATE guessed_addresses g
                 SET latest_wrong = '{}', wrong_since_success = 0, attacked_at = NULL,
@@ -159,8 +158,6 @@ extension Change.EmailCodes {
                 WHERE g.address_key = u.address_key
             )
             SELECT EXISTS (SELECT FROM used)
-                OR (EXISTS (SELECT FROM predecessor)
-                    AND NOT EXISTS (SELECT FROM mailed_codes c WHERE c.code_id = \(code.id)))
             """, as: Bool.self)
         return rows.first ?? false
     }

@@ -59,8 +59,7 @@ extension MailStore {
             \(outbox.claiming("next_attempt_at <= \(call.now)", by: call, until: claimedUntil, limit: 1))
             SELECT c.message_id, c.attempts, c.failures, c.template, c.recipient, c.language, c.provider, c.client_name,
                 c.expires_at,
-                COALESCE(m.code_id, e.code_id), COALESCE(m.key_id, e.key_id), COALESCE(m.purpose, e.purpose),
-                COALESCE(m.digits, \(EmailCode.Length.six.rawValue)), COALESCE(m.expires_at, e.expires_at),
+                m.code_id, m.key_id, m.purpose, COALESCE(m.digits, \(EmailCode.Length.six.rawValue)), m.expires_at,
                 h.proof,
                 COALESCE(h.proof <> \(EmailProof.proven.rawValue), false)
                     OR (c.known_network IS NULL AND EXISTS (
@@ -68,7 +67,6 @@ extension MailStore {
                         WHERE a.pending_email = c.recipient AND a.pending_email_expires_at > \(call.now)))
             FROM claimed c
             LEFT JOIN mailed_codes m ON m.code_id = c.code_id AND m.email = c.recipient AND m.expires_at > \(call.now)
-            LEFT JOIN email_codes e ON e.email = c.recipient AND e.code_id = c.code_id AND e.expires_at > \(call.now)
             LEFT JOIN LATERAL (
                 SELECT \(AccountRow.proof) AS proof
                 FROM accounts a

@@ -80,7 +80,6 @@ import Testing
         let binding = try await fixture.interleave { transaction in
             try await transaction.execute("SELECT FROM accounts WHERE account_id = \(member.account.id) FOR UPDATE")
             try await transaction.execute("DELETE FROM mailed_codes")
-            try await transaction.execute("UPDATE email_codes SET code_id = gen_random_uuid()")
         } with: {
             try await bind(fixture, ticket, code)
         }

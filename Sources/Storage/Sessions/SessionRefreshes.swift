@@ -68,7 +68,7 @@ package struct SessionRefreshes: Sendable {
                 return .reused(session.accountID)
             case .renewed(row.lineage):
                 // A client's retries come in numbers and from one place, which is noted with the first.
-                if row.isNoted, address != row.lastUsedAddress { try await note(address, of: row, by: call) }
+                if address != row.lastUsedAddress { try await note(address, of: row, by: call) }
                 return .renewed(
                     session.renewed(generation: session.generation, expiresAt: min(session.expiresAt, expiresAt)))
             case .renewed(let renewed):
@@ -122,8 +122,8 @@ extension SessionRefreshes {
             FROM posted
             CROSS JOIN LATERAL unnest(session_ids, nows) WITH ORDINALITY AS p (session_id, now, position)
             CROSS JOIN LATERAL (
-                SELECT s.parent_generation, s.rotated_at, s.rotation_parent, s.rotation_network,
-                    s.same_network_replacements, s.other_network_replacements, s.last_used_ip,
+                SELECT s.parent_generation, s.rotated_at, s.rotation_network, s.same_network_replacements,
+                    s.other_network_replacements, s.last_used_ip,
                     \(SessionStore.liveColumns)
                 FROM sessions s
                 JOIN accounts a ON a.account_id = s.account_id
@@ -192,6 +192,7 @@ extension SessionRefreshes {
                 ) s
             )
             UPDATE sessions s
+            -- rotation_parent is for processes of the release before, which compare it with parent_generation.
             SET generation = f.generation, parent_generation = f.parent, rotated_at = f.rotated_at,
                 rotation_parent = f.parent, rotation_network = f.network, same_network_replacements = f.same_network,
                 other_network_replacements = f.other_network, last_used_at = f.now, last_used_ip = f.address,
@@ -227,23 +228,16 @@ extension SessionRefreshes {
 private struct RefreshableSession: Sendable {
     let live: LiveSession
     let lineage: RefreshLineage
-    /// Whether the network, the replacements and the address are those of this lineage: a process of the release before
-    /// rotates without a note of them.
-    let isNoted: Bool
     /// Where it was last refreshed from.
     let lastUsedAddress: String?
 
     init(_ id: SessionID, _ row: PostgresRow, from first: Int) throws(PostgresError) {
-        live = try LiveSession(id, row, from: first + 7)
-        let parent = try Int32(from: row[first])
-        isNoted = try Int32(from: row[first + 2]) == parent
+        live = try LiveSession(id, row, from: first + 6)
         lineage = RefreshLineage(
-            generation: live.session.generation, parent: parent, rotatedAt: try Timestamp(from: row[first + 1]),
-            network: isNoted ? try Network?(from: row[first + 3]) : nil,
-            replacements: isNoted
-                ? RefreshLineage.Replacements(
-                    sameNetwork: try Int32(from: row[first + 4]), otherNetwork: try Int32(from: row[first + 5]))
-                : RefreshLineage.Replacements())
-        lastUsedAddress = try String?(from: row[first + 6])
+            generation: live.session.generation, parent: try Int32(from: row[first]),
+            rotatedAt: try Timestamp(from: row[first + 1]), network: try Network?(from: row[first + 2]),
+            replacements: RefreshLineage.Replacements(
+                sameNetwork: try Int32(from: row[first + 3]), otherNetwork: try Int32(from: row[first + 4])))
+        lastUsedAddress = try String?(from: row[first + 5])
     }
 }

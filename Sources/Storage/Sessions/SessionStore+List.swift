@@ -29,11 +29,10 @@ extension SessionStore {
         return Page(sessions, limit: limit, cursor: \.id)
     }
 
-    /// The address of the last use: that of the sign-in in the first generation, `NULL` if the release before did the
-    /// last refresh.
+    /// The address of the last use is that of the sign-in in the first generation.
     private static let summaryColumns: SQL = """
         session_id, device_name, device_platform, ip,
-            CASE WHEN generation = 1 THEN ip WHEN rotation_parent = parent_generation THEN last_used_ip END,
+            CASE WHEN generation = 1 THEN ip ELSE last_used_ip END,
             created_at, last_used_at, amr
         """
 

@@ -254,7 +254,7 @@ extension LinkStore {
         ) = try row.decode(
             Provider.self, Realm.self, ProviderSubject.self, ProviderClientID.self, EmailAddress?.self, Bool.self,
             Bool.self,
-            Bool.self, String?.self, String?.self, String?.self, Timestamp.self, Timestamp?.self, AccountID?.self,
+            Bool.self, String?.self, String?.self, String?.self, Timestamp.self, Timestamp.self, AccountID?.self,
             [IdentityID]?.self, Timestamp.self, Timestamp.self, EmailAddress?.self, Timestamp?.self)
         let providerEmail = email.map {
             ProviderEmail(
@@ -264,8 +264,7 @@ extension LinkStore {
         return LinkTicket(
             identity: VerifiedIdentity(
                 key: key, email: providerEmail, clientID: clientID, authenticatedAt: authTime,
-                // A process of the release before keeps none. A token is not issued before its person authenticated.
-                issuedAt: issuedAt ?? authTime),
+                issuedAt: issuedAt),
             displayName: displayName.flatMap(DisplayName.init),
             device: deviceName == nil && devicePlatform == nil
                 ? nil : Device(name: deviceName, platform: devicePlatform),

@@ -6,8 +6,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// Migration 0019, which gives each account's address a degree: the degrees of accounts that are already there, and of
-/// those that a process of the release before goes on to write.
+/// Migration 0019, which gives the address of each account that is already there a degree.
 @Suite struct EmailProofMigrationTests {
     private static let origin = ChangeOrigin(actor: .person, requestID: nil)
 
@@ -166,7 +165,7 @@ import Testing
         }
     }
 
-    // MARK: Accounts that are there
+    // MARK: Degrees
 
     @Test func `each address has the degree that its account's history shows, also after the way back`() async throws {
         try await ScratchDatabase.withFreshPool { database in
@@ -219,112 +218,6 @@ import Testing
                 guard time == "before" else { return }
                 try await Self.back(database)
                 _ = try await Self.migrator(database).up()
-            }
-        }
-    }
-
-    // MARK: Processes of the release before
-
-    /// The statements by which the release before writes addresses, which know no degrees.
-    private enum OldStatement: String, CaseIterable, Sendable {
-        case register, createVerified, createWithout, proveByCode, proveInSession, changeAddress, reclaim, enable
-
-        func run(_ id: AccountID, in database: Database) async throws {
-            let now = Timestamp(seconds: 1_767_225_600)
-            let statement: SQL =
-                switch self {
-                case .register:
-                    """
-                    INSERT INTO accounts (account_id, email, password_hash, display_name, created_at)
-                    VALUES (\(id), 'kim@example.com', 'x', NULL, \(now))
-                    """
-                case .createVerified:
-                    """
-                    INSERT INTO accounts (account_id, email, email_verified, display_name, created_at)
-                    VALUES (\(id), 'kim@example.com', true, NULL, \(now))
-                    """
-                case .createWithout:
-                    """
-                    INSERT INTO accounts (account_id, email, email_verified, display_name, created_at)
-                    VALUES (\(id), NULL, false, NULL, \(now))
-                    """
-                case .proveByCode:
-                    """
-                    UPDATE accounts
-                    SET email_verified = true, password_hash = NULL, pending_email = NULL,
-                        pending_email_expires_at = NULL
-                    WHERE account_id = \(id)
-                    """
-                case .proveInSession:
-                    """
-                    UPDATE accounts
-                    SET email = 'kim@example.com', email_verified = true, pending_email = NULL,
-                        pending_email_expires_at = NULL
-                    WHERE account_id = \(id)
-                    """
-                case .changeAddress:
-                    """
-                    UPDATE accounts
-                    SET email = 'kim@new.example', email_verified = true, pending_email = NULL,
-                        pending_email_expires_at = NULL
-                    WHERE account_id = \(id)
-                    """
-                case .reclaim:
-                    """
-                    UPDATE accounts
-                    SET email = NULL, password_hash = NULL, pending_email = NULL, pending_email_expires_at = NULL,
-                        status = 'disabled', disabled_reason = 'email_reclaimed'
-                    WHERE account_id = \(id)
-                    """
-                case .enable:
-                    """
-                    UPDATE accounts
-                    SET status = 'active', disabled_reason = NULL, email = COALESCE('kim@new.example', email),
-                        email_verified = email_verified OR true
-                    WHERE account_id = \(id)
-                    """
-                }
-            try await database.execute(statement)
-        }
-    }
-
-    /// What the release before does to an account, and what this one makes of the rows. What was proven by a process that
-    /// knows no degrees is only stated.
-    private static let histories: [(statements: [OldStatement], proof: EmailProof?)] = [
-        ([.register], .claimed), ([.createVerified], .stated), ([.createWithout], nil),
-        ([.register, .proveByCode], .stated), ([.register, .proveInSession], .stated),
-        ([.createWithout, .changeAddress], .stated), ([.createVerified, .changeAddress], .stated),
-        ([.register, .reclaim], nil), ([.register, .reclaim, .enable], .stated),
-    ]
-
-    @Test func `an address that a process of the release before writes is stated if it is verified, else claimed`()
-        async throws
-    {
-        for (statements, proof) in Self.histories {
-            try await ScratchDatabase.withMigratedPool { database in
-                for statement in statements { try await statement.run(Self.id(1), in: database) }
-                #expect(try await Self.proof(Self.id(1), in: database) == proof, "\(statements)")
-            }
-        }
-    }
-
-    @Test func `a change by a process of the release before to an account that this one wrote`() async throws {
-        let changes: [(EmailProof, OldStatement, EmailProof?)] = [
-            (.claimed, .proveByCode, .stated), (.claimed, .proveInSession, .stated), (.claimed, .reclaim, nil),
-            (.stated, .proveInSession, .stated), (.stated, .changeAddress, .stated),
-            // By a code, as each of that release's changes of an address.
-            (.proven, .changeAddress, .proven),
-        ]
-        for (before, statement, after) in changes {
-            try await ScratchDatabase.withMigratedPool { database in
-                try await OldStatement.register.run(Self.id(1), in: database)
-                try await database.execute(
-                    """
-                    UPDATE accounts SET email_verified = \(before > .claimed), email_proof = \(before.rawValue)
-                    """)
-                #expect(try await Self.proof(Self.id(1), in: database) == before)
-                try await statement.run(Self.id(1), in: database)
-                #expect(try await Self.proof(Self.id(1), in: database) == after, "\(before), then \(statement)")
             }
         }
     }

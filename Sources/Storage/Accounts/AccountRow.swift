@@ -18,11 +18,8 @@ struct AccountRow: Sendable {
         COALESCE(i.block_reason, 'account-disabled'), i.credential_change_required_at, i.notify_sign_in
         """
 
-    /// The degree of the address of the account `a`. A process of the release before writes `email_verified` alone: what
-    /// it verified is stated.
-    static let proof: SQL = """
-        CASE WHEN NOT a.email_verified THEN 'claimed' WHEN a.email_proof = 'claimed' THEN 'stated' ELSE a.email_proof END
-        """
+    /// The degree of the address of the account `a`. Where there is none, none is verified, and `email_proof` is *stated*.
+    static let proof: SQL = "CASE WHEN NOT a.email_verified THEN 'claimed' ELSE a.email_proof END"
 
     /// - Parameter first: where `columns` begin in the row.
     init(_ row: PostgresRow, from first: Int = 0) throws(PostgresError) {

@@ -51,8 +51,8 @@ extension AccountStore {
             THEN password_hash END,
         """
 
-    /// The assignments that set the degree of an address, for `UPDATE accounts`. `email_verified` is for processes of the
-    /// release before, which know no degrees.
+    /// The assignments that set the degree of an address, for `UPDATE accounts`. `email_verified` says whether it is at
+    /// least *stated*, which ``AccountRow/proof`` reads.
     static func grading(_ proof: EmailProof, _ source: EmailProof.Source) -> SQL {
         """
         email_verified = \(proof >= .stated), email_proof = \(proof.rawValue), email_proof_source = \(source.rawValue),

@@ -199,7 +199,10 @@ import Testing
             // What a proof changes; undone afterwards, so that each call meets the same state.
             let pending = try await fixture.interleave { transaction in
                 try await transaction.execute(
-                    "UPDATE accounts SET email_verified = true, password_hash = 'gone' || password_hash")
+                    """
+                    UPDATE accounts
+                    SET email_verified = true, email_proof = 'stated', password_hash = 'gone' || password_hash
+                    """)
                 try await transaction.execute(
                     "UPDATE sessions SET ended_at = now(), end_reason = 'email_proven' WHERE ended_at IS NULL")
             } with: {
@@ -207,7 +210,10 @@ import Testing
             }
             try await expectFailure(expected) { try await pending.value }
             try await fixture.database.execute(
-                "UPDATE accounts SET email_verified = false, password_hash = substr(password_hash, 5)")
+                """
+                UPDATE accounts
+                SET email_verified = false, email_proof = 'claimed', password_hash = substr(password_hash, 5)
+                """)
             try await fixture.database.execute("UPDATE sessions SET ended_at = NULL, end_reason = NULL")
         }
         #expect(try await fixture.account(squatted.registered).identities.count == 1)

@@ -180,14 +180,4 @@ import Testing
             #expect(try await fixture.count("web_flows") == 20)
         }
     }
-
-    @Test func `a process of the release before signs in beside it`() async throws {
-        let code = try await fixture.code(.google)
-        // Without the configuration it neither reads nor writes the tables.
-        #expect(fixture.base.service.web == nil)
-        let account = try await fixture.base.account(.apple)
-        #expect(try await fixture.count("web_flows WHERE status = 'coded'") == 1)
-        #expect(try await fixture.exchange(code).ticket.identity?.key.provider == .google)
-        try await fixture.base.deleteAccount(account)
-    }
 }

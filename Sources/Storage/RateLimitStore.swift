@@ -32,9 +32,8 @@ package struct RateLimitStore: Sendable {
             WHERE rate_limits.full_at <= \(latest)
             """)
         guard drawn == 0 else { return nil }
-        let rows = try await database.query("SELECT full_at FROM rate_limits WHERE limit_key = \(key)") {
-            row throws(PostgresError) in try row.decode(Timestamp.self)
-        }
+        let rows = try await database.query(
+            "SELECT full_at FROM rate_limits WHERE limit_key = \(key)", as: Timestamp.self)
         // Put back or deleted since: the next draw succeeds.
         guard let fullAt = rows.first else { return 1 }
         return max(1, (fullAt.microseconds - latest.microseconds + 999_999) / 1_000_000)

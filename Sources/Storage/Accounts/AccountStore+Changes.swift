@@ -43,9 +43,8 @@ extension AccountStore {
 
     /// The stored hash of the account's password.
     package func passwordHash(of id: AccountID) async throws(PostgresError) -> PasswordHash? {
-        let rows = try await database.query("SELECT password_hash FROM accounts WHERE account_id = \(id)") {
-            row throws(PostgresError) in try row.decode(PasswordHash?.self)
-        }
+        let rows = try await database.query(
+            "SELECT password_hash FROM accounts WHERE account_id = \(id)", as: PasswordHash?.self)
         return rows.first ?? nil
     }
 

@@ -89,9 +89,8 @@ package struct AccountStore: Sendable {
     }
 
     package func isEmailHeld(_ email: EmailAddress) async throws(PostgresError) -> Bool {
-        let rows = try await database.query("SELECT EXISTS (SELECT FROM accounts WHERE email = \(email.text))") {
-            row throws(PostgresError) in try row.decode(Bool.self)
-        }
+        let rows = try await database.query(
+            "SELECT EXISTS (SELECT FROM accounts WHERE email = \(email.text))", as: Bool.self)
         return rows.first ?? false
     }
 

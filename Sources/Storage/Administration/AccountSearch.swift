@@ -49,9 +49,8 @@ package struct AccountSearch: Sendable {
     }
 
     package func account(of id: IdentityID) async throws(PostgresError) -> (account: Account, identity: Identity)? {
-        let owners = try await database.query("SELECT account_id FROM identities WHERE identity_id = \(id)") {
-            row throws(PostgresError) in try row.decode(AccountID.self)
-        }
+        let owners = try await database.query(
+            "SELECT account_id FROM identities WHERE identity_id = \(id)", as: AccountID.self)
         guard let owner = owners.first, let account = try await self.account(owner)?.account,
             let identity = account.identities.first(where: { $0.id == id })
         else { return nil }

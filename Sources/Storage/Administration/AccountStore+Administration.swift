@@ -107,9 +107,8 @@ extension SessionStore {
     ///
     /// - Returns: whether there is one.
     package func end(_ id: SessionID, reason: String?, by call: Call) async throws -> Bool {
-        let owners = try await database.query("SELECT account_id FROM sessions WHERE session_id = \(id)") {
-            row throws(PostgresError) in try row.decode(AccountID.self)
-        }
+        let owners = try await database.query(
+            "SELECT account_id FROM sessions WHERE session_id = \(id)", as: AccountID.self)
         guard let owner = owners.first else { return false }
         let event = AuditEvent(
             .sessionsEnded, from: call.origin, accountID: owner, sessionID: id, reason: reason)

@@ -67,8 +67,7 @@ extension AuditSeals {
             FROM audit_seals
             WHERE seal_number = ANY (\(anchors.map(\.number)))
             ORDER BY seal_number DESC
-            """
-        ) { row throws(PostgresError) in try StoredAuditSeal(row) }
+            """, as: StoredAuditSeal.init)
         return try seals.first { seal in
             guard let key = keyRing.subkey(seal.seal.keyID, for: .audit) else { return false }
             return try anchors.contains { try $0.number == seal.seal.number && $0.names(seal, key: key) }

@@ -119,8 +119,8 @@ package struct AuditExport: Sendable {
             WHERE seal_number < \(number)
             ORDER BY seal_number DESC
             LIMIT 1
-            """
-        ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
+            """, as: StoredAuditSeal.init
+        ).first
     }
 }
 

@@ -51,8 +51,7 @@ struct AuditPages {
                 AND (chain, transaction_id, event_id) <= (\(end.chain), \(end.transactionID), \(end.eventID))
             ORDER BY chain, transaction_id, event_id, created_at
             LIMIT \(AuditPages.size)
-            """
-        ) { row throws(PostgresError) in try AuditRow(row) }
+            """, as: AuditRow.init)
         page = rows[...]
         hasMore = rows.count == AuditPages.size
         if let row = rows.last { last = (row.position, row.createdAt) }

@@ -66,8 +66,9 @@ package struct AuditRetention: Sendable {
         let before = try await AuditSeals.anchor(in: database, keyRing)
         // The first row of the month. Under a seal from long before it a row of the month has a false time.
         let trusted = try await database.query(
-            AuditSeals.last(before: month.begin.advanced(bySeconds: -AuditVerification.tolerance))
-        ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
+            AuditSeals.last(before: month.begin.advanced(bySeconds: -AuditVerification.tolerance)),
+            as: StoredAuditSeal.init
+        ).first
         let start = trusted?.seal.position ?? .start
         let first = try await Database.planningEachTime { () async throws(PostgresError) in
             try await database.query(
@@ -93,8 +94,8 @@ package struct AuditRetention: Sendable {
             WHERE (chain, transaction_id, event_id) < (\(end.chain), \(end.transactionID), \(end.eventID))
             ORDER BY chain DESC, transaction_id DESC, event_id DESC
             LIMIT 1
-            """
-        ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
+            """, as: StoredAuditSeal.init
+        ).first
         guard let anchor, anchor.seal.number > before?.seal.number ?? 0 else { return nil }
         return Plan(month: month, anchor: anchor, before: before)
     }

@@ -122,8 +122,7 @@ package struct AuditSeals: Sendable {
                     AND (chain, transaction_id) < (\(chain), pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
                 ORDER BY chain, transaction_id, event_id, created_at
                 LIMIT \(AuditSeal.limit)
-                """
-            ) { row throws(PostgresError) in try AuditRow(row) }
+                """, as: AuditRow.init)
             // Reading the rows has locked the table, so no column is added between this check and the commit.
             if !rows.isEmpty, let halt = try await AuditSeals.columnsUnknown(in: change) { return .halted(halt) }
             try await seal(rows, after: last, in: change)
@@ -223,8 +222,9 @@ package struct AuditSeals: Sendable {
 
     static func last(in session: some PostgresSession) async throws(PostgresError) -> StoredAuditSeal? {
         try await session.query(
-            "SELECT \(StoredAuditSeal.columns) FROM audit_seals ORDER BY seal_number DESC LIMIT 1"
-        ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
+            "SELECT \(StoredAuditSeal.columns) FROM audit_seals ORDER BY seal_number DESC LIMIT 1",
+            as: StoredAuditSeal.init
+        ).first
     }
 
     /// The first seals after a number, in their order.
@@ -238,8 +238,7 @@ package struct AuditSeals: Sendable {
             WHERE seal_number > \(number) AND seal_number <= \(last)
             ORDER BY seal_number
             LIMIT 2000
-            """
-        ) { row throws(PostgresError) in try StoredAuditSeal(row) }
+            """, as: StoredAuditSeal.init)
     }
 
     static func head(in session: some PostgresSession) async throws(PostgresError) -> StoredAuditHead? {

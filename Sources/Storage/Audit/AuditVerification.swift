@@ -241,13 +241,12 @@ package struct AuditVerification: Sendable {
     }
 
     private func seal(_ statement: SQL) async throws(PostgresError) -> StoredAuditSeal? {
-        try await database.query(statement) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
+        try await database.query(statement, as: StoredAuditSeal.init).first
     }
 
     private func code(of number: Int64) async throws(PostgresError) -> [UInt8] {
-        try await database.query("SELECT mac FROM audit_seals WHERE seal_number = \(number)") {
-            row throws(PostgresError) in try row.decode([UInt8].self)
-        }.first ?? []
+        try await database.query("SELECT mac FROM audit_seals WHERE seal_number = \(number)", as: [UInt8].self).first
+            ?? []
     }
 
     private func isRewritable() async throws(PostgresError) -> Bool {

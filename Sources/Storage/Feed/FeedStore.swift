@@ -142,9 +142,8 @@ package struct FeedStore: Sendable {
 
     /// The last position that was given, and the last that was dropped.
     package func ends() async throws(PostgresError) -> (last: FeedPosition, dropped: FeedPosition)? {
-        let rows = try await database.query("SELECT last_position, dropped_position FROM feed_head") {
-            row throws(PostgresError) in try row.decode(Int64.self, Int64.self)
-        }
+        let rows = try await database.query(
+            "SELECT last_position, dropped_position FROM feed_head", as: Int64.self, Int64.self)
         return rows.first.map { (FeedPosition($0), FeedPosition($1)) }
     }
 

@@ -113,9 +113,8 @@ package struct RestoreStore: Sendable {
 
 extension Change {
     fileprivate func lastNumber(of id: AccountID) async throws(PostgresError) -> Int64 {
-        try await query("SELECT last_sequence FROM account_sequences WHERE account_id = \(id)") {
-            row throws(PostgresError) in try row.decode(Int64.self)
-        }.first ?? 0
+        try await query("SELECT last_sequence FROM account_sequences WHERE account_id = \(id)", as: Int64.self).first
+            ?? 0
     }
 
     /// Sees to it that the account's next event has a number above this one.

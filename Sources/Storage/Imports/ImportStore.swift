@@ -113,9 +113,8 @@ package struct ImportStore: Sendable {
 
     /// The import of this name, if there is one.
     package func find(_ name: ImportName) async throws -> OpenImport? {
-        let rows = try await database.query("SELECT import_id, sealed_key FROM imports WHERE name = \(name.text)") {
-            row throws(PostgresError) in try row.decode(ImportID.self, [UInt8].self)
-        }
+        let rows = try await database.query(
+            "SELECT import_id, sealed_key FROM imports WHERE name = \(name.text)", as: ImportID.self, [UInt8].self)
         return try rows.first.map { id, sealed in
             OpenImport(id: id, key: try keyRing.open(sealed, for: .imports, at: Self.location(id)))
         }

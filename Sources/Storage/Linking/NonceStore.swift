@@ -22,9 +22,8 @@ package struct NonceStore: Sendable {
     }
 
     package func isSpent(_ hash: SecretHash) async throws(PostgresError) -> Bool {
-        let rows = try await database.query("SELECT EXISTS (SELECT FROM nonces WHERE nonce_hash = \(hash))") {
-            row throws(PostgresError) in try row.decode(Bool.self)
-        }
+        let rows = try await database.query(
+            "SELECT EXISTS (SELECT FROM nonces WHERE nonce_hash = \(hash))", as: Bool.self)
         return rows == [true]
     }
 

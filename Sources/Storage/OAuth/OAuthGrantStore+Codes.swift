@@ -171,8 +171,8 @@ extension Change.OAuthGrants {
             JOIN oauth_grants g ON g.grant_id = h.grant_id
             JOIN accounts a ON a.account_id = g.account_id
             WHERE k.code_hash = \(hash)
-            """
-        ) { row throws(PostgresError) in try StoredOAuthCode(row) }.first
+            """, as: StoredOAuthCode.init
+        ).first
     }
 
     func insert(_ tokens: NewOAuthTokens, scopes: OAuthScopes, into chain: OAuthChainID) async throws(PostgresError) {
@@ -216,9 +216,8 @@ extension Change.OAuthGrants {
     ) async throws(PostgresError) {
         try await change.record(.clientUnlinked, accountID: id, reason: "\(client) \(reason.rawValue)")
         guard let account = try await AccountStore.account(id, in: change) else { return }
-        let names = try await change.query("SELECT name FROM oauth_clients WHERE client_id = \(client)") {
-            row throws(PostgresError) in try row.decode(String.self)
-        }
+        let names = try await change.query(
+            "SELECT name FROM oauth_clients WHERE client_id = \(client)", as: String.self)
         try await change.mail.notify([account.mailbox], of: .clientUnlinked, clientName: names.first)
     }
 }

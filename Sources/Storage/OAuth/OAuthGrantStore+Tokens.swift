@@ -267,8 +267,8 @@ extension Change.OAuthGrants {
             LEFT JOIN oauth_refresh_tokens s
                 ON s.chain_id = r.chain_id AND s.predecessor_hash = r.token_hash AND s.superseded_at IS NULL
             WHERE r.token_hash = \(hash) AND g.client_id = \(clientID.text) AND a.status = 'active'
-            """
-        ) { row throws(PostgresError) in try RotatingToken(row) }.first
+            """, as: RotatingToken.init
+        ).first
     }
 
     /// Supersedes what the token has replaced, whose holder has the token then, and an unused successor of it.

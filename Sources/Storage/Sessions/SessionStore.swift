@@ -203,9 +203,8 @@ extension Change.Sessions {
 
     /// Whether its person authenticated so recently that it authorizes what others don't.
     func isFresh(_ id: SessionID) async throws(PostgresError) -> Bool {
-        let times = try await change.query("SELECT auth_time FROM sessions WHERE session_id = \(id)") {
-            row throws(PostgresError) in try row.decode(Timestamp.self)
-        }
+        let times = try await change.query(
+            "SELECT auth_time FROM sessions WHERE session_id = \(id)", as: Timestamp.self)
         return times.first.map { now <= $0.advanced(bySeconds: Lifetimes.freshAuthenticationSeconds) } ?? false
     }
 }

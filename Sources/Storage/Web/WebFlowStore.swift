@@ -113,8 +113,7 @@ package struct WebFlowStore: Sendable {
                 \(flow.app?.provider?.rawValue), \(flow.languages), \(flow.loginHint), \(errand), \(flow.network),
                 \(call.now), \(flow.expiresAt))
             RETURNING \(WebFlowStore.columns)
-            """
-        ) { row throws(PostgresError) in try WebFlowRow(row) }
+            """, as: WebFlowRow.init)
         return try rows[0].flow(seal)
     }
 
@@ -126,8 +125,7 @@ package struct WebFlowStore: Sendable {
             FROM web_flows f
             WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now)
                 AND f.status IN ('new', 'sent', 'returned', 'linking')
-            """
-        ) { row throws(PostgresError) in try WebFlowRow(row) }
+            """, as: WebFlowRow.init)
         return try rows.first.map { try $0.flow(seal) }
     }
 
@@ -177,8 +175,7 @@ package struct WebFlowStore: Sendable {
             SET status = 'verifying', \(WebFlowStore.erasingProviderStep)
             WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen) AND f.expires_at > \(call.now)
             RETURNING \(WebFlowStore.columns)
-            """
-        ) { row throws(PostgresError) in try WebFlowRow(row) }
+            """, as: WebFlowRow.init)
         return try rows.first.map { try $0.flow(seal) }
     }
 
@@ -217,8 +214,7 @@ package struct WebFlowStore: Sendable {
             WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.status IN ('verifying', 'linking')
                 AND f.expires_at > \(call.now)
             RETURNING \(WebFlowStore.columns)
-            """
-        ) { row throws(PostgresError) in try WebFlowRow(row) }
+            """, as: WebFlowRow.init)
         return try rows.first.map { try $0.flow(seal) }
     }
 

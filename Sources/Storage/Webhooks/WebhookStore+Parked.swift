@@ -5,9 +5,8 @@ package import Postgres
 /// The accounts of which an event failed.
 extension WebhookStore {
     package func parkedAccounts(of stream: WebhookStreamID) async throws(PostgresError) -> [AccountID] {
-        try await database.query("SELECT account_id FROM webhook_parked WHERE stream_id = \(stream)") {
-            row throws(PostgresError) in try row.decode(AccountID.self)
-        }
+        try await database.query(
+            "SELECT account_id FROM webhook_parked WHERE stream_id = \(stream)", as: AccountID.self)
     }
 
     /// What is to be tried again now, the longest due first, with its event. One whose event is not kept any more has none.

@@ -77,7 +77,7 @@ package struct AuditExport: Sendable {
 
         var order: SQL {
             switch self {
-            case .first: "chain, transaction_id, event_id"
+            case .first: AuditPosition.columns
             case .last: "chain DESC, transaction_id DESC, event_id DESC"
             }
         }
@@ -92,17 +92,12 @@ package struct AuditExport: Sendable {
         return try await Database.planningEachTime { () async throws(PostgresError) in
             try await database.query(
                 """
-                SELECT chain, transaction_id, event_id
+                SELECT \(AuditPosition.columns)
                 FROM audit_events
                 WHERE created_at >= \(since) AND \(isBefore)
                 ORDER BY \(edge.order)
                 LIMIT 1
-                """
-            ) { row throws(PostgresError) in
-                let (chain, transactionID, eventID) = try row.decode(
-                    Int32.self, Int64.self, Identifier<AuditEvent>.self)
-                return AuditPosition(chain: chain, transactionID: transactionID, eventID: eventID)
-            }
+                """, as: AuditPosition.init)
         }.first
     }
 

@@ -46,10 +46,10 @@ struct AuditPages {
             """
             SELECT \(AuditRow.columns)
             FROM audit_events
-            WHERE (chain, transaction_id, event_id, created_at) > (\(last.position.chain),
+            WHERE (\(AuditPosition.columns), created_at) > (\(last.position.chain),
                     \(last.position.transactionID), \(last.position.eventID), \(last.createdAt))
-                AND (chain, transaction_id, event_id) <= (\(end.chain), \(end.transactionID), \(end.eventID))
-            ORDER BY chain, transaction_id, event_id, created_at
+                AND (\(AuditPosition.columns)) <= \(end.row)
+            ORDER BY \(AuditPosition.columns), created_at
             LIMIT \(AuditPages.size)
             """, as: AuditRow.init)
         page = rows[...]

@@ -73,25 +73,20 @@ package struct AuditRetention: Sendable {
         let first = try await Database.planningEachTime { () async throws(PostgresError) in
             try await database.query(
                 """
-                SELECT chain, transaction_id, event_id
+                SELECT \(AuditPosition.columns)
                 FROM audit_events
                 WHERE created_at >= \(month.begin)
-                    AND (chain, transaction_id, event_id) > (\(start.chain), \(start.transactionID), \(start.eventID))
-                ORDER BY chain, transaction_id, event_id
+                    AND (\(AuditPosition.columns)) > \(start.row)
+                ORDER BY \(AuditPosition.columns)
                 LIMIT 1
-                """
-            ) { row throws(PostgresError) in
-                let (chain, transactionID, eventID) = try row.decode(
-                    Int32.self, Int64.self, Identifier<AuditEvent>.self)
-                return AuditPosition(chain: chain, transactionID: transactionID, eventID: eventID)
-            }
+                """, as: AuditPosition.init)
         }.first
         let end = first ?? .end
         let anchor = try await database.query(
             """
             SELECT \(StoredAuditSeal.columns)
             FROM audit_seals
-            WHERE (chain, transaction_id, event_id) < (\(end.chain), \(end.transactionID), \(end.eventID))
+            WHERE (\(AuditPosition.columns)) < \(end.row)
             ORDER BY chain DESC, transaction_id DESC, event_id DESC
             LIMIT 1
             """, as: StoredAuditSeal.init
@@ -217,8 +212,7 @@ package struct AuditRetention: Sendable {
         _ = try await change.execute(
             """
             DELETE FROM audit_events
-            WHERE (chain, transaction_id, event_id) <=
-                (\(position.chain), \(position.transactionID), \(position.eventID))
+            WHERE (\(AuditPosition.columns)) <= \(position.row)
             """)
         let rest = try await names(in: change)
         return old.filter { !rest.contains($0) }

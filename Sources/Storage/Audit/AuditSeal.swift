@@ -30,6 +30,18 @@ struct AuditPosition: Comparable, Sendable {
     }
 }
 
+extension AuditPosition {
+    /// Of `audit_events`, and of `audit_seals` for the last row that one covers.
+    static let columns: SQL = "chain, transaction_id, event_id"
+
+    /// A row value, to compare with that of the ``columns``.
+    var row: SQL { "(\(chain), \(transactionID), \(eventID))" }
+
+    init(_ row: PostgresRow) throws(PostgresError) {
+        (chain, transactionID, eventID) = try row.decode(Int32.self, Int64.self, Identifier<AuditEvent>.self)
+    }
+}
+
 /// A column's value in a row of the audit trail, or in a seal.
 package struct AuditField: Sendable {
     package enum Value: Sendable {

@@ -80,7 +80,7 @@ package struct AuditSeals: Sendable {
             SELECT pending.created_at
             FROM (VALUES (0)) AS always
             LEFT JOIN LATERAL (
-                SELECT chain, transaction_id, event_id
+                SELECT \(AuditPosition.columns)
                 FROM audit_seals
                 ORDER BY seal_number DESC
                 LIMIT 1
@@ -116,11 +116,10 @@ package struct AuditSeals: Sendable {
                 """
                 SELECT \(AuditRow.columns)
                 FROM audit_events
-                WHERE (chain, transaction_id, event_id) >
-                        (\(position.chain), \(position.transactionID), \(position.eventID))
+                WHERE (\(AuditPosition.columns)) > \(position.row)
                     -- A chain that has ended is final as a whole.
                     AND (chain, transaction_id) < (\(chain), pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
-                ORDER BY chain, transaction_id, event_id, created_at
+                ORDER BY \(AuditPosition.columns), created_at
                 LIMIT \(AuditSeal.limit)
                 """, as: AuditRow.init)
             // Reading the rows has locked the table, so no column is added between this check and the commit.
@@ -280,9 +279,8 @@ extension AuditSeals {
         """
         SELECT seal_number
         FROM audit_seals
-        WHERE (chain, transaction_id, event_id) >=
-            (\(position.chain), \(position.transactionID), \(position.eventID))
-        ORDER BY chain, transaction_id, event_id, seal_number
+        WHERE (\(AuditPosition.columns)) >= \(position.row)
+        ORDER BY \(AuditPosition.columns), seal_number
         LIMIT 1
         """
     }

@@ -260,8 +260,7 @@ package struct AuditVerification: Sendable {
             """
             SELECT count(*)
             FROM audit_events
-            WHERE (chain, transaction_id, event_id) <=
-                (\(position.chain), \(position.transactionID), \(position.eventID))
+            WHERE (\(AuditPosition.columns)) <= \(position.row)
             """, as: Int64.self
         ).first ?? 0
     }
@@ -274,9 +273,7 @@ package struct AuditVerification: Sendable {
             """
             SELECT count(*)
             FROM audit_events
-            WHERE (chain, transaction_id, event_id) >
-                    (\(position.chain), \(position.transactionID), \(position.eventID))
-                AND \(condition)
+            WHERE (\(AuditPosition.columns)) > \(position.row) AND \(condition)
             """, as: Int64.self
         ).first ?? 0
     }

@@ -99,10 +99,10 @@ package struct WebFlowStore: Sendable {
             WITH exceeding AS (
                 DELETE FROM web_flows
                 WHERE flow_id = ANY (ARRAY(
-                    SELECT flow_id
-                    FROM web_flows
-                    WHERE network = \(flow.network) AND status IN ('new', 'sent', 'returned', 'linking')
-                    ORDER BY flow_id DESC
+                    SELECT f.flow_id
+                    FROM web_flows f
+                    WHERE f.network = \(flow.network) AND \(WebFlowStore.isUnderWay)
+                    ORDER BY f.flow_id DESC
                     OFFSET \(Self.openPerNetwork - 1)
                     FOR UPDATE SKIP LOCKED))
             )
@@ -119,14 +119,12 @@ package struct WebFlowStore: Sendable {
 
     /// A flow in which its browser can still do something.
     package func read(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws -> StoredWebFlow? {
-        let rows = try await database.query(
+        try await flow(
             """
             SELECT \(WebFlowStore.columns)
             FROM web_flows f
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now)
-                AND f.status IN ('new', 'sent', 'returned', 'linking')
-            """, as: WebFlowRow.init)
-        return try rows.first.map { try $0.flow(seal) }
+            WHERE \(WebFlowStore.underWay(id, browser, call))
+            """)
     }
 
     /// The errand of a flow that has signed its person in.
@@ -152,8 +150,7 @@ package struct WebFlowStore: Sendable {
                 client_id = \(request.clientID), provider_redirect_uri = \(request.redirectURI),
                 state_hash = \(request.stateHash), sealed_secrets = \(secrets), handle_hash = NULL, sealed_answer = NULL,
                 answer_expires_at = NULL
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now)
-                AND f.status IN ('new', 'sent', 'returned', 'linking')
+            WHERE \(WebFlowStore.underWay(id, browser, call))
             """) == 1
     }
 
@@ -169,14 +166,13 @@ package struct WebFlowStore: Sendable {
 
     /// Takes a flow whose person was proven on our own page.
     package func take(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws -> StoredWebFlow? {
-        let rows = try await database.query(
+        try await flow(
             """
             UPDATE web_flows f
             SET status = 'verifying', \(WebFlowStore.erasingProviderStep)
             WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen) AND f.expires_at > \(call.now)
             RETURNING \(WebFlowStore.columns)
-            """, as: WebFlowRow.init)
-        return try rows.first.map { try $0.flow(seal) }
+            """)
     }
 
     /// Keeps the person who was proven, for the code's exchange.
@@ -207,15 +203,14 @@ package struct WebFlowStore: Sendable {
 
     /// Lets the person of a flow that ends here choose once more how to sign in.
     package func reopen(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws -> StoredWebFlow? {
-        let rows = try await database.query(
+        try await flow(
             """
             UPDATE web_flows f
             SET status = 'new', \(WebFlowStore.erasingProviderStep), sealed_ticket = NULL
             WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.status IN ('verifying', 'linking')
                 AND f.expires_at > \(call.now)
             RETURNING \(WebFlowStore.columns)
-            """, as: WebFlowRow.init)
-        return try rows.first.map { try $0.flow(seal) }
+            """)
     }
 
     /// Lets the person of a flow that goes on here after the sign-in choose once more how to sign in.
@@ -235,8 +230,7 @@ package struct WebFlowStore: Sendable {
             """
             UPDATE web_flows f
             SET status = 'spent', \(WebFlowStore.erasingAll)
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.kind = 'oauth' AND f.expires_at > \(call.now)
-                AND f.status IN ('new', 'sent', 'returned', 'linking')
+            WHERE \(WebFlowStore.underWay(id, browser, call)) AND f.kind = 'oauth'
             """) == 1
     }
 
@@ -248,8 +242,7 @@ package struct WebFlowStore: Sendable {
             """
             UPDATE web_flows f
             SET status = 'failed', \(WebFlowStore.erasingAll)
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now)
-                AND f.status IN ('new', 'sent', 'returned', 'linking')
+            WHERE \(WebFlowStore.underWay(id, browser, call))
             """) == 1
     }
 
@@ -263,7 +256,19 @@ package struct WebFlowStore: Sendable {
             """)
     }
 
+    private func flow(_ statement: SQL) async throws -> StoredWebFlow? {
+        try await database.query(statement, as: WebFlowRow.init).first?.flow(seal)
+    }
+
     static let isOpen: SQL = "f.status IN ('new', 'sent', 'returned')"
+    private static let isUnderWay: SQL = "f.status IN ('new', 'sent', 'returned', 'linking')"
+
+    /// The `WHERE` condition for a flow in which its browser can still do something.
+    private static func underWay(_ id: WebFlowID, _ browser: SecretHash, _ call: Call) -> SQL {
+        """
+        f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now) AND \(isUnderWay)
+        """
+    }
 
     /// What a flow keeps for the browser's return.
     static let erasingProviderStep: SQL = """

@@ -25,10 +25,23 @@ package final class PasswordHasher: Sendable {
     private let count = Atomic(0)
     private let foreign: ForeignPasswords
     private let memory: WeightedLimit
-    private let measuring: Task<Duration, Never>
+    /// What a hash of ours takes of a processor, measured from the start on.
+    private let ownTime: Task<Duration, Never>
+    /// How long the last hash of ours took, and when it ended: on a busy machine longer.
+    private let lastOwn = Mutex<(duration: Duration, end: ContinuousClock.Instant)?>(nil)
+    /// The floor goes no higher for a busy machine: a proxy or an app has to wait that long.
+    private static let highestFloor = Duration.seconds(5)
     /// How long a refusal takes at least, from the beginning of the check: an imported hash may be quicker to check than one
-    /// of ours, and would show who was imported. Measured from the start on, beside it.
-    package var floor: Duration { get async { await measuring.value } }
+    /// of ours, and would show who was imported.
+    package var floor: Duration {
+        get async {
+            let least = await leastFloor
+            let last = lastOwn.withLock { $0 }
+            guard let last, last.end.advanced(by: .seconds(60)) > .now else { return least }
+            return max(least, min(last.duration * 3 / 2, Self.highestFloor))
+        }
+    }
+    private var leastFloor: Duration { get async { await ownTime.value * 3 / 2 } }
     /// The hash that stands in for an account without a password, so that its check takes as long as any other.
     private let decoy: PasswordHash
     private let refusals = Counter(label: "countersign_password_hashes_refused_total")
@@ -44,8 +57,8 @@ package final class PasswordHasher: Sendable {
         self.places = FairLimit(running: slots, waiting: maximumWaiting)
         self.networkShare = max(1, (slots + maximumWaiting) * 2 / 3)
         let salt = try SecureRandom.bytes(16)
-        self.measuring = Task {
-            await PasswordHasher.time { _ = try? Scrypt.derive(password: [], salt: [], cost: cost, count: 32) } * 3 / 2
+        self.ownTime = Task {
+            await PasswordHasher.time { _ = try? Scrypt.derive(password: [], salt: [], cost: cost, count: 32) }
         }
         self.decoy = PasswordHasher.format(cost, salt: salt, hash: SecretBytes(try SecureRandom.bytes(32)))
     }
@@ -54,16 +67,18 @@ package final class PasswordHasher: Sendable {
     package func exceedsFloor(_ hash: ForeignPasswordHash) async -> Bool {
         let foreign = foreign
         let duration = await PasswordHasher.time { _ = try? foreign.matches("", hash) }
-        return await duration > floor
+        return await duration > leastFloor
     }
 
-    /// How long a hash takes here; a second, where there is no thread to try.
+    /// What a hash takes of a processor here, whatever else runs; a second, where there is no thread to try.
     private static func time(_ hash: @escaping @Sendable () -> Void) async -> Duration {
         await withCheckedContinuation { continuation in
             let isStarted = DedicatedThread.start("password floor") {
-                let begin = ContinuousClock.now
                 hash()
-                continuation.resume(returning: ContinuousClock.now - begin)
+                // The thread has done nothing else.
+                var used = timespec()
+                unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used)
+                continuation.resume(returning: .seconds(used.tv_sec) + .nanoseconds(used.tv_nsec))
             }
             if !isStarted { continuation.resume(returning: .seconds(1)) }
         }
@@ -114,9 +129,12 @@ package final class PasswordHasher: Sendable {
         }
         let floor = await floor
         return try await run(cost.memoryBytes, in: account, by: call) { () throws(OpenSSLError) in
-            let end = ContinuousClock.now + floor
+            let begin = ContinuousClock.now
+            let end = begin + floor
             let hash = try Scrypt.derive(
                 password: Array(password.utf8), salt: salt, cost: cost, count: expected.bytes.count)
+            let now = ContinuousClock.now
+            self.lastOwn.withLock { $0 = (now - begin, now) }
             return (hash.matches(expected) && parsed != nil, end)
         }
     }

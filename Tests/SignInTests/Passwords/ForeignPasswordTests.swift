@@ -104,13 +104,15 @@ import Testing
         }
         let own = try await hasher.hash("secret", by: Self.anybody)
         var quickestOwn = Duration.seconds(60)
-        // The machine may have been quiet while the floor was measured.
-        for _ in 0..<200 where quickestOwn >= floor {
+        var floorAfterOwn = floor
+        // On a busy machine it follows what a hash takes there; a thread that waits to be started is no part of that.
+        for _ in 0..<200 where quickestOwn >= floorAfterOwn {
             let begin = ContinuousClock.now
             #expect(try await hasher.verify("secret", against: own, by: Self.anybody))
             quickestOwn = min(quickestOwn, ContinuousClock.now - begin)
+            floorAfterOwn = await hasher.floor
         }
-        #expect(quickestOwn < floor)
+        #expect(quickestOwn < floorAfterOwn && floorAfterOwn >= floor)
         // A right one waits for nothing: this kind takes a few milliseconds at most.
         var quickest = Duration.seconds(60)
         for _ in 0..<20 {

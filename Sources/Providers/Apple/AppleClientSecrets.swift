@@ -11,9 +11,9 @@ final class AppleClientSecrets: Sendable {
     /// Seconds from `iat` to `exp`. Apple accepts half a year; a stolen secret is to be useless the next day.
     static let lifetime: Int64 = 3_600
     /// Seconds by which `iat` is set back, since our clock may run ahead of Apple's.
-    static let backdating: Int64 = 60
-    /// Seconds for which a secret is reused. It then has half of its lifetime left, more than the error of any clock that
-    /// works.
+    static let backdating: Int64 = 900
+    /// Seconds for which a secret is reused. It then has as many left as it is set back, more than the error of any clock
+    /// that works.
     static let renewal: Int64 = 1_800
     /// The audience of the secrets, whatever URL the requests go to.
     static let audience = "https://appleid.apple.com"

@@ -144,7 +144,8 @@ package struct GrantStore: Sendable {
     }
 
     /// Deletes a grant whose token the provider no longer honours. The authorization ends with the last grant of an
-    /// identity, and with it the sessions that the identity opened.
+    /// identity, and with it the sessions that the identity opened: unless a revocation of ours has taken the token along,
+    /// which was about what its person had authorized before.
     ///
     /// - Returns: whether the authorization is over.
     package func noteDead(_ check: GrantCheck, reason: String, by call: Call) async throws -> Bool {
@@ -155,14 +156,18 @@ package struct GrantStore: Sendable {
                 "a.account_id = (SELECT i.account_id FROM identities i WHERE i.identity_id = \(check.identityID))")
             guard let owner = locked.first else { return false }
             // Another grant may have replaced it since: then nothing has ended.
-            let gone = try await change.execute(
+            let gone = try await change.query(
                 """
                 DELETE FROM provider_grants g
                 USING identities i
                 WHERE g.grant_id = \(check.grantID) AND g.identity_id = \(check.identityID)
                     AND i.identity_id = g.identity_id AND i.account_id = \(owner)
-                """)
-            guard gone == 1 else { return false }
+                RETURNING EXISTS (
+                    SELECT FROM outbox o
+                    WHERE o.kind = 'revocation' AND o.status = 'done' AND o.finished_at >= g.created_at
+                        AND (o.provider, o.realm, o.subject) = (g.provider, g.realm, g.subject))
+                """, as: Bool.self)
+            guard let isOwnRevocation = gone.first else { return false }
             let others = try await change.execute(
                 """
                 UPDATE provider_grants
@@ -170,18 +175,24 @@ package struct GrantStore: Sendable {
                 WHERE identity_id = \(check.identityID)
                 """)
             guard others == 0 else { return false }
-            _ = try await change.execute(
-                """
-                UPDATE identities
-                SET authorization_status = 'revoked', not_before = GREATEST(not_before, \(call.now))
-                WHERE identity_id = \(check.identityID)
-                """)
-            try await change.onBehalf(of: .provider).sessions.end(
-                .openedBy(check.identityID), because: .authorizationRevoked)
+            if isOwnRevocation {
+                _ = try await change.execute(
+                    "UPDATE identities SET authorization_status = 'revoked' WHERE identity_id = \(check.identityID)")
+            } else {
+                _ = try await change.execute(
+                    """
+                    UPDATE identities
+                    SET authorization_status = 'revoked', not_before = GREATEST(not_before, \(call.now))
+                    WHERE identity_id = \(check.identityID)
+                    """)
+                try await change.onBehalf(of: .provider).sessions.end(
+                    .openedBy(check.identityID), because: .authorizationRevoked)
+            }
             try await change.record(
                 AuditEvent(
-                    .authorizationRevoked, by: .provider, accountID: owner, identityID: check.identityID,
-                    provider: check.provider, reason: reason))
+                    .authorizationRevoked, by: isOwnRevocation ? .service : .provider, accountID: owner,
+                    identityID: check.identityID, provider: check.provider,
+                    reason: isOwnRevocation ? "own_revocation" : reason))
             return true
         }
     }

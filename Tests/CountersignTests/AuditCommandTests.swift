@@ -91,11 +91,10 @@ import Testing
             ["audit", "verify", "--since", "yesterday"], ["audit", "verify", "--head", "1"],
             ["audit", "verify", "--head", "1:12"], ["audit", "verify", "--head", "x:0000000000000000"],
         ])
-    func `a command line that can't be meant is a usage error`(_ arguments: [String]) async throws {
-        let run = try await CountersignProcess.run(
-            arguments, environment: ["COUNTERSIGN_POSTGRES_URL": "postgresql:///nowhere"])
-        #expect(run.code == 2)
-        #expect(run.errors.hasPrefix("countersign: The value "), "\(run.errors)")
+    func `a command line that can't be meant is a usage error`(_ arguments: [String]) throws {
+        let refusal = try #require(CountersignProcess.refusal(of: arguments))
+        #expect(refusal.code == 2)
+        #expect(refusal.message.hasPrefix("countersign: The value "), "\(refusal.message)")
     }
 
     @Test(.noFixture(AuditTrailFixture.self)) func `without a key ring nothing is touched`() async throws {

@@ -141,10 +141,10 @@ import Testing
     }
 
     @Test(arguments: ["2026", "2026-13", "2026-1", "26-01", "2026-01-01", "9000-01", "x"])
-    func `what is no month that has begun is a usage error`(_ month: String) async throws {
-        let run = try await CountersignProcess.run(
-            ["audit", "drop-before", month], environment: ["COUNTERSIGN_POSTGRES_URL": "postgresql:///nowhere"])
-        #expect(run.code == 2, "\(run.errors)")
-        #expect(run.errors.contains("month") || run.errors.contains("has not begun"), "\(run.errors)")
+    func `what is no month that has begun is a usage error`(_ month: String) throws {
+        let refusal = try #require(CountersignProcess.refusal(of: ["audit", "drop-before", month]))
+        #expect(refusal.code == 2)
+        let message = refusal.message
+        #expect(message.contains("month") || message.contains("has not begun"), "\(message)")
     }
 }

@@ -300,12 +300,10 @@ import Testing
             ),
             (["--since", "2026-11-01T00:00:00Z", "more"], "Unexpected argument 'more'"),
         ])
-    func `a command line that can't be meant is a usage error`(_ arguments: [String], _ sentence: String) async throws {
-        let run = try await CountersignProcess.run(
-            ["audit", "export"] + arguments, environment: ["COUNTERSIGN_POSTGRES_URL": "postgresql:///nowhere"])
-        #expect(run.code == 2)
-        #expect(run.errors.hasPrefix("countersign: \(sentence)"), "\(run.errors)")
-        #expect(run.output.isEmpty)
+    func `a command line that can't be meant is a usage error`(_ arguments: [String], _ sentence: String) throws {
+        let refusal = try #require(CountersignProcess.refusal(of: ["audit", "export"] + arguments))
+        #expect(refusal.code == 2)
+        #expect(refusal.message.hasPrefix("countersign: \(sentence)"), "\(refusal.message)")
     }
 }
 

@@ -91,16 +91,27 @@ import Testing
         ])
     func `a connection string that libpq can't read, or with an unknown sslmode, is a fault that shows nothing of it`(
         key: String, url: String
-    ) async throws {
+    ) throws {
         let setup = try Setup()
         let variable = key == "postgres.url" ? "COUNTERSIGN_POSTGRES_URL" : "COUNTERSIGN_POSTGRES_MIGRATION_URL"
         setup.environment[variable] = url
+        let faults = setup.faults()
+        #expect(faults.count == 1)
+        let fault = try #require(faults.first)
+        #expect(fault.hasPrefix("\(key) (\(variable)): expects a postgresql:// URI or libpq's"), "\(fault)")
+        for shown in ["canary", "internal", "foo", "sslmode"] { #expect(!fault.contains(shown), "\(fault)") }
+    }
+
+    @Test func `config check says a connection string's fault in a line that shows nothing of it`() async throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_POSTGRES_URL"] = "postgresql://kim:canary@db.internal/canary?sslmode=full"
         let run = try await CountersignProcess.run(["config", "check"], environment: setup.environment)
         #expect(run.code == 2)
         #expect(run.output.isEmpty)
-        #expect(run.errors.hasPrefix("countersign: \(key) (\(variable)): expects a postgresql:// URI or libpq's"))
+        let sentence = "postgres.url (COUNTERSIGN_POSTGRES_URL): expects a postgresql:// URI or libpq's"
+        #expect(run.errors.hasPrefix("countersign: \(sentence)"), "\(run.errors)")
         #expect(run.errors.split(separator: "\n").count == 1, "\(run.errors)")
-        for shown in ["canary", "internal", "foo", "sslmode"] { #expect(!run.errors.contains(shown), "\(run.errors)") }
+        for shown in ["canary", "internal", "sslmode"] { #expect(!run.errors.contains(shown), "\(run.errors)") }
     }
 
     @Test(
@@ -128,13 +139,21 @@ import Testing
                 "apple.keysUrl is not the provider's own address"
             ),
         ] as [([String: String], String)])
-    func `config check says what is allowed and dangerous`(variables: [String: String], sentence: String) async throws {
+    func `what is allowed and dangerous is warned of`(variables: [String: String], sentence: String) throws {
         let setup = try Setup()
         for (name, value) in variables { setup.environment["COUNTERSIGN_\(name)"] = value }
+        let warnings = try setup.load().warnings.map(\.sentence)
+        #expect(warnings.count == 1)
+        #expect(warnings.first?.hasPrefix(sentence) == true, "\(warnings)")
+    }
+
+    @Test func `config check says what is allowed and dangerous`() async throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_ADMIN_HOST"] = "0.0.0.0"
         let run = try await CountersignProcess.run(["config", "check"], environment: setup.environment)
         #expect(run.code == 0)
         #expect(run.output == "the configuration is sound\n")
-        #expect(run.errors.hasPrefix("countersign: warning: \(sentence)"), "\(run.errors)")
+        #expect(run.errors.hasPrefix("countersign: warning: admin.host is 0.0.0.0, "), "\(run.errors)")
         #expect(run.errors.split(separator: "\n").count == 1)
     }
 

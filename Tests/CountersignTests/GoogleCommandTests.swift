@@ -127,11 +127,10 @@ import Testing
         ["register", "--url", endpoint, "--events", ""], ["verify"], ["verify", "--state", ""],
         ["verify", "--state", "a\nb"], ["status", "--api-url", "http://risc.example"], ["stop"],
     ])
-    func `A command line that makes no sense is a usage error`(_ arguments: [String]) async throws {
-        let run = try await CountersignProcess.run(["google", "risc"] + arguments)
-        #expect(run.code == 2)
-        #expect(run.output.isEmpty)
-        #expect(run.errors.hasPrefix("countersign: "))
+    func `A command line that makes no sense is a usage error`(_ arguments: [String]) throws {
+        let refusal = try #require(CountersignProcess.refusal(of: ["google", "risc"] + arguments))
+        #expect(refusal.code == 2)
+        #expect(refusal.message.hasPrefix("countersign: "))
     }
 
     private static let setting = "google.serviceAccountPath (COUNTERSIGN_GOOGLE_SERVICE_ACCOUNT_PATH): "

@@ -221,8 +221,9 @@ struct LoadSheddingHandlerTests {
         ]
         let permit = try takePermit()
         defer { permit.release() }
+        let streams = SoakCases.areAll ? 2_000 : 300
         var undecoded = 0
-        for _ in 0..<2_000 {
+        for _ in 0..<streams {
             let shedding = try Connection(to: listener)
             let baseline = try Connection(to: listener, shedsLoad: false)
             // The usual ones more often than those that end a connection.
@@ -247,7 +248,7 @@ struct LoadSheddingHandlerTests {
             }
             undecoded += baseline.decoded - shedding.decoded
         }
-        #expect(undecoded > 500)
+        #expect(undecoded > streams / 4)
     }
 
     /// The sent responses without what differs each time. Dispatched events are answered first.

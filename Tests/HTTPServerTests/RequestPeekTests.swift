@@ -90,8 +90,9 @@ struct RequestPeekTests {
             "Upgrade: a\r\n",
         ].map { Array($0.utf8) }
         let lines = requests.map { $0.prefix { $0 != 0x0D } }
+        let count = SoakCases.areAll ? 20_000 : 4_000
         var plainRequests = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<count {
             var bytes = requests[Int(random.next() % 3)]
             for _ in 0..<random.next() % 3 {
                 let position = Int(random.next() % UInt64(bytes.count))
@@ -108,7 +109,7 @@ struct RequestPeekTests {
             let isWhole = lines.contains { $0.elementsEqual(bytes[plain.line]) }
             try Self.expectOneRequest(bytes, plain, isWhole: isWhole)
         }
-        #expect(plainRequests > 5_000)
+        #expect(plainRequests > count / 4)
     }
 
     /// - Parameter isWhole: the request line is undamaged, so that the request can be rejected undecoded.

@@ -9,6 +9,9 @@ import Testing
 @Suite struct RepeatabilityTests {
     private static let nonTransactional = Migration.embedded.filter { !$0.isTransactional }
 
+    /// Those that were released, up to 0029, change no more: 0028 stands for them.
+    private static let tried = nonTransactional.filter { SoakCases.areAll || $0.version >= 28 }
+
     /// Columns, constraints and indexes, each with its state.
     private static func schema(_ database: Database) async throws -> [String] {
         try await database.query(
@@ -42,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(arguments: nonTransactional.map(\.version))
+    @Test(arguments: tried.map(\.version))
     func `a migration of ours that is interrupted after any statement, up or down, is finished either way`(version: Int)
         async throws
     {

@@ -6,7 +6,8 @@ import Testing
 @testable import Storage
 
 /// The store of mailed codes beside a model in memory that has nothing but the rules: a long random row of requests, tries
-/// and uses, after each of which both are the same. So what the rules alone bound in a year, the store bounds.
+/// and uses. Both answer each alike, and hold the same after every fourth, or after each in the soak. So what the rules
+/// alone bound in a year, the store bounds.
 @Suite struct EmailCodeModelTests {
     private struct Slot: Hashable {
         let purpose: EmailCodePurpose
@@ -149,7 +150,7 @@ import Testing
             """)
     }
 
-    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    @Test(arguments: 1...(SoakCases.areAll ? 4 : 2) as ClosedRange<UInt64>)
     func `the store keeps what the rules keep, step by step`(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         let slots =
@@ -195,6 +196,7 @@ import Testing
                     #expect(code == expected)
                 }
                 lengths.formUnion(model.entries.values.map(\.code.length))
+                guard SoakCases.areAll || step % 4 == 3 else { continue }
                 let rows = try await rows(world, at: now)
                 try #require(rows == model.rows, "step \(step)")
             }

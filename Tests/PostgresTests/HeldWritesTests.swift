@@ -4,33 +4,15 @@ import Testing
 @testable import Postgres
 
 /// Writes that are refused while commits wait for a standby, and reads that go on.
-@Suite(.timeLimit(.minutes(5))) struct HeldWritesTests {
-    private static let isWaiting: SQL =
-        "EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event = 'SyncRep')"
-
-    /// Runs a closure with a pool of these many connections whose commits wait, and one to observe it.
-    private func withPools(
-        _ poolSize: Int, pipelineDepth: Int = 8,
-        _ body: (_ database: Database, _ observer: Database, _ scratch: ScratchDatabase) async throws -> Void
-    ) async throws {
-        try await PrivateCluster.run { _, url in
-            let scratch = ScratchDatabase(url: url)
-            try await scratch.withPool(.test(poolSize: 1)) { observer in
-                try await observer.execute("CREATE TABLE t (n int8)")
-                try await scratch.makeCommitsWait()
-                var configuration = Database.Configuration.test(poolSize: poolSize, pipelineDepth: pipelineDepth)
-                configuration.applicationName = "waiting"
-                try await scratch.withPool(configuration) { try await body($0, observer, scratch) }
-            }
-        }
-    }
+@Suite(.sharedFixture(WaitingCommits.self), .timeLimit(.minutes(5))) struct HeldWritesTests {
+    private var commits: WaitingCommits { .current }
 
     private func insert(_ number: Int, _ database: Database) -> Task<PostgresError?, Never> {
         Task { await failure { try await database.execute("INSERT INTO t VALUES (\(number))") } }
     }
 
     private func waitForInFlight(_ observer: Database) async throws {
-        try await eventually(Self.isWaiting, in: observer)
+        try await eventually(WaitingCommits.areThere, in: observer)
     }
 
     @Test func `held writes are refused without being sent, alone and in a transaction, and taken afterwards`()
@@ -61,24 +43,26 @@ import Testing
     @Test func `a statement whose commit waits is given up and not cancelled, and a read behind it is answered`()
         async throws
     {
-        try await withPools(1) { database, observer, scratch in
-            let writing = insert(1, database)
-            try await waitForInFlight(observer)
-            let reading = Task { try await count("SELECT 7", in: database) }
-            // Sent behind the statement, on the only connection.
-            while database.statistics.waiting > 0 { try await pollingPause() }
-            database.holdsWrites = true
-            #expect(await writing.value?.code == .outcomeUnknown)
-            #expect(try await reading.value == 7)
-            try await expect("SELECT (\(Self.isWaiting))::int", is: 1, in: observer)
-            try await scratch.letCommitsGo()
-            try await eventually("NOT \(Self.isWaiting)", in: observer)
-            try await expect("SELECT count(*) FROM t", is: 1, in: observer)
+        try await WaitingCommits.run { commits in
+            try await commits.withPools { database, observer in
+                let writing = insert(1, database)
+                try await waitForInFlight(observer)
+                let reading = Task { try await count("SELECT 7", in: database) }
+                // Sent behind the statement, on the only connection.
+                while database.statistics.waiting > 0 { try await pollingPause() }
+                database.holdsWrites = true
+                #expect(await writing.value?.code == .outcomeUnknown)
+                #expect(try await reading.value == 7)
+                try await expect("SELECT (\(WaitingCommits.areThere))::int", is: 1, in: observer)
+                try await commits.letGo()
+                try await eventually("NOT \(WaitingCommits.areThere)", in: observer)
+                try await expect("SELECT count(*) FROM t", is: 1, in: observer)
+            }
         }
     }
 
     @Test func `a COMMIT that waits is given up, and its connection is replaced`() async throws {
-        try await withPools(1) { database, observer, _ in
+        try await commits.withPools { database, observer in
             let task = Task {
                 await failure {
                     try await database.transaction(retries: 3) { try await $0.execute("INSERT INTO t VALUES (1)") }
@@ -90,12 +74,12 @@ import Testing
             #expect(error?.code == .outcomeUnknown)
             #expect(error?.operation == .commit)
             try await expect("SELECT 7", is: 7, in: database)
-            try await expect("SELECT (\(Self.isWaiting))::int", is: 1, in: observer)
+            try await expect("SELECT (\(WaitingCommits.areThere))::int", is: 1, in: observer)
         }
     }
 
     @Test func `of what waits for a connection the writes are refused, and the reads served`() async throws {
-        try await withPools(1, pipelineDepth: 1) { database, observer, _ in
+        try await commits.withPools(.test(poolSize: 1, pipelineDepth: 1)) { database, observer in
             let first = insert(1, database)
             try await waitForInFlight(observer)
             let second = insert(2, database)

@@ -6,7 +6,7 @@ import Testing
 /// Statements on a shared connection whose tasks give up. No cancel request may follow: it would stop whatever the server
 /// is at by then, or a commit's wait for a standby. A relay in front of the server counts the connections; a cancel
 /// request would be one more.
-@Suite(.timeLimit(.minutes(5))) struct SharedConnectionTests {
+@Suite(.sharedFixture(SuiteCluster.self), .timeLimit(.minutes(5))) struct SharedConnectionTests {
     private static let waiting: SQL = "SELECT pg_advisory_xact_lock(7)"
     private static let isWaiting = isRunning("SELECT pg_advisory_xact_lock%")
 
@@ -15,14 +15,14 @@ import Testing
         _ configuration: Database.Configuration = .test(poolSize: 1),
         _ body: (_ database: Database, _ observer: Database, Relay) async throws -> Void
     ) async throws {
-        try await PrivateCluster.run { _, url in
-            let relay = try Relay(to: PrivateCluster.socketDirectory(url))
-            defer { relay.stop() }
-            let relayed = ScratchDatabase(url: "postgresql://postgres@127.0.0.1:\(relay.port)/postgres")
-            try await ScratchDatabase(url: url).withPool(.test(poolSize: 2)) { observer in
-                try await observer.execute("CREATE TABLE t (n int8)")
-                try await relayed.withPool(configuration) { database in try await body(database, observer, relay) }
-            }
+        let cluster = SuiteCluster.current
+        let name = try await cluster.makeDatabase()
+        let relay = try Relay(to: PrivateCluster.socketDirectory(cluster.url))
+        defer { relay.stop() }
+        let relayed = ScratchDatabase(url: "postgresql://postgres@127.0.0.1:\(relay.port)/\(name)")
+        try await ScratchDatabase(url: cluster.url(of: name)).withPool(.test(poolSize: 2)) { observer in
+            try await observer.execute("CREATE TABLE t (n int8)")
+            try await relayed.withPool(configuration) { database in try await body(database, observer, relay) }
         }
     }
 

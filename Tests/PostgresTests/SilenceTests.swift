@@ -4,16 +4,16 @@ import Testing
 @testable import Postgres
 
 /// Servers that are silent: behind a router that dropped the connection's state, or on a host without power.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.sharedFixture(SuiteCluster.self), .timeLimit(.minutes(5)))
 struct SilenceTests {
-    /// Starts a server behind a relay: the URL of the relay, and the directory of the server's own socket.
+    /// Puts a relay before the server: the URL of a database behind it, and the directory of the server's own socket.
     private func withRelay(_ body: (Relay, _ url: String, _ directory: String) async throws -> Void) async throws {
-        try await PrivateCluster.run { _, url in
-            let directory = PrivateCluster.socketDirectory(url)
-            let relay = try Relay(to: directory)
-            defer { relay.stop() }
-            try await body(relay, "postgresql://postgres@127.0.0.1:\(relay.port)/postgres", directory)
-        }
+        let cluster = SuiteCluster.current
+        let name = try await cluster.makeDatabase()
+        let directory = PrivateCluster.socketDirectory(cluster.url)
+        let relay = try Relay(to: directory)
+        defer { relay.stop() }
+        try await body(relay, "postgresql://postgres@127.0.0.1:\(relay.port)/\(name)", directory)
     }
 
     @Test func `a server that falls silent is given up, and the next connection serves`() async throws {

@@ -5,44 +5,22 @@ import Testing
 
 /// Commits that wait for a synchronous standby: one that does not exist, so that they wait until the wait is cancelled.
 /// PostgreSQL then answers with success and a warning.
-@Suite(.timeLimit(.minutes(5))) struct UnconfirmedCommitTests {
-    /// Runs a closure with a pool whose commits wait, and one to observe it.
-    ///
-    /// - Parameter options: added to the URL of the pool.
-    private func withPools(
-        _ configuration: Database.Configuration = .test(poolSize: 1), options: String = "",
-        _ body: (_ database: Database, _ observer: Database) async throws -> Void
-    ) async throws {
-        var configuration = configuration
-        configuration.applicationName = "waiting"
-        try await PrivateCluster.run { _, url in
-            let scratch = ScratchDatabase(url: url)
-            try await scratch.withPool(.test(poolSize: 1)) { observer in
-                try await observer.execute("CREATE TABLE t (n int8)")
-                try await scratch.makeCommitsWait()
-                try await ScratchDatabase(url: url + options).withPool(configuration) { database in
-                    try await body(database, observer)
-                }
-            }
-        }
-    }
-
-    private static let isWaiting: SQL =
-        "EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event = 'SyncRep')"
+@Suite(.sharedFixture(WaitingCommits.self), .timeLimit(.minutes(5))) struct UnconfirmedCommitTests {
+    private var commits: WaitingCommits { .current }
 
     private func cancelWait(through observer: Database) async throws {
-        try await eventually(Self.isWaiting, in: observer)
+        try await eventually(WaitingCommits.areThere, in: observer)
         try await observer.execute(
             """
             SELECT pg_cancel_backend(pid) FROM pg_stat_activity
-            WHERE application_name = 'waiting' AND wait_event = 'SyncRep'
+            WHERE datname = current_database() AND application_name = 'waiting' AND wait_event = 'SyncRep'
             """)
     }
 
     @Test func `a lone statement that the standby did not confirm has an unknown outcome, and is not run again`()
         async throws
     {
-        try await withPools { database, observer in
+        try await commits.withPools { database, observer in
             let before = try await backend(of: database)
             let task = Task { await failure { try await database.execute("INSERT INTO t VALUES (1)") } }
             try await cancelWait(through: observer)
@@ -57,9 +35,9 @@ import Testing
     @Test func `of statements in flight on one connection the one that was not confirmed is known among the others`()
         async throws
     {
-        try await withPools(.test(poolSize: 1, pipelineDepth: 3)) { database, observer in
+        try await commits.withPools(.test(poolSize: 1, pipelineDepth: 3)) { database, observer in
             let writing = Task { await failure { try await database.execute("INSERT INTO t VALUES (1)") } }
-            try await eventually(Self.isWaiting, in: observer)
+            try await eventually(WaitingCommits.areThere, in: observer)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<5 {
                     group.addTask { try await expect("SELECT \(number)", is: number, in: database) }
@@ -76,7 +54,7 @@ import Testing
     @Test func `a transaction that the standby did not confirm has an unknown outcome, and is not run again`()
         async throws
     {
-        try await withPools { database, observer in
+        try await commits.withPools { database, observer in
             let runs = Tally()
             let task = Task {
                 await failure {
@@ -98,7 +76,7 @@ import Testing
     @Test func `statements and scripts on a leased connection that the standby did not confirm have unknown outcomes`()
         async throws
     {
-        try await withPools { database, observer in
+        try await commits.withPools { database, observer in
             let statement = Task {
                 await failure {
                     try await database.withConnection { try await $0.execute("INSERT INTO t VALUES (1)") }
@@ -121,7 +99,7 @@ import Testing
 
     /// Otherwise the answer would be a plain success.
     @Test func `the warning comes although the URL asks for none`() async throws {
-        try await withPools(options: "&options=-c%20client_min_messages%3Derror") { database, observer in
+        try await commits.withPools(options: "&options=-c%20client_min_messages%3Derror") { database, observer in
             let task = Task { await failure { try await database.execute("INSERT INTO t VALUES (1)") } }
             try await cancelWait(through: observer)
             #expect(await task.value?.code == .outcomeUnknown)
@@ -129,48 +107,50 @@ import Testing
     }
 
     @Test func `a commit that waits for too long has an unknown outcome, and goes on`() async throws {
-        try await withPools(.test(poolSize: 1, commitTimeout: .milliseconds(200))) { database, observer in
-            let error = await failure {
-                try await database.transaction(retries: 3) { try await $0.execute("INSERT INTO t VALUES (1)") }
+        try await WaitingCommits.run { commits in
+            try await commits.withPools(.test(poolSize: 1, commitTimeout: .milliseconds(200))) { database, observer in
+                let error = await failure {
+                    try await database.transaction(retries: 3) { try await $0.execute("INSERT INTO t VALUES (1)") }
+                }
+                #expect(error?.code == .outcomeUnknown)
+                #expect(error?.operation == .commit)
+                // A cancelled wait would be over.
+                try await expect("SELECT (\(WaitingCommits.areThere))::int", is: 1, in: observer)
+                let next = Task { try await count("SELECT 7", in: database) }
+                while database.statistics.waiting < 1 { try await pollingPause() }
+                try await expect("SELECT (\(WaitingCommits.areThere))::int", is: 1, in: observer)
+                try await commits.letGo()
+                #expect(try await next.value == 7)
+                try await expect("SELECT count(*) FROM t", is: 1, in: observer)
             }
-            #expect(error?.code == .outcomeUnknown)
-            #expect(error?.operation == .commit)
-            // A cancelled wait would be over.
-            try await expect("SELECT (\(Self.isWaiting))::int", is: 1, in: observer)
-            let next = Task { try await count("SELECT 7", in: database) }
-            while database.statistics.waiting < 1 { try await pollingPause() }
-            try await expect("SELECT (\(Self.isWaiting))::int", is: 1, in: observer)
-            try await observer.execute("ALTER SYSTEM RESET synchronous_standby_names")
-            try await observer.execute("SELECT pg_reload_conf()")
-            #expect(try await next.value == 7)
-            try await expect("SELECT count(*) FROM t", is: 1, in: observer)
         }
     }
 
     @Test func `a lone statement that is not answered in time has an unknown outcome, and goes on`() async throws {
         var configuration = Database.Configuration.test(poolSize: 1)
         configuration.answerTimeout = .milliseconds(200)
-        try await withPools(configuration) { database, observer in
-            let error = await failure { try await database.execute("INSERT INTO t VALUES (1)") }
-            #expect(error?.code == .outcomeUnknown)
-            #expect(error?.operation == .execute)
-            // A cancelled one would not wait.
-            try await eventually(Self.isWaiting, in: observer)
-            try await observer.execute("ALTER SYSTEM RESET synchronous_standby_names")
-            try await observer.execute("SELECT pg_reload_conf()")
-            try await eventually("NOT \(Self.isWaiting)", in: observer)
-            try await expect("SELECT count(*) FROM t", is: 1, in: observer)
+        try await WaitingCommits.run { commits in
+            try await commits.withPools(configuration) { database, observer in
+                let error = await failure { try await database.execute("INSERT INTO t VALUES (1)") }
+                #expect(error?.code == .outcomeUnknown)
+                #expect(error?.operation == .execute)
+                // A cancelled one would not wait.
+                try await eventually(WaitingCommits.areThere, in: observer)
+                try await commits.letGo()
+                try await eventually("NOT \(WaitingCommits.areThere)", in: observer)
+                try await expect("SELECT count(*) FROM t", is: 1, in: observer)
+            }
         }
     }
 
     @Test func `a lone statement whose commit waits without end has an unknown outcome, and is not cancelled`()
         async throws
     {
-        try await withPools(.test(poolSize: 1, statementTimeout: .seconds(1))) { database, observer in
+        try await commits.withPools(.test(poolSize: 1, statementTimeout: .seconds(1))) { database, observer in
             let error = await failure { try await database.execute("INSERT INTO t VALUES (1)") }
             #expect(error?.code == .connectionLost)
             #expect(error?.isTemporary == true)
-            try await expect("SELECT (\(Self.isWaiting))::int", is: 1, in: observer)
+            try await expect("SELECT (\(WaitingCommits.areThere))::int", is: 1, in: observer)
         }
     }
 

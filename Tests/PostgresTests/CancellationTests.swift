@@ -4,17 +4,6 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct CancellationTests {
-    /// One pool whose statements are cancelled, and one to observe it.
-    private func withPools<T: Sendable>(
-        _ configuration: Database.Configuration = .test(poolSize: 1), _ body: (Database, Database) async throws -> T
-    ) async throws -> T {
-        try await ScratchDatabase.withFresh { scratch in
-            try await scratch.withPool(.test(poolSize: 1)) { observer in
-                try await scratch.withPool(configuration) { database in try await body(database, observer) }
-            }
-        }
-    }
-
     @Test func `a statement that did not begin when its task was cancelled never runs`() async throws {
         try await withPools { database, _ in
             try await database.execute("CREATE TABLE t (n int8)")

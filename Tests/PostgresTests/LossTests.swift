@@ -10,18 +10,6 @@ import Testing
         try await eventually("NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = \(Int32(pid)))", in: observer)
     }
 
-    private func withPools(
-        poolSize: Int = 1, _ body: (Database, Database) async throws -> Void
-    ) async throws {
-        try await ScratchDatabase.withFresh { scratch in
-            try await scratch.withPool(.test(poolSize: 1)) { observer in
-                try await scratch.withPool(.test(poolSize: poolSize)) { database in
-                    try await body(database, observer)
-                }
-            }
-        }
-    }
-
     @Test func `a statement in flight on a lost connection fails, and the next one has a new connection`() async throws
     {
         try await withPools { database, observer in
@@ -138,7 +126,7 @@ import Testing
     }
 
     @Test func `statements under random losses fail or answer right, and none runs twice`() async throws {
-        try await withPools(poolSize: 4) { database, observer in
+        try await withPools(.test(poolSize: 4)) { database, observer in
             try await database.execute("CREATE TABLE t (n int8)")
             let killer = Task {
                 var kills = 0

@@ -31,6 +31,18 @@ func failure<T>(
     return nil
 }
 
+/// Runs a closure with a pool on a fresh database, and one to observe it.
+func withPools<T: Sendable>(
+    _ configuration: Database.Configuration = .test(poolSize: 1),
+    _ body: (_ database: Database, _ observer: Database) async throws -> T
+) async throws -> T {
+    try await ScratchDatabase.withFresh { scratch in
+        try await scratch.withPool(.test(poolSize: 1)) { observer in
+            try await scratch.withPool(configuration) { database in try await body(database, observer) }
+        }
+    }
+}
+
 /// The process of the server behind the connection that a session uses.
 func backend(of session: some PostgresSession) async throws -> Int {
     try await count("SELECT pg_backend_pid()", in: session)

@@ -3,20 +3,6 @@ import Primitives
 import TestSupport
 import Testing
 
-/// The rejection of a token on the way to `VerifiedToken`; `nil` when it verifies.
-func rejection(of token: [UInt8], by keys: KeySet, allowedTypes: [String] = ["JWT"]) -> TokenRejection? {
-    do throws(TokenRejection) {
-        _ = try UnverifiedToken(token, allowedTypes: allowedTypes).verified(by: keys)
-        return nil
-    } catch {
-        return error
-    }
-}
-
-func rejection(of token: String, by keys: KeySet) -> TokenRejection? {
-    rejection(of: [UInt8](token.utf8), by: keys)
-}
-
 /// The rejection of a verified token by the rules; `nil` when they accept it.
 func rejection(of token: VerifiedToken, under rules: ClaimRules, at now: Int64) -> TokenRejection? {
     do throws(TokenRejection) {

@@ -39,13 +39,3 @@ extension Sandbox {
         return (response.status, answer["error"]?.string, answer["message"]?.string)
     }
 }
-
-/// The rejection of a token by a published key set; nil when the token verifies.
-func rejection(of token: String, by keys: KeySet) -> TokenRejection? {
-    do throws(TokenRejection) {
-        _ = try UnverifiedToken(Array(token.utf8)).verified(by: keys)
-        return nil
-    } catch {
-        return error
-    }
-}

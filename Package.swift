@@ -243,7 +243,7 @@ let package = Package(
         .testTarget(name: "PrometheusTests", dependencies: ["Prometheus", metrics], swiftSettings: commonSettings),
         .testTarget(name: "KeyRingTests", dependencies: ["KeyRing"], swiftSettings: commonSettings),
         .testTarget(
-            name: "MigratorTests", dependencies: ["Migrator", "Postgres", "embed-migrations", "TestSupport", log],
+            name: "MigratorTests", dependencies: ["Migrator", "Postgres", "embed-migrations", "TestSupport"],
             swiftSettings: commonSettings),
         .testTarget(name: "AccountsTests", dependencies: ["Accounts"], swiftSettings: commonSettings),
         .testTarget(

@@ -1,5 +1,4 @@
 import Accounts
-import Logging
 import Migrator
 import Postgres
 import Storage
@@ -11,7 +10,7 @@ import Testing
     private static let now = Timestamp(seconds: 1_767_225_600)
 
     private static func migrator(_ database: Database) -> Migrator {
-        Migrator(database: database, logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+        Migrator(database: database, logger: .silent)
     }
 
     /// Writes an account with an identity as a process of the release before did.

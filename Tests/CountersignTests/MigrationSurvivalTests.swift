@@ -1,4 +1,3 @@
-import Logging
 import Migrator
 import Postgres
 import TestSupport
@@ -9,7 +8,7 @@ import Testing
     var database: Database { .current }
 
     @Test func `rows of every version survive all later migrations, down, up again and down`() async throws {
-        let migrator = Migrator(database: database, logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+        let migrator = Migrator(database: database, logger: .silent)
         let versions = Migration.embedded.map(\.version)
         var expected: [String] = []
         for version in versions {

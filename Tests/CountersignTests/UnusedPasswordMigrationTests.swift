@@ -1,4 +1,3 @@
-import Logging
 import Migrator
 import Postgres
 import TestSupport
@@ -8,8 +7,7 @@ import Testing
 @Suite struct UnusedPasswordMigrationTests {
     @Test func `what an import has brought counts as unused, unless a hash of ours stands there`() async throws {
         try await ScratchDatabase.withMigratedPool { database in
-            let silent = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
-            let migrator = Migrator(database: database, logger: silent)
+            let migrator = Migrator(database: database, logger: .silent)
             _ = try await migrator.down(steps: Migration.embedded.count { $0.version > 35 })
             try await database.execute(
                 """

@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import Migrator
 import Postgres
 import TestSupport
@@ -72,8 +71,7 @@ import Testing
         async throws
     {
         try await world.scratch.withPool { database in
-            let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
-            try await body(Migrator(database: database, migrations: Migration.embedded + migrations, logger: quiet))
+            try await body(Migrator(database: database, migrations: Migration.embedded + migrations, logger: .silent))
         }
     }
 

@@ -44,8 +44,8 @@ import Testing
     ) async throws {
         var configuration = Database.Configuration.test(poolSize: 1)
         configuration.url = url
-        let runner = Database(configuration: configuration, logger: quiet)
-        let watcher = Database(configuration: configuration, logger: quiet)
+        let runner = Database(configuration: configuration, logger: .silent)
+        let watcher = Database(configuration: configuration, logger: .silent)
         try await withThrowingTaskGroup { group in
             group.addTask { try await run(runner.migrator(migrations)) }
             group.addTask {

@@ -1,9 +1,6 @@
-import Logging
 import Migrator
 import Postgres
 import TestSupport
-
-let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
 
 extension ScratchDatabase {
     /// A database for this test alone, empty, with a pool.
@@ -20,7 +17,7 @@ extension Database {
     }
 
     func migrator(_ migrations: [Migration], service: ServiceRole? = nil) -> Migrator {
-        Migrator(database: self, migrations: migrations, service: service, logger: quiet)
+        Migrator(database: self, migrations: migrations, service: service, logger: .silent)
     }
 
     /// Holds the locks of `statement` until the body returns.

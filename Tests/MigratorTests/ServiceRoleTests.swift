@@ -30,7 +30,7 @@ import Testing
             try await owner.execute("CREATE ROLE \"\(unsafeSQL: role)\" LOGIN")
             var configuration = Database.Configuration.test(poolSize: 1)
             configuration.url = try Self.url(scratch.url, user: role)
-            let service = Database(configuration: configuration, logger: quiet)
+            let service = Database(configuration: configuration, logger: .silent)
             do {
                 try await body(owner, service, role)
             } catch {

@@ -30,7 +30,7 @@ extension ServiceRoleTests {
     private static let make: SQL = "SELECT partition_name FROM make_audit_partitions() WHERE outcome = 'made'"
 
     @Test func `partitions that the service has made are as closed to it as the others`() async throws {
-        try await withRole { owner, service, role in
+        try await withRole(migratedTo: Migration.embedded.count) { owner, service, role in
             _ = try await owner.migrator(Migration.embedded, service: ServiceRole(name: role)).up()
             // With these a table is the service's to write from its creation on.
             try await owner.execute("ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO \"\(unsafeSQL: role)\"")
@@ -62,9 +62,8 @@ extension ServiceRoleTests {
     @Test func `a database that has another form of the function is accepted, and gets this one`() async throws {
         let mend = try #require(Migration.embedded.first { $0.name == "mend_audit_partitions" })
         for form in mend.up.mended {
-            try await withRole { owner, service, role in
+            try await withRole(migratedTo: mend.version - 1) { owner, service, role in
                 let migrator = owner.migrator(Migration.embedded, service: ServiceRole(name: role))
-                _ = try await migrator.up(to: mend.version - 1)
                 try await owner.execute("ALTER FUNCTION make_audit_partitions() SET search_path = pg_catalog, public")
                 try await owner.execute(
                     """
@@ -84,8 +83,7 @@ extension ServiceRoleTests {
     }
 
     @Test func `partitions are made by whom the function is granted to`() async throws {
-        try await withRole { owner, service, role in
-            _ = try await owner.migrator(Migration.embedded).up()
+        try await withRole(migratedTo: Migration.embedded.count) { owner, service, role in
             await expectRefusal("SELECT make_audit_partitions()", by: service)
             let lacking = try await service.migrator(Migration.embedded).privileges().lacking
             #expect(lacking.contains("EXECUTE on make_audit_partitions()"))
@@ -97,7 +95,7 @@ extension ServiceRoleTests {
 
     /// The rights are the owner's, so nothing that the caller can set may decide what is done with them.
     @Test func `what the caller's session says changes nothing of what is made`() async throws {
-        try await withRole { owner, service, role in
+        try await withRole(migratedTo: Migration.embedded.count) { owner, service, role in
             _ = try await owner.migrator(Migration.embedded, service: ServiceRole(name: role)).up()
             let month = try await Self.partition(2, in: owner)
             try await owner.execute("DROP TABLE IF EXISTS \(unsafeSQL: month)")
@@ -124,7 +122,7 @@ extension ServiceRoleTests {
 
     /// As in a database from before PostgreSQL 15, where everybody may create objects in `public`.
     @Test func `what the service has put into the schema is not called with the owner's rights`() async throws {
-        try await withRole { owner, service, role in
+        try await withRole(migratedTo: Migration.embedded.count) { owner, service, role in
             _ = try await owner.migrator(Migration.embedded, service: ServiceRole(name: role)).up()
             try await owner.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
             let month = try await Self.partition(2, in: owner)
@@ -146,9 +144,8 @@ extension ServiceRoleTests {
     }
 
     @Test func `partitions that were made outlive the migration that is taken back`() async throws {
-        try await ScratchDatabase.withEmpty { _, database in
+        try await ScratchDatabase.withEmbedded { _, database in
             let migrator = database.migrator(Migration.embedded)
-            _ = try await migrator.up()
             let month = try await Self.partition(2, in: database)
             try await database.execute("DROP TABLE IF EXISTS \(unsafeSQL: month)")
             try await database.execute("SELECT make_audit_partitions()")

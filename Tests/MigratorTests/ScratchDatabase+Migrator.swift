@@ -9,6 +9,21 @@ extension ScratchDatabase {
             try await scratch.withPool { database in try await body(scratch, database) }
         }
     }
+
+    /// The same with the migrations of this build up to a version, as a copy of a database that has them.
+    static func withEmbedded(
+        to version: Int = Migration.embedded.count,
+        _ body: @Sendable (ScratchDatabase, Database) async throws -> Void
+    ) async throws {
+        let migrations = Array(Migration.embedded.prefix(version))
+        try await withFresh(key: migrations.map(\.checksum).joined()) { url in
+            try await ScratchDatabase(url: url).withPool(.test(poolSize: 1)) { database in
+                _ = try await database.migrator(migrations).up()
+            }
+        } _: { scratch in
+            try await scratch.withPool { database in try await body(scratch, database) }
+        }
+    }
 }
 
 extension Database {

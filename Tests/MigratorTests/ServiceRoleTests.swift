@@ -22,10 +22,12 @@ import Testing
             down: "-- why\nDROP TABLE audit_events, things, \"Counted\"; DROP SEQUENCE thing_numbers;\n")
     ]
 
+    /// - Parameter version: up to which the migrations of this build have been applied before.
     func withRole(
+        migratedTo version: Int = 0,
         _ body: @Sendable (_ owner: Database, _ service: Database, _ role: String) async throws -> Void
     ) async throws {
-        try await ScratchDatabase.withEmpty { scratch, owner in
+        try await ScratchDatabase.withEmbedded(to: version) { scratch, owner in
             let role = "service \(UUID().uuidString)"
             try await owner.execute("CREATE ROLE \"\(unsafeSQL: role)\" LOGIN")
             var configuration = Database.Configuration.test(poolSize: 1)
@@ -93,7 +95,7 @@ import Testing
 
     /// With the real tables, the partitions among them.
     @Test func `the service can add to the audit trail and change nothing of it`() async throws {
-        try await withRole { owner, service, role in
+        try await withRole(migratedTo: Migration.embedded.count) { owner, service, role in
             _ = try await owner.migrator(Migration.embedded, service: ServiceRole(name: role)).up()
             let id = "'01890000-0000-7000-8000-000000000001'"
             for allowed in [
@@ -153,7 +155,7 @@ import Testing
     }
 
     @Test func `a detached month of the audit trail is out of the service's reach, and nothing lacks`() async throws {
-        try await withRole { owner, service, role in
+        try await withRole(migratedTo: Migration.embedded.count) { owner, service, role in
             let migrator = owner.migrator(Migration.embedded, service: ServiceRole(name: role))
             _ = try await migrator.up()
             try await owner.execute("ALTER TABLE audit_events DETACH PARTITION audit_events_2026_11")
@@ -195,7 +197,7 @@ import Testing
     @Test func `tables that an operator made beside ours are closed to the service, and left alone by the migrator`()
         async throws
     {
-        try await withRole { owner, service, role in
+        try await withRole(migratedTo: Migration.embedded.count) { owner, service, role in
             let migrator = owner.migrator(Migration.embedded, service: ServiceRole(name: role))
             _ = try await migrator.up()
             for statement in [

@@ -107,9 +107,9 @@ import Testing
         #expect(try await sandbox.history().first?.fault == "lost")
     }
 
-    @Test func `slow bytes and a delay outlast the caller's timeout`() async throws {
+    @Test func `slow bytes, a delay and no answer at all outlast the caller's timeout`() async throws {
         #expect(await failure() == nil)
-        for fault in [Sandbox.Fault.slow(bytesPerSecond: 1), .delay(milliseconds: 60_000)] {
+        for fault in [Sandbox.Fault.slow(bytesPerSecond: 1), .delay(milliseconds: 60_000), .hang] {
             try await sandbox.fail(Self.keys, fault, times: 1)
             #expect(await failure(timeout: .milliseconds(200)) == .timedOut, "\(fault)")
         }

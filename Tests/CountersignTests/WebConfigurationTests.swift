@@ -23,7 +23,7 @@ import WebPages
         setup.environment["COUNTERSIGN_WEB_GOOGLE_REQUIRE_ISS"] = "true"
         setup.environment["COUNTERSIGN_PAGES_NAME"] = "Lamp"
         #expect(try setup.load().reloadable.web == nil)
-        #expect(try setup.load().reloadable.limits.webFlowsPerNetwork == .limit(count: 300, seconds: 900))
+        #expect(try setup.load().reloadable.limits.byKind[.webFlowsPerNetwork] == .limit(count: 300, seconds: 900))
     }
 
     @Test func `each app has keys of its own, in the file too`() throws {

@@ -21,11 +21,11 @@ package enum LimitKind: String, CaseIterable, Sendable {
     case refusedCodesPerIdentity
     /// New accounts from one network.
     case registrationPerNetwork
-    /// Codes requested from one network.
-    case mailPerNetwork
     /// New codes for one address, and as many from each network that its account is used from; changes of address
     /// requested by one account.
     case mailPerAddress
+    /// Codes requested from one network.
+    case mailPerNetwork
     /// Exports of one account's data by its owner.
     case exportPerAccount
     /// Changes of one account's display name by its owner.

@@ -10,34 +10,16 @@ extension ProviderEventPolicy {
 
 /// The rate limits of guessing, registering and mailing, and the number of sessions.
 struct LimitsConfiguration: Sendable {
-    let passwordPerAccount: RateLimit
-    let guessPerNetwork: RateLimit
-    let guessPerWideNetwork: RateLimit
-    let guessPerService: RateLimit
-    let junkCodesPerNetwork: RateLimit
-    let refusedCodesPerIdentity: RateLimit
-    let registrationPerNetwork: RateLimit
-    let mailPerAddress: RateLimit
-    let mailPerNetwork: RateLimit
-    let exportPerAccount: RateLimit
-    let renamePerAccount: RateLimit
-    let webFlowsPerNetwork: RateLimit
+    let byKind: [LimitKind: RateLimit]
     /// 0 is no limit.
     let sessionsPerAccount: Int
 
     init(from reader: inout ConfigurationReader) {
-        passwordPerAccount = reader.value(Settings.Limits.passwordPerAccount)
-        guessPerNetwork = reader.value(Settings.Limits.guessPerNetwork)
-        guessPerWideNetwork = reader.value(Settings.Limits.guessPerWideNetwork)
-        guessPerService = reader.value(Settings.Limits.guessPerService)
-        junkCodesPerNetwork = reader.value(Settings.Limits.junkCodesPerNetwork)
-        refusedCodesPerIdentity = reader.value(Settings.Limits.refusedCodesPerIdentity)
-        registrationPerNetwork = reader.value(Settings.Limits.registrationPerNetwork)
-        mailPerAddress = reader.value(Settings.Limits.mailPerAddress)
-        mailPerNetwork = reader.value(Settings.Limits.mailPerNetwork)
-        exportPerAccount = reader.value(Settings.Limits.exportPerAccount)
-        renamePerAccount = reader.value(Settings.Limits.renamePerAccount)
-        webFlowsPerNetwork = reader.value(Settings.Limits.webFlowsPerNetwork)
+        var byKind: [LimitKind: RateLimit] = [:]
+        for kind in LimitKind.allCases {
+            byKind[kind] = reader.value(Settings.Limits.uses(kind))
+        }
+        self.byKind = byKind
         sessionsPerAccount = reader.value(Settings.Limits.sessionsPerAccount)
     }
 }

@@ -194,58 +194,71 @@ enum Settings {
     }
 
     enum Limits {
-        static let passwordPerAccount = Setting(
-            "limits.passwordPerAccount", .rate, default: "10/15min", reloads: true,
-            """
-            Wrong passwords for one address, known or not, in whatever spelling; and as many from each network that its \
-            account [is used from](linking.md#networks-that-an-account-is-used-from). Right ones are not counted
-            """)
-        static let guessPerNetwork = Setting(
-            "limits.guessPerNetwork", .rate, default: "100/15min", reloads: true,
-            "Wrong passwords and mailed codes from one network")
-        static let guessPerWideNetwork = Setting(
-            "limits.guessPerWideNetwork", .rate, default: "2000/15min", reloads: true,
-            "The same from one IPv4 /16 or IPv6 /48, which a provider of networks can give to one customer")
-        static let guessPerService = Setting(
-            "limits.guessPerService", .rate, default: "20000/15min", reloads: true,
-            """
-            The same from everywhere. Beyond it nothing is refused, but every new code has ten digits, and \
-            [an alert](operations/runbook.md#alert-countersignguessingeverywhere) fires
-            """)
-        static let junkCodesPerNetwork = Setting(
-            "limits.junkCodesPerNetwork", .rate, default: "100/15min", reloads: true,
-            """
-            Authorization codes from one network that Apple or Google refused. Those beside a token that verifies are not \
-            counted: [why there is a limit](provider-life-cycle.md#codes-of-anybodys-making)
-            """)
-        static let refusedCodesPerIdentity = Setting(
-            "limits.refusedCodesPerIdentity", .rate, default: "5/15min", reloads: true,
-            """
-            Authorization codes beside the valid tokens of one person that Apple or Google refused. Beyond it a code is not \
-            sent, and the token signs in alone
-            """)
-        static let registrationPerNetwork = Setting(
-            "limits.registrationPerNetwork", .rate, default: "30/h", reloads: true,
-            "Registrations with a password from one network, those of an address that is taken included")
-        static let mailPerAddress = Setting(
-            "limits.mailPerAddress", .rate, default: "6/h", reloads: true,
-            """
-            New codes for one address, however it is spelled; and as many from each network that its account [is used \
-            from](linking.md#networks-that-an-account-is-used-from). A code that is mailed again is not counted. Also the \
-            changes of address that one account asks for
-            """)
-        static let mailPerNetwork = Setting(
-            "limits.mailPerNetwork", .rate, default: "20000/h", reloads: true,
-            "Codes that one network asks for, for any address")
-        static let exportPerAccount = Setting(
-            "limits.exportPerAccount", .rate, default: "5/h", reloads: true,
-            "Exports of their data that the owner of one account asks for")
-        static let renamePerAccount = Setting(
-            "limits.renamePerAccount", .rate, default: "20/h", reloads: true,
-            "Changes of their name that the owner of one account makes")
-        static let webFlowsPerNetwork = Setting(
-            "limits.webFlowsPerNetwork", .rate, default: "300/15min", reloads: true,
-            "Web sign-ins that one network begins")
+        /// The limit of the uses of one kind.
+        static func uses(_ kind: LimitKind) -> Setting<RateLimit> {
+            switch kind {
+            case .passwordPerAccount:
+                limit(
+                    kind, "10/15min",
+                    """
+                    Wrong passwords for one address, known or not, in whatever spelling; and as many from each network \
+                    that its account [is used from](linking.md#networks-that-an-account-is-used-from). Right ones are \
+                    not counted
+                    """)
+            case .guessPerNetwork:
+                limit(kind, "100/15min", "Wrong passwords and mailed codes from one network")
+            case .guessPerWideNetwork:
+                limit(
+                    kind, "2000/15min",
+                    "The same from one IPv4 /16 or IPv6 /48, which a provider of networks can give to one customer")
+            case .guessPerService:
+                limit(
+                    kind, "20000/15min",
+                    """
+                    The same from everywhere. Beyond it nothing is refused, but every new code has ten digits, and [an \
+                    alert](operations/runbook.md#alert-countersignguessingeverywhere) fires
+                    """)
+            case .junkCodesPerNetwork:
+                limit(
+                    kind, "100/15min",
+                    """
+                    Authorization codes from one network that Apple or Google refused. Those beside a token that \
+                    verifies are not counted: [why there is a limit](provider-life-cycle.md#codes-of-anybodys-making)
+                    """)
+            case .refusedCodesPerIdentity:
+                limit(
+                    kind, "5/15min",
+                    """
+                    Authorization codes beside the valid tokens of one person that Apple or Google refused. Beyond it \
+                    a code is not sent, and the token signs in alone
+                    """)
+            case .registrationPerNetwork:
+                limit(
+                    kind, "30/h",
+                    "Registrations with a password from one network, those of an address that is taken included")
+            case .mailPerAddress:
+                limit(
+                    kind, "6/h",
+                    """
+                    New codes for one address, however it is spelled; and as many from each network that its account \
+                    [is used from](linking.md#networks-that-an-account-is-used-from). A code that is mailed again is \
+                    not counted. Also the changes of address that one account asks for
+                    """)
+            case .mailPerNetwork:
+                limit(kind, "20000/h", "Codes that one network asks for, for any address")
+            case .exportPerAccount:
+                limit(kind, "5/h", "Exports of their data that the owner of one account asks for")
+            case .renamePerAccount:
+                limit(kind, "20/h", "Changes of their name that the owner of one account makes")
+            case .webFlowsPerNetwork:
+                limit(kind, "300/15min", "Web sign-ins that one network begins")
+            }
+        }
+
+        private static func limit(_ kind: LimitKind, _ fallback: String, _ meaning: String) -> Setting<RateLimit> {
+            Setting("limits.\(kind.rawValue)", .rate, default: fallback, reloads: true, meaning)
+        }
+
         static let sessionsPerAccount = Setting(
             "limits.sessionsPerAccount", .integer(0...1_000_000, unit: "sessions"), default: "100", reloads: true,
             """
@@ -259,6 +272,10 @@ enum Settings {
             /16 or /48 around it; more are closed at once. \
             `server.trustedProxies` have no limit; 0: nobody has one
             """)
+
+        static var rows: [any SettingRow] {
+            LimitKind.allCases.map(uses) + [sessionsPerAccount, connectionsPerNetwork]
+        }
     }
 
     enum Tokens {
@@ -331,16 +348,14 @@ enum Settings {
             ]
         let policies: [any SettingRow] = [
             noncePolicy, verifiedEmail, strayAccount, Events.consentRevoked, Events.accountDeleted,
-            Limits.passwordPerAccount, Limits.guessPerNetwork, Limits.guessPerWideNetwork, Limits.guessPerService,
-            Limits.junkCodesPerNetwork, Limits.refusedCodesPerIdentity, Limits.registrationPerNetwork,
-            Limits.mailPerAddress, Limits.mailPerNetwork, Limits.exportPerAccount, Limits.renamePerAccount,
-            Limits.webFlowsPerNetwork, Limits.sessionsPerAccount,
-            Limits.connectionsPerNetwork, Tokens.issuer, Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime,
-            Tokens.sessionLifetime, keyringPath,
-            Mail.smtpURL, Mail.from, Mail.serviceName, Mail.templatesPath,
+        ]
+        let others: [any SettingRow] = [
+            Tokens.issuer, Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime, Tokens.sessionLifetime,
+            keyringPath, Mail.smtpURL, Mail.from, Mail.serviceName, Mail.templatesPath,
             Log.level, Log.format, Log.personalData,
         ]
         return server + Console.rows(staff: staff) + apple + Google.rows(projects: projects) + Web.rows(apps: apps)
             + Pages.rows + Feed.rows + Webhooks.rows(endpoints: webhooks) + oauthRows + Passwords.rows + policies
+            + Limits.rows + others
     }
 }

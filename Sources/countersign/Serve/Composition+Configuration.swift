@@ -212,23 +212,3 @@ extension Health.Readiness {
         }
     }
 }
-
-extension LimitsConfiguration {
-    /// The limits of uses.
-    var byKind: [LimitKind: RateLimit] {
-        [
-            .passwordPerAccount: passwordPerAccount,
-            .guessPerNetwork: guessPerNetwork,
-            .guessPerWideNetwork: guessPerWideNetwork,
-            .guessPerService: guessPerService,
-            .junkCodesPerNetwork: junkCodesPerNetwork,
-            .refusedCodesPerIdentity: refusedCodesPerIdentity,
-            .registrationPerNetwork: registrationPerNetwork,
-            .mailPerAddress: mailPerAddress,
-            .mailPerNetwork: mailPerNetwork,
-            .exportPerAccount: exportPerAccount,
-            .renamePerAccount: renamePerAccount,
-            .webFlowsPerNetwork: webFlowsPerNetwork,
-        ]
-    }
-}

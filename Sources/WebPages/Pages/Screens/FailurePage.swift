@@ -8,8 +8,6 @@ struct FailurePage: Sendable {
         case invalidRequest
         /// Unknown, over, or of another browser that has no cookie of ours.
         case flowExpired
-        /// Begun in another browser.
-        case anotherBrowser
         /// The provider's answer was refused, or came twice.
         case answerRefused
         /// The hidden field of a form is missing or wrong.

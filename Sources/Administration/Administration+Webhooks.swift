@@ -106,7 +106,7 @@ extension Administration {
     }
 
     package func webhookFailures(
-        _ name: String, before cursor: AccountEventID? = nil, limit: Int
+        _ name: String, before cursor: AccountEventID?, limit: Int
     ) async throws(AdministrationFailure) -> Page<WebhookFailure, AccountEventID> {
         _ = try endpoint(name)
         return try await stored { try await webhookStore.failures(of: name, before: cursor, limit: limit) }

@@ -6,14 +6,6 @@ package enum EmailCodePurpose: String, CaseIterable, Sendable {
     case resetPassword
     /// For an account that doesn't exist yet: on our own page alone.
     case register
-
-    /// Whether a code is one of a link ticket, or of a flow: of several for an address each is of its own.
-    package var isOfTicket: Bool {
-        switch self {
-        case .bind, .register: true
-        case .signIn, .verifyEmail, .resetPassword: false
-        }
-    }
 }
 
 /// A code that was mailed to an address: knowing it proves access to the mailbox. Its digits are derived from these values

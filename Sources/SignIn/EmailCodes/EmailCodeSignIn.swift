@@ -28,7 +28,8 @@ package struct EmailCodeSignIn: Sendable {
         try await mailCode(to: address, for: purpose, ticketHash: ticketHash, by: call)
     }
 
-    /// - Parameter ticketHash: of what the code belongs to, where ``EmailCodePurpose/isOfTicket``.
+    /// - Parameter ticketHash: of the link ticket or the flow that the code belongs to, if it is for *bind* or *register*:
+    ///   of several for an address each is of its own.
     func mailCode(
         to address: EmailAddress, for purpose: EmailCodePurpose, ticketHash: SecretHash?, by call: Call
     ) async throws(SignInFailure) {

@@ -94,9 +94,10 @@ struct MailFixture: TestFixture {
         _ purpose: EmailCodePurpose, to address: String, in language: String = "en",
         _ allowance: EmailCodeAllowance = .full
     ) async throws -> EmailCode {
+        let isOfTicket = purpose == .bind || purpose == .register
         let request = try codes.request(
             for: try #require(EmailAddress(address)), purpose: purpose,
-            ticketHash: purpose.isOfTicket ? SecretHash([UInt8](repeating: 1, count: 32)) : nil, network: nil,
+            ticketHash: isOfTicket ? SecretHash([UInt8](repeating: 1, count: 32)) : nil, network: nil,
             language: language,
             by: .at(clock.now()))
         _ = try await storage.emailCodes.request(request, allowance: allowance, by: .at(clock.now()))

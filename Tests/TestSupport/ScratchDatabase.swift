@@ -1,5 +1,6 @@
 import Foundation
 package import Postgres
+import Primitives
 
 /// A database for one test, dropped when the test ends, however it ends.
 ///
@@ -70,14 +71,7 @@ package struct ScratchDatabase: Sendable {
         var configuration = configuration
         configuration.url = url
         let database = Database(configuration: configuration, logger: .silent)
-        do {
-            let value = try await body(database)
-            await database.shutdown()
-            return value
-        } catch {
-            await database.shutdown()
-            throw error
-        }
+        return try await closing(database.shutdown) { try await body(database) }
     }
 }
 

@@ -2,6 +2,7 @@ import Accounts
 import ArgumentParser
 import Curl
 import Logging
+import Primitives
 import Providers
 
 struct AppleCommand: AsyncParsableCommand {
@@ -43,18 +44,13 @@ func withAppleEndpoint<Result: Sendable>(
     }
     let logger = Logger(label: "countersign", factory: { StreamLogHandler.standardError(label: $0) })
     let fetcher = try CurlFetcher()
-    do {
+    return try await closing(fetcher.shutdown) {
         let provider = AppleProvider(
             configuration: .init(configuration), fetcher: fetcher, clock: SystemClock(), logger: logger)
         guard
             let endpoint = AppleTokenEndpoint(configuration, provider: provider, fetcher: fetcher, logger: logger)
         else { throw CommandFailure("No Apple team has a signing key.") }
-        let result = try await body(endpoint)
-        await fetcher.shutdown()
-        return result
-    } catch {
-        await fetcher.shutdown()
-        throw error
+        return try await body(endpoint)
     }
 }
 

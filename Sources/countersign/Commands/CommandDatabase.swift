@@ -4,6 +4,7 @@ import KeyRing
 import Logging
 import Migrator
 import Postgres
+import Primitives
 import SignIn
 import Storage
 import Webhooks
@@ -25,14 +26,9 @@ func withDatabase<Result: Sendable>(
     // Nobody waits at an app: a commit that unlinks files or has a slow standby is not given up.
     settings.commitTimeout = .seconds(30)
     let database = Database(configuration: settings, logger: silent)
-    do {
+    return try await closing(database.shutdown) {
         try await Migrator(database: database, logger: silent).requireServableSchema()
-        let result = try await body(database)
-        await database.shutdown()
-        return result
-    } catch {
-        await database.shutdown()
-        throw error
+        return try await body(database)
     }
 }
 

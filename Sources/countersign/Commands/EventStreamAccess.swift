@@ -1,5 +1,6 @@
 import ArgumentParser
 import Curl
+import Primitives
 import Providers
 
 /// The options of every command of `google risc`.
@@ -65,10 +66,10 @@ func withEventStream(
     let stream = GoogleEventStream(
         account: configuration.account, apiURL: options.apiURL, fetcher: fetcher, clock: SystemClock())
     do {
-        try await body(EventStreamAccess(stream: stream, configuration: configuration, fetcher: fetcher))
-        await fetcher.shutdown()
+        try await closing(fetcher.shutdown) {
+            try await body(EventStreamAccess(stream: stream, configuration: configuration, fetcher: fetcher))
+        }
     } catch {
-        await fetcher.shutdown()
         guard let refusal = error as? GoogleEventStream.Refusal else { throw error }
         throw CommandFailure(refusal, keyID: configuration.account.keyID)
     }

@@ -4,6 +4,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import Postgres
+import Primitives
 import Synchronization
 
 /// The systems that people can come from.
@@ -98,15 +99,14 @@ enum SourceDatabase {
                 idleInTransactionTimeout: nil, applicationName: "countersign import"), logger: silent)
         let isOpen = Mutex(false)
         do {
-            let result = try await database.withConnection { connection in
-                try await connection.beginReading()
-                isOpen.withLock { $0 = true }
-                return try await body(connection)
+            return try await closing(database.shutdown) {
+                try await database.withConnection { connection in
+                    try await connection.beginReading()
+                    isOpen.withLock { $0 = true }
+                    return try await body(connection)
+                }
             }
-            await database.shutdown()
-            return result
         } catch {
-            await database.shutdown()
             // Later errors are of either database: those of this one are faults of the source already.
             guard !isOpen.withLock(\.self), let error = error as? PostgresError else { throw error }
             throw SourceFault(reading: error)

@@ -2,6 +2,7 @@ import ArgumentParser
 import Logging
 import Migrator
 import Postgres
+import Primitives
 
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -150,11 +151,5 @@ func withMigrator(
         logger: Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() }))
     let migrator = Migrator(
         database: database, service: configuration.serviceRole.map { ServiceRole(name: $0) }, logger: logger)
-    do {
-        try await body(migrator)
-    } catch {
-        await database.shutdown()
-        throw error
-    }
-    await database.shutdown()
+    try await closing(database.shutdown) { try await body(migrator) }
 }

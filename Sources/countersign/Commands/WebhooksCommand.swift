@@ -2,6 +2,7 @@ import Accounts
 import Administration
 import ArgumentParser
 import Curl
+import Primitives
 import Storage
 import Webhooks
 
@@ -175,8 +176,9 @@ private func withWebhooks<Result: Sendable>(
 ) async throws -> Result {
     let configuration = try options.sources().load { WebhooksConfiguration(from: &$0) }
     let fetcher = try CurlFetcher()
-    defer { withExtendedLifetime(fetcher) {} }
-    return try await withAdministration(
-        options, webhooks: { configuration.pushed },
-        sender: WebhookSender(fetcher: fetcher, targets: configuration.targets, clock: SystemClock()), body)
+    return try await closing(fetcher.shutdown) {
+        try await withAdministration(
+            options, webhooks: { configuration.pushed },
+            sender: WebhookSender(fetcher: fetcher, targets: configuration.targets, clock: SystemClock()), body)
+    }
 }

@@ -13,16 +13,11 @@ extension SignInFailure: ProblemConvertible {
             Problem(.providerUnavailable, reason: reason, retryAfter: Int(clamping: retryAfter))
         case .providerDisabled:
             Problem(.notFound, detail: "This provider is not enabled here.")
-        case .missingCredential(let member):
-            Problem(.invalidRequest, errors: [FieldError(field: member, reason: .required)])
-        case .memberNotAllowed(let member):
-            Problem(.invalidRequest, errors: [FieldError(field: member, reason: .notAllowed)])
-        case .clientIDRequired:
-            Problem(.invalidRequest, errors: [FieldError(field: "clientId", reason: .required)])
-        case .redirectURIRefused:
-            Problem(.invalidRequest, errors: [FieldError(field: "redirectUri", reason: .invalid)])
-        case .malformedEmail:
-            Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .invalid)])
+        case .missingCredential(let member): Problem(field: member, .required)
+        case .memberNotAllowed(let member): Problem(field: member, .notAllowed)
+        case .clientIDRequired: Problem(field: "clientId", .required)
+        case .redirectURIRefused: Problem(field: "redirectUri", .invalid)
+        case .malformedEmail: Problem(field: "email", .invalid)
         case .emailRequired:
             Problem(.invalidRequest, detail: "The account has no email address; set one first.")
         case .weakPassword(let weakness): Problem(.weakPassword, detail: weakness.detail)

@@ -58,6 +58,11 @@ package struct Problem: Error, Sendable {
         self.retryAfter = retryAfter
         self.members = members
     }
+
+    /// One invalid member of the request.
+    package init(field: String, _ reason: FieldError.Reason) {
+        self.init(.invalidRequest, errors: [FieldError(field: field, reason: reason)])
+    }
 }
 
 extension Problem.Code {

@@ -56,7 +56,7 @@ extension WebAPI {
                 case (nil, let email?, nil, nil):
                     return try await mailBindCode(to: email, flow, request)
                 default:
-                    throw Problem(.invalidRequest, errors: [FieldError(field: "proof", reason: .notAllowed)])
+                    throw Problem(field: "proof", .notAllowed)
                 }
             },
             Route(.post, "/web/link/cancel", priority: .revoking) { request in

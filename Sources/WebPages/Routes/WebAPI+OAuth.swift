@@ -113,9 +113,7 @@ extension WebAPI {
             )
         }
         if let email { return try await confirm(email, code, flow, oauth, request) }
-        guard let decision else {
-            throw Problem(.invalidRequest, errors: [FieldError(field: "consent", reason: .required)])
-        }
+        guard let decision else { throw Problem(field: "consent", .required) }
         return try await decide(decision == .allow ? .allow(account) : .deny, flow, oauth, request)
     }
 

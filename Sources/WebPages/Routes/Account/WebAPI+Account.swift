@@ -56,9 +56,7 @@ extension WebAPI {
             let others = form.optionalString("others")
             return if let id { .one(id) } else { others == nil ? nil : .others }
         }
-        guard let ended else {
-            throw Problem(.invalidRequest, errors: [FieldError(field: "session", reason: .required)])
-        }
+        guard let ended else { throw Problem(field: "session", .required) }
         return try await visit(request, for: nil, isFresh: false) { visit in
             let notice: AccountPage.Notice
             switch ended {

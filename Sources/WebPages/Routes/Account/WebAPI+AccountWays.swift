@@ -108,9 +108,7 @@ extension WebAPI {
                 try await unlink(asked, visit, request)
             }
         }
-        guard let subject else {
-            throw Problem(.invalidRequest, errors: [FieldError(field: "identity", reason: .required)])
-        }
+        guard let subject else { throw Problem(field: "identity", .required) }
         return try await ask(about: subject, request)
     }
 

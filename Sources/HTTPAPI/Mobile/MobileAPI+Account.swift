@@ -11,7 +11,7 @@ extension MobileAPI {
                 let (email, password, displayName, device) = try request.fields { fields in
                     // The limit is above that of passwords, so that a long one is answered weak_password.
                     (
-                        fields.string("email"), fields.string("password", maximumBytes: 32 * 1024),
+                        fields.string("email"), fields.string("password", maximumBytes: FieldLimit.newPassword),
                         fields.displayName(), try fields.device()
                     )
                 }
@@ -50,8 +50,8 @@ extension MobileAPI {
                 let session = try await session(of: request, by: call)
                 let (current, new) = try request.fields { fields in
                     (
-                        fields.optionalString("currentPassword", maximumBytes: 4096),
-                        fields.string("newPassword", maximumBytes: 32 * 1024)
+                        fields.optionalString("currentPassword", maximumBytes: FieldLimit.password),
+                        fields.string("newPassword", maximumBytes: FieldLimit.newPassword)
                     )
                 }
                 try await service.accounts.changePassword(of: session, current: current, to: new, by: call)

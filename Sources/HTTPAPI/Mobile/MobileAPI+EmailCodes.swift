@@ -22,7 +22,7 @@ extension MobileAPI {
             Route(.post, "/v1/account/verify-email") { request in
                 let call = call(of: request)
                 let session = try await session(of: request, by: call)
-                let code = try request.fields { $0.string("code", maximumBytes: 64) }
+                let code = try request.fields { $0.string("code", maximumBytes: FieldLimit.emailCode) }
                 try await service.emailCodes.verifyEmail(code: code, of: session, by: call)
                 return .empty()
             },
@@ -30,8 +30,8 @@ extension MobileAPI {
                 let call = call(of: request)
                 let (email, code, password) = try request.fields { fields in
                     (
-                        fields.string("email"), fields.string("code", maximumBytes: 64),
-                        fields.string("newPassword", maximumBytes: 32 * 1024)
+                        fields.string("email"), fields.string("code", maximumBytes: FieldLimit.emailCode),
+                        fields.string("newPassword", maximumBytes: FieldLimit.newPassword)
                     )
                 }
                 request.note(email: email)

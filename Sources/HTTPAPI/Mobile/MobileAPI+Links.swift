@@ -15,7 +15,7 @@ extension MobileAPI {
                 let (ticket, displayName, password) = try request.fields { fields in
                     (
                         fields.string("linkTicket"), fields.displayName(),
-                        fields.optionalString("password", maximumBytes: 32 * 1024)
+                        fields.optionalString("password", maximumBytes: FieldLimit.newPassword)
                     )
                 }
                 let signedIn = try await service.tickets.create(
@@ -62,8 +62,8 @@ extension MobileAPI {
         case .malformed: throw Problem(.invalidSession)
         case .absent, .otherScheme:
             let address = fields.optionalString("email")
-            let code = fields.optionalString("emailCode", maximumBytes: 64)
-            let password = fields.optionalString("password", maximumBytes: 4096)
+            let code = fields.optionalString("emailCode", maximumBytes: FieldLimit.emailCode)
+            let password = fields.optionalString("password", maximumBytes: FieldLimit.password)
             guard address != nil || code != nil || password != nil else { return .ticket }
             guard let email = address else {
                 fields.reject("email", .required)

@@ -10,7 +10,10 @@ extension MobileAPI {
             Route(.post, "/v1/sign-in/password") { request in
                 let call = call(of: request)
                 let (email, password, device) = try request.fields { fields in
-                    (fields.string("email"), fields.string("password", maximumBytes: 4096), try fields.device())
+                    (
+                        fields.string("email"), fields.string("password", maximumBytes: FieldLimit.password),
+                        try fields.device()
+                    )
                 }
                 request.note(email: email)
                 let signedIn = try await service.passwords.signIn(
@@ -20,7 +23,10 @@ extension MobileAPI {
             Route(.post, "/v1/sign-in/email-code") { request in
                 let call = call(of: request)
                 let (email, code, device) = try request.fields { fields in
-                    (fields.string("email"), fields.string("code", maximumBytes: 64), try fields.device())
+                    (
+                        fields.string("email"), fields.string("code", maximumBytes: FieldLimit.emailCode),
+                        try fields.device()
+                    )
                 }
                 request.note(email: email)
                 let answer = try await service.emailCodes.signIn(email: email, code: code, by: call.with(device))

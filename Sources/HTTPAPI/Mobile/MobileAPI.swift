@@ -49,6 +49,15 @@ extension Request {
     }
 }
 
+/// Length limits of members and of fields of forms, in UTF-8.
+package enum FieldLimit {
+    /// One to compare.
+    package static let password = 4096
+    /// One to set: what is too long is told by its rules, not by a limit of bytes.
+    package static let newPassword = 32 * 1024
+    package static let emailCode = 64
+}
+
 extension Fields {
     /// The object `device`, each member of which may be absent.
     mutating func device() throws -> Device? {

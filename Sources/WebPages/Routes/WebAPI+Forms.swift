@@ -10,7 +10,10 @@ extension WebAPI {
             Route(.post, "/web/password") { request in try await takePassword(request) },
             Route(.post, "/web/email-code") { request in
                 let (flow, (screen, email, code)) = try flowForm(of: request, "/web/email-code") { form in
-                    (form.screen(), form.string("email"), form.optionalString("code", maximumBytes: 64))
+                    (
+                        form.screen(), form.string("email"),
+                        form.optionalString("code", maximumBytes: FieldLimit.emailCode)
+                    )
                 }
                 request.note(email: email)
                 if let screen { return try await show(screen, typed: email, flow, request) }
@@ -22,7 +25,7 @@ extension WebAPI {
 
     private func takePassword(_ request: Request) async throws -> Response {
         let (flow, (screen, email, password)) = try flowForm(of: request, "/web/password") { form in
-            (form.screen(), form.string("email"), form.string("password", maximumBytes: 4096))
+            (form.screen(), form.string("email"), form.string("password", maximumBytes: FieldLimit.password))
         }
         request.note(email: email)
         if let screen { return try await show(screen, typed: email, flow, request) }

@@ -28,8 +28,8 @@ extension WebAPI {
             proof = form.optionalChoice("proof", of: Proof.self)
             provider = form.optionalChoice("provider", of: Provider.self)
             email = form.optionalString("email")
-            password = form.optionalString("password", maximumBytes: 4096)
-            code = form.optionalString("code", maximumBytes: 64)
+            password = form.optionalString("password", maximumBytes: FieldLimit.password)
+            code = form.optionalString("code", maximumBytes: FieldLimit.emailCode)
             isReplacing = form.optionalChoice("onConflict", of: ConflictResolution.self) == .replace
         }
     }
@@ -70,7 +70,7 @@ extension WebAPI {
     private func create(_ request: Request) async throws -> Response {
         let (flow, (text, password)) = try flowForm(of: request, "/web/link/create") { form in
             // The limit is above that of passwords, so that a long one is answered as weak.
-            (form.optionalString("displayName"), form.optionalString("password", maximumBytes: 32 * 1024))
+            (form.optionalString("displayName"), form.optionalString("password", maximumBytes: FieldLimit.newPassword))
         }
         do throws(SignInFailure) {
             let step = try await signIn.create(

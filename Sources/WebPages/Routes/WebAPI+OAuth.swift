@@ -109,7 +109,7 @@ extension WebAPI {
             (
                 form.optionalChoice("consent", of: Decision.self),
                 form.optionalString("csrf").flatMap(FormToken.account(of:)), form.optionalString("email"),
-                form.optionalString("code", maximumBytes: 64)
+                form.optionalString("code", maximumBytes: FieldLimit.emailCode)
             )
         }
         if let email { return try await confirm(email, code, flow, oauth, request) }

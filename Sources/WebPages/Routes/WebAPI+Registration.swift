@@ -48,8 +48,8 @@ extension WebAPI {
             (
                 screen: form.screen(), email: form.string("email"),
                 // The limit is above that of passwords, so that a long one is answered as weak.
-                password: form.optionalString("password", maximumBytes: 32 * 1024),
-                name: form.optionalString("name"), code: form.optionalString("code", maximumBytes: 64)
+                password: form.optionalString("password", maximumBytes: FieldLimit.newPassword),
+                name: form.optionalString("name"), code: form.optionalString("code", maximumBytes: FieldLimit.emailCode)
             )
         }
         request.note(email: form.email)
@@ -94,8 +94,8 @@ extension WebAPI {
         let (flow, form) = try flowForm(of: request, Self.forgotPath) { form in
             (
                 screen: form.screen(), email: form.string("email"),
-                code: form.optionalString("code", maximumBytes: 64),
-                newPassword: form.optionalString("newPassword", maximumBytes: 32 * 1024)
+                code: form.optionalString("code", maximumBytes: FieldLimit.emailCode),
+                newPassword: form.optionalString("newPassword", maximumBytes: FieldLimit.newPassword)
             )
         }
         request.note(email: form.email)

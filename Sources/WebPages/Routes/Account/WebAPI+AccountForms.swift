@@ -33,7 +33,7 @@ extension WebAPI {
             },
             Route(.post, AccountPath.email) { request in
                 let (email, code) = try accountForm(of: request, AccountPath.email) { form in
-                    (form.string("email"), form.optionalString("code", maximumBytes: 64))
+                    (form.string("email"), form.optionalString("code", maximumBytes: FieldLimit.emailCode))
                 }
                 request.note(email: email)
                 if let code { return try await takeAddressCode(code, typed: email, request) }
@@ -134,9 +134,9 @@ extension WebAPI {
     private func takePassword(_ request: Request) async throws -> Response {
         let (current, new) = try accountForm(of: request, AccountPath.password) { form in
             (
-                form.optionalString("currentPassword", maximumBytes: 4096),
+                form.optionalString("currentPassword", maximumBytes: FieldLimit.password),
                 // The limit is above that of passwords, so that a long one is answered as weak.
-                form.string("newPassword", maximumBytes: 32 * 1024)
+                form.string("newPassword", maximumBytes: FieldLimit.newPassword)
             )
         }
         return try await visit(request, for: .changePassword, isFresh: current == nil) { visit in

@@ -38,11 +38,9 @@ package struct AssociationFiles: Sendable {
     }
 
     package var routes: [Route] {
-        [
-            Route(.get, "/.well-known/apple-app-site-association", priority: .observing) { _ in response(with: .apple)
-            },
-            Route(.get, "/.well-known/assetlinks.json", priority: .observing) { _ in response(with: .android) },
-        ]
+        File.allCases.map { file in
+            Route(.get, file.rawValue, priority: .observing) { _ in response(with: file) }
+        }
     }
 
     private func response(with file: File) -> Response {

@@ -40,6 +40,18 @@ struct PageView {
         }
     }
 
+    /// Shows where the page's own form posts.
+    mutating func show(_ form: FormTarget) {
+        values.merge(form.value) { $1 }
+    }
+
+    /// Shows a form about the account, and the way back to its page.
+    mutating func showAccountForm(_ form: FormTarget, cancelLink: String, isOfOtherAccount: Bool) {
+        values["isOtherAccount"] = isOfOtherAccount
+        values["cancelLink"] = HTMLText(cancelLink)
+        show(form)
+    }
+
     mutating func show(_ account: AccountTitle) {
         values["displayName"] = account.displayName.map { HTMLText($0).isolated }
         values["address"] = account.email.map { HTMLText($0).isolated }

@@ -58,7 +58,7 @@ extension ConflictPage {
         view["existing"] = existing.value(in: localization)
         view["hidden"] = hiddenFields.map { ["name": HTMLText($0.name), "value": HTMLText($0.value)] }
         if case .password = proof { view["asksPassword"] = true }
-        view.values.merge(replace.value) { $1 }
+        view.show(replace)
         view["keep"] = keep.value
         return view
     }

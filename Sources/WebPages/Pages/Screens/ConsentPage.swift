@@ -71,7 +71,7 @@ extension ConsentPage {
         view["hasScopes"] = !scopes.isEmpty
         view["scopes"] = scopes.map { $0.value(in: localization) }
         view["clientPrivacy"] = clientPrivacyURL.map { HTMLText($0) }
-        view.values.merge(form.value) { $1 }
+        view.show(form)
         return view
     }
 }

@@ -59,7 +59,7 @@ extension CreatePage {
         view.show(purpose, in: theme)
         view.show(source, email: email)
         view.show(takesAddressFrom, in: localization)
-        view.values.merge(form.value) { $1 }
+        view.show(form)
         view["takesAddress"] = takesAddressFrom != nil && email != nil
         view["offersPassword"] = offersPassword
         view["displayName"] = displayName.map { HTMLText($0) }

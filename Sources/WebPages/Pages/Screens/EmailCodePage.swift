@@ -89,7 +89,7 @@ extension EmailCodePage {
         }
         view.show(purpose, in: theme)
         view["isOtherAccount"] = isOfOtherAccount
-        view.values.merge(form.value) { $1 }
+        view.show(form)
         switch back {
         case .link(let target): view["backLink"] = HTMLText(target)
         case .button(let screen): view["backScreen"] = HTMLText(screen)

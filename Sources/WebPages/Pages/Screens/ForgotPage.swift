@@ -54,7 +54,7 @@ extension ForgotPage {
             view.firstField = .code
         }
         view.show(purpose, in: theme)
-        view.values.merge(form.value) { $1 }
+        view.show(form)
         return view
     }
 }

@@ -28,7 +28,7 @@ extension MissingEmailPage {
         view.show(purpose, in: theme)
         view.show(account)
         view["otherAccount"] = otherAccount.value
-        view.values.merge(form.value) { $1 }
+        view.show(form)
         return view
     }
 }

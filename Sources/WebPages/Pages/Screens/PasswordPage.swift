@@ -29,7 +29,7 @@ extension PasswordPage {
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
         var view = PageView(.password, localization[.signInTitle], error: error)
         view.show(purpose, in: theme)
-        view.values.merge(form.value) { $1 }
+        view.show(form)
         view["address"] = email.map { HTMLText($0) }
         view["offersEmailCode"] = offersEmailCode
         return view

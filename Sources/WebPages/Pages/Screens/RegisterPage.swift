@@ -32,7 +32,7 @@ extension RegisterPage {
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
         var view = PageView(.register, localization[.createTitle], error: error)
         view.show(purpose, in: theme)
-        view.values.merge(form.value) { $1 }
+        view.show(form)
         view["address"] = email.map { HTMLText($0) }
         view["typedName"] = name.map { HTMLText($0) }
         return view

@@ -42,10 +42,8 @@ extension AccountQuestionPage {
             view["lead"] = localization[.exportLead]
             view["act"] = localization[.download]
         }
-        view["isOtherAccount"] = isOfOtherAccount
         view.showMasked(account)
-        view["cancelLink"] = HTMLText(cancelLink)
-        view.values.merge(form.value) { $1 }
+        view.showAccountForm(form, cancelLink: cancelLink, isOfOtherAccount: isOfOtherAccount)
         return view
     }
 }

@@ -39,12 +39,10 @@ extension DeletePage {
 
     func view(in localization: Localization) -> PageView {
         var view = PageView(.delete, localization[.deleteTitle])
-        view["isOtherAccount"] = isOfOtherAccount
         view.showMasked(account)
         view["providers"] = providers.map { ["provider": HTMLText($0.brand)] }
         view["clients"] = clients.map { ["client": HTMLText($0).isolated] }
-        view["cancelLink"] = HTMLText(cancelLink)
-        view.values.merge(form.value) { $1 }
+        view.showAccountForm(form, cancelLink: cancelLink, isOfOtherAccount: isOfOtherAccount)
         return view
     }
 }

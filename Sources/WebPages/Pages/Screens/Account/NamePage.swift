@@ -24,10 +24,8 @@ extension NamePage {
 
     func view(in localization: Localization) -> PageView {
         var view = PageView(.name, localization[.changeName], error: error)
-        view["isOtherAccount"] = isOfOtherAccount
         view["displayName"] = displayName.map { HTMLText($0) }
-        view["cancelLink"] = HTMLText(cancelLink)
-        view.values.merge(form.value) { $1 }
+        view.showAccountForm(form, cancelLink: cancelLink, isOfOtherAccount: isOfOtherAccount)
         return view
     }
 }

@@ -33,11 +33,9 @@ extension NewPasswordPage {
     func view(in localization: Localization) -> PageView {
         var view = PageView(
             .newPassword, localization[hasPassword ? .changePassword : .setPassword], error: error)
-        view["isOtherAccount"] = isOfOtherAccount
         view["hasPassword"] = hasPassword
         view["address"] = email.map { HTMLText($0) }
-        view["cancelLink"] = HTMLText(cancelLink)
-        view.values.merge(form.value) { $1 }
+        view.showAccountForm(form, cancelLink: cancelLink, isOfOtherAccount: isOfOtherAccount)
         return view
     }
 }

@@ -55,7 +55,7 @@ extension UnlinkPage {
             view["id"] = HTMLText(id)
         }
         view["cancelLink"] = HTMLText(cancelLink)
-        view.values.merge(form.value) { $1 }
+        view.show(form)
         return view
     }
 }

@@ -44,6 +44,15 @@ enum SignInPurpose: Hashable, Sendable {
     case client(String)
 }
 
+/// A page that mails a code: first the address, then the code.
+enum CodeStep: Sendable {
+    /// Posts `email`.
+    case address
+    /// Posts `email` (hidden) and `code`. Says that a code was mailed if the address is known, in the same words for every
+    /// address.
+    case code(email: String)
+}
+
 /// How the person has just proven who they are, when no account is known for it yet.
 enum ProvenSource: Hashable, Sendable {
     case apple

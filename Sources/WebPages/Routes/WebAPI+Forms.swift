@@ -112,7 +112,7 @@ extension WebAPI {
     }
 
     func emailCodePage(
-        _ flow: WebFlow, _ reference: FlowReference, _ step: EmailCodePage.Step, email: String? = nil,
+        _ flow: WebFlow, _ reference: FlowReference, _ step: CodeStep, email: String? = nil,
         error: FormError? = nil
     ) throws -> EmailCodePage {
         EmailCodePage(

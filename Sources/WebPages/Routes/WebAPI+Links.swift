@@ -218,7 +218,7 @@ extension WebAPI {
     }
 
     private func bindCodePage(
-        _ flow: WebFlow, _ reference: FlowReference, _ step: EmailCodePage.Step, email: String? = nil,
+        _ flow: WebFlow, _ reference: FlowReference, _ step: CodeStep, email: String? = nil,
         error: FormError? = nil
     ) throws -> EmailCodePage {
         EmailCodePage(

@@ -160,7 +160,7 @@ extension WebAPI {
             }
         } catch {
             guard let fault = FormError(error, wrong: .wrongCode) else { throw error }
-            let step: EmailCodePage.Step = code == nil ? .address : .code(email: email)
+            let step: CodeStep = code == nil ? .address : .code(email: email)
             return response(
                 .emailCode(try confirmPage(page, flow, step, email: email, error: fault)), after: error, to: request,
                 flow: page)
@@ -170,7 +170,7 @@ extension WebAPI {
     }
 
     private func confirmPage(
-        _ page: WebFlow, _ flow: FlowReference, _ step: EmailCodePage.Step, email: String? = nil,
+        _ page: WebFlow, _ flow: FlowReference, _ step: CodeStep, email: String? = nil,
         error: FormError? = nil
     ) throws -> EmailCodePage {
         EmailCodePage(

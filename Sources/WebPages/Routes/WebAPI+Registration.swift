@@ -139,7 +139,7 @@ extension WebAPI {
     }
 
     func forgotPage(
-        _ flow: WebFlow, _ reference: FlowReference, _ step: ForgotPage.Step, email: String? = nil,
+        _ flow: WebFlow, _ reference: FlowReference, _ step: CodeStep, email: String? = nil,
         error: FormError? = nil
     ) throws -> ForgotPage {
         ForgotPage(

@@ -52,6 +52,20 @@ struct PageView {
         show(form)
     }
 
+    /// - Parameter email: what stands in the field for the address in the first step.
+    mutating func show(_ step: CodeStep, email: String?) {
+        switch step {
+        case .address:
+            values["address"] = email.map { HTMLText($0) }
+            values["sent"] = false
+        case .code(let email):
+            names["email"] = email
+            values["address"] = HTMLText(email)
+            values["sent"] = true
+            firstField = .code
+        }
+    }
+
     mutating func show(_ account: AccountTitle) {
         values["displayName"] = account.displayName.map { HTMLText($0).isolated }
         values["address"] = account.email.map { HTMLText($0).isolated }

@@ -15,14 +15,6 @@ struct EmailCodePage: Sendable {
         case changeAddress
     }
 
-    enum Step: Sendable {
-        /// Posts `email`.
-        case address
-        /// Posts `email` (hidden) and `code`. Says that a code was mailed if the address is known, in the same words
-        /// for every address.
-        case code(email: String)
-    }
-
     enum Back: Sendable {
         /// A page before which nothing was typed.
         case link(String)
@@ -32,7 +24,7 @@ struct EmailCodePage: Sendable {
 
     let purpose: SignInPurpose
     let reason: Reason
-    let step: Step
+    let step: CodeStep
     /// Where both steps post: without `code` one is mailed. "Send another code" posts `email` here.
     let form: FormTarget
     /// Where *Back* leads, with what was typed: a button of the form, `to`.
@@ -77,16 +69,11 @@ extension EmailCodePage {
         case .address:
             view = PageView(.emailCode, localization[title], error: error)
             view["lead"] = localization[lead]
-            view["address"] = email.map { HTMLText($0) }
-            view["sent"] = false
-        case .code(let email):
+        case .code:
             view = PageView(.emailCode, localization[.enterCodeTitle], error: error)
-            view.names["email"] = email
             view["lead"] = localization[sent]
-            view["address"] = HTMLText(email)
-            view["sent"] = true
-            view.firstField = .code
         }
+        view.show(step, email: email)
         view.show(purpose, in: theme)
         view["isOtherAccount"] = isOfOtherAccount
         view.show(form)

@@ -2,16 +2,9 @@ import Texts
 
 /// A forgotten password: first the address, then the code that was mailed there and the new password.
 struct ForgotPage: Sendable {
-    enum Step: Sendable {
-        /// Posts `email`.
-        case address
-        /// Posts `email` (hidden), `code` and `newPassword`. Says that a code was mailed if the address is known, in the
-        /// same words for every address.
-        case code(email: String)
-    }
-
     let purpose: SignInPurpose
-    let step: Step
+    /// The second one also posts `newPassword`.
+    let step: CodeStep
     /// Also posts `to`, the screen to which a button leads with what was typed.
     let form: FormTarget
     /// What stands in the field for the address in the first step.
@@ -43,16 +36,7 @@ extension ForgotPage {
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
         var view = PageView(.forgot, localization[.forgotTitle], error: error)
-        switch step {
-        case .address:
-            view["address"] = email.map { HTMLText($0) }
-            view["sent"] = false
-        case .code(let email):
-            view.names["email"] = email
-            view["address"] = HTMLText(email)
-            view["sent"] = true
-            view.firstField = .code
-        }
+        view.show(step, email: email)
         view.show(purpose, in: theme)
         view.show(form)
         return view

@@ -105,7 +105,7 @@ extension WebAPI {
     }
 
     private func addressPage(
-        _ visit: AccountVisit, _ step: EmailCodePage.Step, typed: String? = nil, error: FormError? = nil
+        _ visit: AccountVisit, _ step: CodeStep, typed: String? = nil, error: FormError? = nil
     ) throws -> EmailCodePage {
         EmailCodePage(
             purpose: .account, reason: .changeAddress, step: step, form: try visit.target(AccountPath.email),

@@ -68,6 +68,9 @@ package struct OAuthClient: Hashable, Sendable {
     /// Whether a name is 1 to 100 bytes without controls: it appears on pages, in mails and in lists.
     package static func isName(_ text: String) -> Bool { AdminKey.isName(text) }
 
+    /// The text, if it can be a name.
+    package static func name(_ text: String) -> String? { isName(text) ? text : nil }
+
     /// Whether a text can be an `aud`: 1 to 255 printable ASCII characters.
     package static func isAudience(_ text: String) -> Bool {
         (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }

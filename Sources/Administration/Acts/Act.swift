@@ -153,6 +153,9 @@ package struct ActInput: Sendable {
             && text.utf8.contains { $0 != 0x20 }
     }
 
+    /// The text, if it can be a reason.
+    package static func reason(_ text: String) -> String? { isReason(text) ? text : nil }
+
     /// The reason of an act that requires one, which its front has asked for.
     var statedReason: String { reason ?? "" }
 }

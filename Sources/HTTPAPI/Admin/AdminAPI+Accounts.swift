@@ -29,8 +29,7 @@ extension AdminAPI {
                 filter.accountID = try request.accountID
                 let range = try request.query { $0.range(AuditCursor.self) }
                 return .list(
-                    try await administration.auditEvents(filter, before: range.cursor, limit: range.limit)
-                ) { $1.members(of: $0) }
+                    try await administration.auditEvents(filter, before: range.cursor, limit: range.limit))
             },
             operation(.get, "/accounts/{accountId}/export", .manage) { request, administrator in
                 let id = try request.accountID
@@ -45,7 +44,7 @@ extension AdminAPI {
 }
 
 extension Request {
-    fileprivate var accountID: AccountID {
+    var accountID: AccountID {
         get throws(Problem) { try parameter("accountId", as: AccountID.init) }
     }
 }

@@ -40,7 +40,7 @@ extension Request {
 
     /// The parameter `reason` of a change without a body.
     var statedReason: String? {
-        get throws(Problem) { try query { $0.optionalValue("reason") { ActInput.isReason($0) ? $0 : nil } } }
+        get throws(Problem) { try query { $0.optionalValue("reason", as: ActInput.reason) } }
     }
 }
 
@@ -61,9 +61,9 @@ extension Fields {
                 }
             }
         }
-        func reason(_ text: String) -> String? { ActInput.isReason(text) ? text : nil }
         input.reason =
-            act.reason == .required ? try value("reason", as: reason) : optionalValue("reason", as: reason)
+            act.reason == .required
+            ? try value("reason", as: ActInput.reason) : optionalValue("reason", as: ActInput.reason)
         return input
     }
 }
@@ -77,7 +77,7 @@ extension Response {
         case .done, .nothing: .empty()
         case .accepted: .json(.accepted) { _ in }
         case .account(let record): .json { $0.members(of: record) }
-        case .record(let record, _): .json(.accepted) { $0.members(of: record) }
+        case .record(let record, _): .json(record, .accepted)
         case .document(let export): .streamed(export)
         }
     }

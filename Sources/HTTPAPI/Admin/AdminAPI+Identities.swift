@@ -23,12 +23,11 @@ extension AdminAPI {
                     (query.optionalChoice("status", of: Revocation.Status.self), query.range(RevocationID.self))
                 }
                 return .list(
-                    try await administration.revocations(status, before: range.cursor, limit: range.limit)
-                ) { $1.members(of: $0) }
+                    try await administration.revocations(status, before: range.cursor, limit: range.limit))
             },
             operation(.get, "/revocations/{revocationId}", .read) { request, _ in
                 let revocation = try await administration.revocation(try request.revocationID)
-                return .json { $0.members(of: revocation) }
+                return .json(revocation)
             },
         ]
     }

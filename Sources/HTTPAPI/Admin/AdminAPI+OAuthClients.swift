@@ -19,7 +19,7 @@ extension AdminAPI {
             operation(.post, "/oauth-clients", .manage) { request, administrator in
                 let settings = try request.fields { fields in
                     var settings = OAuthAdministration.Settings(
-                        name: try fields.value("name") { OAuthClient.isName($0) ? $0 : nil },
+                        name: try fields.value("name", as: OAuthClient.name),
                         redirectURIs: fields.values("redirectUris", as: OAuthRedirectURI.init(registering:)) ?? [])
                     settings.scopes = fields.scopes(of: oauth.configuredScopes()) ?? nil
                     settings.assertionAudiences = fields.values("assertionAudiences", as: Self.audience) ?? []
@@ -42,7 +42,7 @@ extension AdminAPI {
             operation(.patch, "/oauth-clients/{clientId}", .manage) { request, administrator in
                 let id = try request.oauthClientID
                 let change = try request.fields { fields in
-                    let name: String? = fields.optionalValue("name") { OAuthClient.isName($0) ? $0 : nil }
+                    let name = fields.optionalValue("name", as: OAuthClient.name)
                     let uris = fields.values("redirectUris", as: OAuthRedirectURI.init(registering:))
                     let scopes = fields.scopes(of: oauth.configuredScopes())
                     let audiences = fields.values("assertionAudiences", as: Self.audience)
@@ -76,14 +76,13 @@ extension AdminAPI {
                 }
             },
             operation(.get, "/accounts/{accountId}/linked-clients", .read) { request, _ in
-                let id = try request.parameter("accountId", as: AccountID.init)
-                let clients = try await oauth.linkedClients(of: id)
+                let clients = try await oauth.linkedClients(of: try request.accountID)
                 return .json { $0.objects("items", of: clients) { $1.members(of: $0) } }
             },
             operation(.delete, "/accounts/{accountId}/linked-clients/{clientId}", .manage) { request, administrator in
                 try await oauth.unlink(
-                    try request.oauthClientID, of: try request.parameter("accountId", as: AccountID.init),
-                    reason: try request.statedReason, by: administrator.call)
+                    try request.oauthClientID, of: try request.accountID, reason: try request.statedReason,
+                    by: administrator.call)
                 return .empty()
             },
         ]

@@ -14,7 +14,7 @@ extension AdminAPI {
             operation(.post, "/webhooks/{name}/test", .manage) { request, _ in
                 _ = try request.optionalFields { _ in }
                 let test = try await administration.testWebhook(try request.webhookName())
-                return .json { $0.members(of: test) }
+                return .json(test)
             },
             operation(.post, "/webhooks/{name}/pause", .manage) { request, administrator in
                 try await set(.paused, request, administrator)
@@ -42,10 +42,10 @@ extension AdminAPI {
     ) async throws -> Response {
         let name = try request.webhookName()
         let reason = try request.optionalFields { fields in
-            fields.optionalValue("reason", maximumBytes: 1024) { ActInput.isReason($0) ? $0 : nil }
+            fields.optionalValue("reason", maximumBytes: 1024, as: ActInput.reason)
         }
         let webhook = try await administration.setWebhook(name, to: status, reason: reason ?? nil, by: administrator)
-        return .json { $0.members(of: webhook) }
+        return .json(webhook)
     }
 }
 

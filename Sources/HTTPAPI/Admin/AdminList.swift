@@ -1,4 +1,5 @@
 package import Accounts
+import Administration
 import HTTPServer
 import JSON
 import Primitives
@@ -71,5 +72,13 @@ extension Response {
             writer.objects("items", of: page.items, write)
             writer.member("nextCursor", page.next.map(\.encoded))
         }
+    }
+
+    static func list<Item: AdminRecord, Cursor: ListCursor>(_ page: Page<Item, Cursor>) -> Response {
+        list(page) { $1.members(of: $0) }
+    }
+
+    static func json(_ record: some AdminRecord, _ status: Status = .ok) -> Response {
+        json(status) { $0.members(of: record) }
     }
 }

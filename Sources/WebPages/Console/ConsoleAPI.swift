@@ -82,10 +82,7 @@ package struct ConsoleAPI: Sendable {
             let asset = try request.parameter("asset") { name in
                 renderer.styleSheet.path == "/console/assets/" + name ? renderer.styleSheet : nil
             }
-            var response = Response(
-                .ok, contentType: asset.mediaType, body: asset.bytes, caching: .shared(seconds: 31_536_000))
-            response.headers = assetHeaders
-            return response
+            return .asset(asset, headers: assetHeaders)
         }
     }
 

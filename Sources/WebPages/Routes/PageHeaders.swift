@@ -48,3 +48,13 @@ struct PageHeaders: Sendable {
         return fields
     }
 }
+
+extension Response {
+    /// Its path changes with its bytes, so it may be kept.
+    static func asset(_ asset: PageAsset, headers: [(name: String, value: String)]) -> Response {
+        var response = Response(
+            .ok, contentType: asset.mediaType, body: asset.bytes, caching: .shared(seconds: 31_536_000))
+        response.headers = headers
+        return response
+    }
+}

@@ -84,10 +84,7 @@ package struct WebAPI: Sendable {
     private var assetRoute: Route {
         Route(.get, "/web/assets/{asset}", priority: .reading) { request in
             let asset = try request.parameter("asset") { assets["/web/assets/" + $0] }
-            var response = Response(
-                .ok, contentType: asset.mediaType, body: asset.bytes, caching: .shared(seconds: 31_536_000))
-            response.headers = headers.forAssets
-            return response
+            return .asset(asset, headers: headers.forAssets)
         }
     }
 }

@@ -17,11 +17,10 @@ extension AccountCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @Argument(help: "What is searched for.") var query: String
-        @Option(help: "How many, at most.") var limit = 50
+        @OptionGroup var list: ListLimit
         @Flag(help: "A JSON object a line.") var json = false
 
         func validate() throws {
-            guard 1...10_000 ~= limit else { throw ValidationError("--limit is a number from 1 to 10,000") }
             guard !text.isEmpty else { throw ValidationError("say whom: an empty text finds everybody") }
         }
 
@@ -30,14 +29,13 @@ extension AccountCommand {
 
         func run() async throws {
             let count = try await withAdministration(options) { administration, _ in
-                var (cursor, count): (AccountCursor?, Int) = (nil, 0)
-                repeat {
-                    let page = try await administration.people(
-                        matching: text, after: cursor, limit: min(limit - count, 200))
-                    for record in page.items { print(json ? record.json : record.line) }
-                    count += page.items.count
-                    cursor = page.next
-                } while cursor != nil && count < limit
+                var count = 0
+                try await eachItem(upTo: list.limit) {
+                    try await administration.people(matching: text, after: $0, limit: $1)
+                } do: { record in
+                    print(json ? record.json : record.line)
+                    count += 1
+                }
                 return count
             }
             if count == 0 { throw CommandFailure("There is no such account.") }

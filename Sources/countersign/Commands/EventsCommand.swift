@@ -14,15 +14,11 @@ struct EventsCommand: AsyncParsableCommand {
         @OptionGroup var options: ConfigurationOptions
         @Option(help: "Of one provider, apple or google; both if absent.") var provider: Provider?
         @Option(help: "In one status; all if absent.") var status: EventStatus?
-        @Option(help: "How many, at most.") var limit = 50
-
-        func validate() throws {
-            guard 1...10_000 ~= limit else { throw ValidationError("--limit is a number from 1 to 10,000") }
-        }
+        @OptionGroup var list: ListLimit
 
         func run() async throws {
             let events = try await withAdministration(options) { administration, _ in
-                try await administration.providerEvents(of: provider, in: status?.rawValue, limit: limit)
+                try await administration.providerEvents(of: provider, in: status?.rawValue, limit: list.limit)
             }
             for event in events { print(event.line) }
         }

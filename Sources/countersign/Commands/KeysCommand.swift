@@ -40,8 +40,8 @@ struct KeysCommand: AsyncParsableCommand {
         @Option(
             help: "Seconds for which the key is published before it signs; verifiers may cache the key set for 300.")
         var lead = Int(SigningKeys.lead)
-        @Option(help: "Do nothing while the present key is younger: 30d, 12h, 600s.", transform: Age.init)
-        var ifOlderThan: Age?
+        @Option(help: "Do nothing while the present key is younger: 30d, 12h, 600s.", transform: CommandDuration.age)
+        var ifOlderThan: Int64?
         @Flag(
             help: """
                 For a key that may have leaked: the new one signs at once, and all others are removed at once, with \
@@ -62,7 +62,7 @@ struct KeysCommand: AsyncParsableCommand {
             let key = try await withDatabase(options) { database in
                 let keys = SigningKeys(store: SigningKeyStore(database: database), keyRing: keyRing, clock: clock)
                 if leaked { return try await keys.replaceLeaked() }
-                switch try await keys.rotate(lead: Int64(lead), minimumAge: ifOlderThan?.seconds ?? 0) {
+                switch try await keys.rotate(lead: Int64(lead), minimumAge: ifOlderThan ?? 0) {
                 case .rotated(let key):
                     return key
                 case .underWay(let key):
@@ -92,18 +92,5 @@ struct KeysCommand: AsyncParsableCommand {
             writer.member("signsUntil", key.signsUntil?.rfc3339)
             writer.member("keptUntil", key.keptUntil?.rfc3339)
         }
-    }
-}
-
-/// A time span on the command line, such as `30d`.
-struct Age {
-    let seconds: Int64
-
-    init(_ text: String) throws {
-        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
-        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
-            1...36_500 * 86_400 / unit ~= count
-        else { throw ValidationError("an age is a number and s, m, h or d, such as 30d") }
-        seconds = count * unit
     }
 }

@@ -102,12 +102,11 @@ struct OAuthClientCommand: AsyncParsableCommand {
         func run() async throws {
             let lines = try await withOAuthAdministration(options) { administration, _ in
                 var lines: [String] = []
-                var cursor: OAuthClientID?
-                repeat {
-                    let page = try await administration.list(after: cursor, limit: 200)
-                    lines += page.items.map(\.line)
-                    cursor = page.next
-                } while cursor != nil
+                try await eachItem {
+                    try await administration.list(after: $0, limit: $1)
+                } do: {
+                    lines.append($0.line)
+                }
                 return lines
             }
             for line in lines { print(line) }
@@ -136,7 +135,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @Argument(help: "Its clientId.", transform: clientID) var id: OAuthClientID
-        @Option(help: "A number and s, m, h or d; at most 30d.", transform: CommandDuration.seconds)
+        @Option(help: "A number and s, m, h or d; at most 30d.", transform: CommandDuration.time)
         var keepOld: Int64 = 0
 
         func run() async throws {
@@ -174,20 +173,6 @@ private func withOAuthAdministration<Value: Sendable>(
         } catch AdministrationFailure.notFound {
             throw CommandFailure("There is no such client.")
         }
-    }
-}
-
-/// A time on the command line: a number and `s`, `m`, `h` or `d`.
-enum CommandDuration {
-    private static let longest: Int64 = 30 * 86_400
-
-    @Sendable static func seconds(_ text: String) throws -> Int64 {
-        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
-        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), count >= 0,
-            case (let seconds, let overflow) = count.multipliedReportingOverflow(by: unit), !overflow,
-            seconds <= longest
-        else { throw ValidationError("a time is a number and s, m, h or d, at most 30d") }
-        return seconds
     }
 }
 

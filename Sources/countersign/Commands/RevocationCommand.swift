@@ -13,21 +13,15 @@ struct RevocationCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @Option(help: "In one status: pending, done or failed; all if absent.") var status: Revocation.Status?
-        @Option(help: "How many, at most.") var limit = 50
-
-        func validate() throws {
-            guard 1...10_000 ~= limit else { throw ValidationError("--limit is a number from 1 to 10,000") }
-        }
+        @OptionGroup var list: ListLimit
 
         func run() async throws {
             try await withAdministration(options) { administration, _ in
-                var (cursor, left): (RevocationID?, Int) = (nil, limit)
-                repeat {
-                    let page = try await administration.revocations(status, before: cursor, limit: min(left, 200))
-                    for revocation in page.items { print(revocation.line) }
-                    left -= page.items.count
-                    cursor = page.next
-                } while cursor != nil && left > 0
+                try await eachItem(upTo: list.limit) {
+                    try await administration.revocations(status, before: $0, limit: $1)
+                } do: {
+                    print($0.line)
+                }
             }
         }
     }

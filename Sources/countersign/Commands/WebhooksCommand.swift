@@ -121,12 +121,11 @@ struct WebhooksCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await withWebhook(name, options) { administration, _ in
-                var cursor: AccountEventID?
-                repeat {
-                    let page = try await administration.webhookFailures(name, before: cursor, limit: 1000)
-                    for failure in page.items { print(failure.line) }
-                    cursor = page.next
-                } while cursor != nil
+                try await eachItem(pageSize: 1000) {
+                    try await administration.webhookFailures(name, before: $0, limit: $1)
+                } do: {
+                    print($0.line)
+                }
             }
         }
     }

@@ -93,12 +93,11 @@ extension Doctor {
     private func enabledClients(in database: Database) async throws(PostgresError) -> [OAuthClient] {
         let store = OAuthClientStore(database: database)
         var clients: [OAuthClient] = []
-        var cursor: OAuthClientID?
-        repeat {
-            let page = try await store.list(after: cursor, limit: 200)
-            clients += page.items.filter { $0.status == .active }
-            cursor = page.next
-        } while cursor != nil
+        try await eachItem { cursor, limit throws(PostgresError) in
+            try await store.list(after: cursor, limit: limit)
+        } do: {
+            if $0.status == .active { clients.append($0) }
+        }
         return clients
     }
 

@@ -101,11 +101,7 @@ extension Act {
     func onCommandLine<Result: Sendable>(
         _ text: String, _ body: () async throws(AdministrationFailure) -> Result
     ) async throws -> Result {
-        do throws(AdministrationFailure) {
-            return try await body()
-        } catch .notFound {
-            throw CommandFailure("There is no \(subject.noun) \(text).")
-        }
+        try await naming("There is no \(subject.noun) \(text).", body)
     }
 }
 

@@ -54,9 +54,5 @@ struct ConsoleCommand: AsyncParsableCommand {
 private func known<Result: Sendable>(
     _ name: String, _ body: () async throws(AdministrationFailure) -> Result
 ) async throws -> Result {
-    do throws(AdministrationFailure) {
-        return try await body()
-    } catch .notFound {
-        throw CommandFailure("Nobody has signed in to the console as \(name).")
-    }
+    try await naming("Nobody has signed in to the console as \(name).", body)
 }

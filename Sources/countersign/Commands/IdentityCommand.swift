@@ -105,3 +105,14 @@ struct CommandFailure: Error, CustomStringConvertible {
         self.description = description
     }
 }
+
+/// Runs the body, and says what is missing where nothing is found.
+func naming<Result: Sendable>(
+    _ missing: String, _ body: () async throws -> Result
+) async throws -> Result {
+    do {
+        return try await body()
+    } catch AdministrationFailure.notFound {
+        throw CommandFailure(missing)
+    }
+}

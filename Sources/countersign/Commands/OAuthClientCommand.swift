@@ -168,11 +168,7 @@ private func withOAuthAdministration<Value: Sendable>(
     let scopes = try options.sources().load { OAuthScopes(from: &$0) }
     return try await withAdministration(options, scopes: scopes) { administration, administrator in
         guard let oauth = administration.oauth else { throw CommandFailure("There is no OAuth server.") }
-        do {
-            return try await body(oauth, administrator.call)
-        } catch AdministrationFailure.notFound {
-            throw CommandFailure("There is no such client.")
-        }
+        return try await naming("There is no such client.") { try await body(oauth, administrator.call) }
     }
 }
 

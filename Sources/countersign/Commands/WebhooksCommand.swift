@@ -161,11 +161,7 @@ private func withWebhook<Result: Sendable>(
 ) async throws -> Result {
     let missing = "There is no endpoint \(name)\(event.map { ", or the feed does not keep the event \($0)" } ?? "")."
     return try await withWebhooks(options) { administration, administrator in
-        do {
-            return try await body(administration, administrator)
-        } catch AdministrationFailure.notFound {
-            throw CommandFailure(missing)
-        }
+        try await naming(missing) { try await body(administration, administrator) }
     }
 }
 

@@ -42,7 +42,7 @@ func withAppleEndpoint<Result: Sendable>(
         }
         return apple
     }
-    let logger = Logger(label: "countersign", factory: { StreamLogHandler.standardError(label: $0) })
+    let logger = Logger.standardError
     let fetcher = try CurlFetcher()
     return try await closing(fetcher.shutdown) {
         let provider = AppleProvider(

@@ -1,7 +1,6 @@
 import Accounts
 import Administration
 import KeyRing
-import Logging
 import Migrator
 import Postgres
 import Primitives
@@ -17,7 +16,6 @@ func withDatabase<Result: Sendable>(
     _ body: (Database) async throws -> Result
 ) async throws -> Result {
     let configuration = try options.sources().load(DatabaseConfiguration.init)
-    let silent = Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() })
     var settings = Database.Configuration(configuration)
     if asOwner { settings.url = configuration.migrationURL }
     settings.poolSize = 2
@@ -25,9 +23,9 @@ func withDatabase<Result: Sendable>(
     settings.statementTimeout = statementTimeout
     // Nobody waits at an app: a commit that unlinks files or has a slow standby is not given up.
     settings.commitTimeout = .seconds(30)
-    let database = Database(configuration: settings, logger: silent)
+    let database = Database(configuration: settings, logger: .quiet)
     return try await closing(database.shutdown) {
-        try await Migrator(database: database, logger: silent).requireServableSchema()
+        try await Migrator(database: database, logger: .quiet).requireServableSchema()
         return try await body(database)
     }
 }

@@ -2,7 +2,6 @@ import AccountImport
 import Accounts
 import ArgumentParser
 import Foundation
-import Logging
 import Postgres
 import Primitives
 import Synchronization
@@ -92,11 +91,10 @@ enum SourceDatabase {
     static func reading<Result: Sendable>(
         _ url: String, _ body: @Sendable (LeasedConnection) async throws -> Result
     ) async throws -> Result {
-        let silent = Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() })
         let database = Database(
             configuration: Database.Configuration(
                 url: url, poolSize: 1, acquireTimeout: .seconds(10), statementTimeout: nil,
-                idleInTransactionTimeout: nil, applicationName: "countersign import"), logger: silent)
+                idleInTransactionTimeout: nil, applicationName: "countersign import"), logger: .quiet)
         let isOpen = Mutex(false)
         do {
             return try await closing(database.shutdown) {

@@ -135,8 +135,7 @@ extension MigrationEntry.State: CustomStringConvertible {
 
 private func withMigrator(_ options: ConfigurationOptions, _ body: (Migrator) async throws -> Void) async throws {
     let configuration = try options.sources().load(DatabaseConfiguration.init)
-    let logger = Logger(label: "countersign", factory: { StreamLogHandler.standardError(label: $0) })
-    try await withMigrator(configuration, logger: logger, body)
+    try await withMigrator(configuration, logger: .standardError, body)
 }
 
 /// Runs the body with one connection as the owner of the schema.
@@ -148,7 +147,7 @@ func withMigrator(
             url: configuration.migrationURL, poolSize: 1, acquireTimeout: .seconds(10),
             applicationName: "countersign migrate"),
         // A failure of the connection ends the command with a message, so it need not be logged before.
-        logger: Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() }))
+        logger: .quiet)
     let migrator = Migrator(
         database: database, service: configuration.serviceRole.map { ServiceRole(name: $0) }, logger: logger)
     try await closing(database.shutdown) { try await body(migrator) }

@@ -2,7 +2,6 @@ import Accounts
 import Curl
 import Foundation
 import JOSE
-import Logging
 import Providers
 
 /// The rules by which `token verify` accepts a token.
@@ -58,9 +57,9 @@ enum TokenRules: Sendable {
     }
 
     private static func fetched(_ provider: Provider, _ url: String) throws -> KeySource {
-        let logger = Logger(label: "countersign", factory: { StreamLogHandler.standardError(label: $0) })
-        return .cache(
-            KeySetCache(provider: provider, url: url, fetcher: try CurlFetcher(), clock: SystemClock(), logger: logger))
+        .cache(
+            KeySetCache(
+                provider: provider, url: url, fetcher: try CurlFetcher(), clock: SystemClock(), logger: .standardError))
     }
 }
 

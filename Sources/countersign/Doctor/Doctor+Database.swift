@@ -24,9 +24,8 @@ extension Doctor {
         settings.connectTimeout = .seconds(4)
         settings.statementTimeout = .seconds(4)
         settings.applicationName = "countersign doctor"
-        let silent = Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() })
-        let database = Database(configuration: settings, logger: silent)
-        let findings = await body(database, silent)
+        let database = Database(configuration: settings, logger: .quiet)
+        let findings = await body(database, .quiet)
         await database.shutdown()
         return findings
     }

@@ -30,11 +30,7 @@ extension Doctor {
             response = try await fetcher.fetch(
                 FetchRequest(url: url, timeout: .seconds(2), connectTimeout: .seconds(2)))
         } catch {
-            return [
-                .warning(
-                    .appFlip, "\(url) can't be reached from here (\(error.code.rawValue))",
-                    advice: "nothing to do if the service isn't running yet, or is reached from outside alone")
-            ]
+            return [.unreached(.appFlip, url, error)]
         }
         if let fault = Self.fault(of: response) {
             return [

@@ -1,7 +1,6 @@
 import Accounts
 import Curl
 import JOSE
-import Logging
 import Providers
 
 /// The checks of Apple and Google: secrets, keys, endpoints, events.
@@ -14,8 +13,7 @@ extension Doctor {
                 return .ok(.appleSecret, "the team \(team.name) has no key: identity tokens alone, no codes")
             }
             let provider = AppleProvider(configuration: .init(apple), keys: .fixed(.empty))
-            let silent = Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() })
-            let endpoint = AppleTokenEndpoint(apple, provider: provider, fetcher: fetcher, logger: silent)
+            let endpoint = AppleTokenEndpoint(apple, provider: provider, fetcher: fetcher, logger: .quiet)
             let document = PublicJWK.document([PublicJWK(signing.privateKey, keyID: signing.keyID)])
             guard let secret = try? endpoint?.clientSecret(for: ProviderClientID(clientID), at: clock.now()),
                 let keys = try? KeySet(parsing: document),

@@ -37,11 +37,7 @@ extension Doctor {
         do throws(FetchError) {
             response = try await fetcher.fetch(FetchRequest(url: document, timeout: .seconds(4)))
         } catch {
-            return [
-                .warning(
-                    .publicURL, "\(document) can't be reached from here (\(error.code.rawValue))",
-                    advice: "nothing to do if the service isn't running yet, or is reached from outside alone")
-            ]
+            return [.unreached(.publicURL, document, error)]
         }
         guard response.status == 200, let members = try? JSONValue(parsing: response.body),
             let reported = members["issuer"]?.string

@@ -1,3 +1,5 @@
+import Curl
+
 /// A finding of a check: one line for the operator.
 struct Finding: Sendable, Equatable {
     enum Status: String, Comparable, Sendable {
@@ -39,6 +41,13 @@ struct Finding: Sendable, Equatable {
 
     static func failure(_ check: CheckName, _ detail: String, advice: String) -> Finding {
         Finding(check: check, status: .failure, detail: detail, advice: advice)
+    }
+
+    /// What the service serves at its public URL, and does not answer here.
+    static func unreached(_ check: CheckName, _ url: String, _ error: FetchError) -> Finding {
+        .warning(
+            check, "\(url) can't be reached from here (\(error.code.rawValue))",
+            advice: "nothing to do if the service isn't running yet, or is reached from outside alone")
     }
 
     /// `status name: detail; advice`, on one line whatever is in it.

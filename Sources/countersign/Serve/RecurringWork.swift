@@ -90,10 +90,9 @@ extension RecurringWork {
                 RecurringWork(name: "provider events", pause: .milliseconds(500), logger: logger) {
                     try await useCases.value.events.processPending() > 0
                 },
-                // Always pauses: a backlog of checks goes to the provider in rounds, a second apart.
-                RecurringWork(name: "grant checks", pause: .seconds(1), logger: logger) {
+                // A backlog of checks goes to the provider in rounds, a second apart.
+                pausing(name: "grant checks", pause: .seconds(1), logger: logger) {
                     _ = try await useCases.value.grantChecks.checkDue()
-                    return false
                 },
                 // An account has as many sessions as it may have within a minute.
                 RecurringWork(name: "session limit", pause: .seconds(10), logger: logger) {
@@ -102,11 +101,10 @@ extension RecurringWork {
                 RecurringWork(name: "retention", pause: .seconds(10), logger: logger) { try await sweeper.round() },
             ]
         // Queues grow just when writes are held.
-        let reporting = RecurringWork(name: "gauges", pause: .seconds(10), logger: logger) {
+        let reporting = pausing(name: "gauges", pause: .seconds(10), logger: logger) {
             try await useCases.value.revocations.report()
             try await mailWorker?.report()
             try await guesses.report()
-            return false
         }
         let sealing = [
             // A later change to the trail is detected.
@@ -114,18 +112,29 @@ extension RecurringWork {
                 try await sealer.round()
             },
             // There are days of time.
-            RecurringWork(name: "feed days", pause: .seconds(600), logger: logger) {
+            pausing(name: "feed days", pause: .seconds(600), logger: logger) {
                 try await feed.round(keeping: useCases.value.feedDays)
-                return false
             },
             // There are months of time; what fails is tried again within the hour.
-            RecurringWork(name: "audit partitions", pause: .seconds(3600), logger: logger) {
+            pausing(name: "audit partitions", pause: .seconds(3600), logger: logger) {
                 try await partitioner.round()
-                return false
             },
         ]
         return (claiming.map(\.planningEachTime) + sealing).map { $0.resting(with: database.pool) }
             + [reporting.planningEachTime]
+    }
+
+    /// Work whose rounds are always apart, whatever is left to do.
+    private static func pausing(
+        name: String, pause: Duration, logger: Logger, _ round: @escaping @Sendable () async throws -> Void,
+        ending: @escaping @Sendable () async throws -> Void = {}
+    ) -> RecurringWork {
+        RecurringWork(
+            name: name, pause: pause, logger: logger,
+            round: {
+                try await round()
+                return false
+            }, ending: ending)
     }
 
     /// The same work, which rests while writes are held: it would fail as often as it is tried.
@@ -160,40 +169,28 @@ extension RecurringWork {
                     return true
                 }
             ).resting(with: database.pool),
-            RecurringWork(
-                name: "feed gauges", pause: .seconds(5), logger: logger,
-                round: {
-                    try await stamper.report()
-                    return false
-                }),
-            RecurringWork(name: "signing keys", pause: .seconds(1), logger: logger) {
-                try await accessTokens.rereadKeys()
-                return false
+            pausing(name: "feed gauges", pause: .seconds(5), logger: logger) {
+                try await stamper.report()
             },
-            RecurringWork(name: "key ring line", pause: .seconds(30), logger: logger) {
+            pausing(name: "signing keys", pause: .seconds(1), logger: logger) {
+                try await accessTokens.rereadKeys()
+            },
+            pausing(name: "key ring line", pause: .seconds(30), logger: logger) {
                 try await database.keyRingLines.noteWriting(by: clock.call(by: .service))
-                return false
             }.resting(with: database.pool),
-            RecurringWork(
-                name: "refusals", pause: .seconds(1), logger: logger,
-                round: {
-                    try await refusals.flush()
-                    return false
-                },
-                ending: { try await refusals.flush() }
-            ).resting(with: database.pool),
-            RecurringWork(
-                name: "stray grants", pause: .seconds(1), logger: logger,
-                round: {
-                    await strayGrants.endDue()
-                    return false
-                },
-                ending: { await strayGrants.endAll() }
-            ).resting(with: database.pool),
+            pausing(name: "refusals", pause: .seconds(1), logger: logger) {
+                try await refusals.flush()
+            } ending: {
+                try await refusals.flush()
+            }.resting(with: database.pool),
+            pausing(name: "stray grants", pause: .seconds(1), logger: logger) {
+                await strayGrants.endDue()
+            } ending: {
+                await strayGrants.endAll()
+            }.resting(with: database.pool),
             // Whether the database answers is readiness' to say, and the pool's.
-            RecurringWork(name: "waiting commits", pause: WaitingCommits.pause, logger: logger) {
+            pausing(name: "waiting commits", pause: WaitingCommits.pause, logger: logger) {
                 await waitingCommits.look()
-                return false
             },
         ]
     }

@@ -48,7 +48,7 @@ import Testing
             let nonce = try fixture.service.nonces.issue(for: provider).text
             let token = try fixture.token(provider, carrying: nonce, in: provider == .apple ? .sha256Hex : .raw)
             try await expectFailure("nonce_missing") { try await fixture.signIn(provider, token) }
-            _ = try await fixture.signIn(provider, token, nonce)
+            _ = try await fixture.signIn(provider, token, nonce: nonce)
             try await expectFailure("nonce_missing") { try await fixture.signIn(provider, token) }
         }
         // One of the SDK's own making means nothing.

@@ -150,7 +150,6 @@ let package = Package(
             name: "OAuthServer",
             dependencies: [
                 "SignIn", "Providers", "Storage", "Accounts", "KeyRing", "JOSE", "JSON", "OpenSSL", "Primitives", log,
-                metrics,
             ],
             exclude: readme, swiftSettings: commonSettings),
 

@@ -1,4 +1,4 @@
-import Metrics
+import SignIn
 
 /// The requests of clients, counted by their outcome. All counters exist from the start, at 0.
 package struct OAuthMetrics: Sendable {
@@ -16,27 +16,12 @@ package struct OAuthMetrics: Sendable {
         case flip
     }
 
-    enum Outcome: String, CaseIterable {
-        case done
-        /// Refused by a rule, or by the person; the service is in order.
-        case refused
-        case unavailable
-    }
+    private let counters = OutcomeCounters<Endpoint, StepOutcome>(
+        label: "countersign_oauth_requests_total", by: "endpoint")
 
-    private let counters: [Endpoint: [Outcome: Counter]]
+    package init() {}
 
-    package init() {
-        counters = Dictionary(
-            uniqueKeysWithValues: Endpoint.allCases.map { endpoint in
-                let ofEndpoint = Outcome.allCases.map { outcome in
-                    let dimensions = [("endpoint", endpoint.rawValue), ("outcome", outcome.rawValue)]
-                    return (outcome, Counter(label: "countersign_oauth_requests_total", dimensions: dimensions))
-                }
-                return (endpoint, Dictionary(uniqueKeysWithValues: ofEndpoint))
-            })
-    }
-
-    func count(_ endpoint: Endpoint, _ outcome: Outcome) { counters[endpoint]?[outcome]?.increment() }
+    func count(_ endpoint: Endpoint, _ outcome: StepOutcome) { counters.count(endpoint, outcome) }
 
     /// Runs a request and counts its outcome.
     func counting<Value, Failure: OAuthRefusal>(
@@ -55,11 +40,11 @@ package struct OAuthMetrics: Sendable {
 
 /// What an endpoint refuses a request with.
 protocol OAuthRefusal: Error {
-    var outcome: OAuthMetrics.Outcome { get }
+    var outcome: StepOutcome { get }
 }
 
 extension OAuthFailure: OAuthRefusal {
-    var outcome: OAuthMetrics.Outcome {
+    var outcome: StepOutcome {
         switch self {
         case .unavailable, .fault: .unavailable
         default: .refused
@@ -68,9 +53,9 @@ extension OAuthFailure: OAuthRefusal {
 }
 
 extension OAuthServer.FlipRefusal: OAuthRefusal {
-    var outcome: OAuthMetrics.Outcome { if case .failed(let failure) = self { failure.outcome } else { .refused } }
+    var outcome: StepOutcome { if case .failed(let failure) = self { failure.outcome } else { .refused } }
 }
 
 extension OAuthServer.UserInfoRefusal: OAuthRefusal {
-    var outcome: OAuthMetrics.Outcome { if case .failed(let failure) = self { failure.outcome } else { .refused } }
+    var outcome: StepOutcome { if case .failed(let failure) = self { failure.outcome } else { .refused } }
 }

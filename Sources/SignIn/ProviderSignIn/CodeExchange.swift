@@ -49,7 +49,8 @@ struct CodeExchange: Sendable {
     let metrics: SignInMetrics
     let clock: any WallClock
     let logger: Logger
-    private let outcomes = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
+    private let outcomes = OutcomeCounters<Provider, ExchangeOutcome>(
+        label: "countersign_code_exchanges_total", by: "provider")
     private let refusedCredentials = RefusedCredentials()
 
     /// Exchanges a code beside a verified token, which signs in whatever becomes of the code, unless the code is

@@ -15,7 +15,7 @@ package struct GrantCheckWorker: Sendable {
     private let endpoints: TokenEndpoints
     private let clock: any WallClock
     private let logger: Logger
-    private let checks = OutcomeCounters<Outcome>(label: "countersign_grant_checks_total")
+    private let checks = OutcomeCounters<Provider, Outcome>(label: "countersign_grant_checks_total", by: "provider")
 
     private enum Outcome: String, CaseIterable {
         case alive

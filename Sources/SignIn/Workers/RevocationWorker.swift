@@ -18,7 +18,8 @@ package struct RevocationWorker: Sendable {
     private let clock: any WallClock
     private let logger: Logger
     private let backlog = BacklogGauges(kind: "revocation")
-    private let attempts = OutcomeCounters<Outcome>(label: "countersign_revocation_attempts_total")
+    private let attempts = OutcomeCounters<Provider, Outcome>(
+        label: "countersign_revocation_attempts_total", by: "provider")
 
     private enum Outcome: String, CaseIterable {
         case done

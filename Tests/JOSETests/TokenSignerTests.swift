@@ -16,7 +16,7 @@ import Testing
         let token = try UnverifiedToken([UInt8](access.utf8), allowedTypes: ["at+jwt"], requiresType: true)
         #expect(try token.verified(by: keys).claims["sub"]?.string == "01982f")
         #expect(rejection(of: access, by: keys) == .headerRejected, "no provider's token has this type")
-        let rs256 = try RSATokenSigner(key: mint.rsa, keyID: TokenMint.rsaKeyID).sign(Self.claims)
+        let rs256 = try TokenSigner(key: mint.rsa, keyID: TokenMint.rsaKeyID).sign(Self.claims)
         #expect(rejection(of: rs256, by: keys) == nil)
     }
 
@@ -30,7 +30,7 @@ import Testing
         #expect(try header(typed) == #"{"alg":"ES256","kid":"A\"B","typ":"at+jwt"}"#)
         let plain = try TokenSigner(key: mint.p256, keyID: "ABC123DEFG").sign(Self.claims)
         #expect(try header(plain) == #"{"alg":"ES256","kid":"ABC123DEFG"}"#)
-        let rsa = try RSATokenSigner(key: mint.rsa, keyID: "one", type: "JWT").sign(Self.claims)
+        let rsa = try TokenSigner(key: mint.rsa, keyID: "one", type: "JWT").sign(Self.claims)
         #expect(try header(rsa) == #"{"alg":"RS256","kid":"one","typ":"JWT"}"#)
         #expect(part(1, of: [UInt8](rsa.utf8)) == [UInt8](Base64URL.encode(Self.claims).utf8))
     }

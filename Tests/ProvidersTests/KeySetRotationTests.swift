@@ -29,7 +29,7 @@ struct KeySetRotationTests {
         let claims = publisher == .google ? GoogleFixture.claims : AppleFixture.claims.with("nonce", nil)
         var tokens: [String: [UInt8]] = [:]
         for (keyID, key) in keys {
-            tokens[keyID] = Array(try RSATokenSigner(key: key, keyID: keyID).sign(claims.bytes).utf8)
+            tokens[keyID] = Array(try TokenSigner(key: key, keyID: keyID).sign(claims.bytes).utf8)
         }
 
         try await withFetcher { fetcher in

@@ -34,7 +34,7 @@ import Testing
     @Test func `a secret with another algorithm is refused`() async throws {
         try await refused(
             "not an ES256 token with a key id",
-            RSATokenSigner(key: RSAPrivateKey(bits: 2048), keyID: client.keyID).sign(client.claims().json))
+            TokenSigner(key: RSAPrivateKey(bits: 2048), keyID: client.keyID).sign(client.claims().json))
     }
 
     @Test func `a secret without a key id is refused`() async throws {

@@ -23,7 +23,7 @@ struct Mint {
     }
 
     func write(to directory: URL) throws {
-        let rsaSigner = RSATokenSigner(key: rsa, keyID: "Bh6H7rHVmb")
+        let rsaSigner = TokenSigner(key: rsa, keyID: "Bh6H7rHVmb")
         let claims = try (0..<Self.tokenCount).map(claims)
         try write(claims.map(rsaSigner.sign), to: directory.appending(path: "RS256.tokens"))
         try write(claims.map(p256Signer.sign), to: directory.appending(path: "ES256.tokens"))

@@ -25,7 +25,7 @@ package struct GoogleServiceAccount: Sendable {
 
     package let email: String
     package let keyID: String
-    private let signer: RSATokenSigner
+    private let signer: TokenSigner
 
     /// - Parameter file: the file's bytes. Members that are not needed here are ignored.
     package init(parsing file: [UInt8]) throws(Fault) {
@@ -42,7 +42,7 @@ package struct GoogleServiceAccount: Sendable {
         guard var pem = document["private_key"]?.stringBytes else { throw .missing(member: "private_key") }
         defer { cleanse(&pem) }
         guard let key = try? RSAPrivateKey(pem: pem) else { throw .unusableKey }
-        signer = RSATokenSigner(key: key, keyID: keyID, type: "JWT")
+        signer = TokenSigner(key: key, keyID: keyID, type: "JWT")
     }
 
     /// The bearer token that authenticates this account to Google's RISC API, for an hour.

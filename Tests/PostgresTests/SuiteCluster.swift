@@ -13,7 +13,7 @@ struct SuiteCluster: TestFixture {
     /// A new database, which goes with the cluster. Its commits wait for no standby.
     func makeDatabase() async throws -> String {
         let name = "test_" + UUID().uuidString.replacing("-", with: "").lowercased()
-        try await ScratchDatabase(url: url + Self.localCommits).withPool(.test(poolSize: 1)) { database in
+        _ = try await ScratchDatabase(url: url + Self.localCommits).withPool(.test(poolSize: 1)) { database in
             try await database.execute("CREATE DATABASE \(unsafeSQL: name)")
         }
         return name

@@ -23,6 +23,11 @@ def check():
     ]:
         for name in re.findall(r'Setting\(\s*"([^"]+)"', source(file)):
             keys |= {name.replace("\\(prefix)", prefix).replace("\\(name)", "NAME") for prefix in prefixes}
+    # One key for each kind of limit.
+    keys.remove("limits.\\(kind.rawValue)")
+    limits = ROOT / "Sources" / "Accounts" / "Limits" / "RateLimit.swift"
+    kinds = limits.read_text().partition("enum LimitKind")[2]
+    keys |= {f"limits.{kind}" for kind in re.findall(r"^    case (\w+)$", kinds, re.M)}
     compare(keys, "Settings.swift", (key for key, _ in rows), "docs/configuration.md")
     for key, variable in rows:
         expected = "COUNTERSIGN_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).replace(".", "_").upper()

@@ -53,7 +53,7 @@ extension Request {
 package enum FieldLimit {
     /// One to compare.
     package static let password = 4096
-    /// One to set: what is too long is told by its rules, not by a limit of bytes.
+    /// One to set: its own rule refuses what is too long.
     package static let newPassword = 32 * 1024
     package static let emailCode = 64
 }

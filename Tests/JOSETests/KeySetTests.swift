@@ -219,7 +219,7 @@ import Testing
         for algorithm in [SignatureAlgorithm.rs256, .es256] {
             let header = mint.header(algorithm).with("kid", "one")
             let token = try mint.token(["sub": "subject"], header: header, by: algorithm)
-            #expect(JOSETests.rejection(of: token, by: set) == nil)
+            #expect(TestSupport.rejection(of: token, by: set) == nil)
         }
     }
 

@@ -154,6 +154,43 @@ import Testing
         }
     }
 
+    @Test func `what waits is tried at a resumption, also of an active endpoint, and that try counts for no step`()
+        async throws
+    {
+        let id = Self.ids(1)[0]
+        let isDown = Atomic(true)
+        try await WebhookWorld.run(
+            schedule: WebhookSchedule(steps: [3600]),
+            answering: .init { _, _ in [.respond(isDown.load(ordering: .relaxed) ? 503 : 200)] }
+        ) { world in
+            func resume() async throws {
+                #expect(try await world.store.set(.active, of: "crm", reason: "a test", by: world.call))
+            }
+            func attempts() async throws -> [Int] {
+                try await world.database.query(
+                    "SELECT attempts FROM webhook_parked WHERE next_attempt_at > \(world.clock.now())", as: Int.self)
+            }
+            try await world.pushing {
+                try await world.happen(to: [id, id])
+                while try await attempts() != [1] { try await pollingPause() }
+                for tries in 2...4 {
+                    try await resume()
+                    #expect(await world.deliveries(tries).map(\.sequence) == Array(repeating: 1, count: tries))
+                    while try await attempts() != [1] { try await pollingPause() }
+                }
+                isDown.store(false, ordering: .relaxed)
+                try await resume()
+                #expect(await world.deliveries(6).map(\.sequence) == [1, 1, 1, 1, 1, 2])
+                #expect(try await world.record { $0.parkedAccounts == 0 }.failures == 0)
+                // Where nothing waits nothing is done, nor recorded.
+                try await resume()
+            }
+            let recorded = try await world.database.query(
+                "SELECT reason FROM audit_events WHERE type = 'webhook_resumed'", as: String.self)
+            #expect(recorded == Array(repeating: "crm a test", count: 4))
+        }
+    }
+
     @Test func `five days of nothing but failures stop it, a success between begins the count again`() async throws {
         let ids = Self.ids(3)
         let fails = Atomic(true)

@@ -22,7 +22,11 @@ extension Act {
 
     package static let resumeWebhook = Act(
         name: "resume", subject: .webhook, scope: .manage, reason: .optional, operation: nil, isDangerous: false,
-        label: "Resume", consequence: "Its events are pushed again, the oldest first.",
+        label: "Resume",
+        consequence: """
+            Its events are pushed again, the oldest first. What waits because it has failed is tried at once, also where \
+            the endpoint is active.
+            """,
         result: "The endpoint is resumed."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
         _ = try await administration.setWebhook(id, to: .active, reason: input.reason, by: administrator)

@@ -96,7 +96,8 @@ package struct WebhookStore: Sendable {
         )
     }
 
-    /// Pauses or resumes an endpoint, and records it.
+    /// Pauses or resumes an endpoint, and records it. What waits for another try is due at a resumption, also of one that
+    /// is active; where nothing waits that changes nothing.
     ///
     /// - Returns: whether there is such an endpoint.
     package func set(_ status: WebhookStatus, of name: String, reason: String?, by call: Call) async throws -> Bool {
@@ -108,13 +109,26 @@ package struct WebhookStore: Sendable {
                     failing_since = CASE WHEN \(status == .active) THEN NULL ELSE failing_since END
                 WHERE name = \(name) AND status <> \(status.rawValue)
                 """)
-            guard changed == 1 else {
+            let hastened = try await status == .active ? Self.makeDue(name, in: change) : 0
+            guard changed + hastened > 0 else {
                 return try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name)") == 1
             }
             try await change.record(
                 status == .paused ? .webhookPaused : .webhookResumed, reason: Self.words(name, reason))
             return true
         }
+    }
+
+    /// The try is beside the schedule: when it fails the same step is waited for again, so that no number of resumptions
+    /// brings an event nearer to being given up.
+    private static func makeDue(_ name: String, in change: Change) async throws(PostgresError) -> Int {
+        try await change.execute(
+            """
+            UPDATE webhook_parked p
+            SET next_attempt_at = \(change.call.now), attempts = GREATEST(p.attempts - 1, 0)
+            FROM webhook_streams s
+            WHERE s.endpoint = \(name) AND p.stream_id = s.stream_id AND p.next_attempt_at > \(change.call.now)
+            """)
     }
 
     /// What the trail keeps: the endpoint's name and the reason, of which a long one loses its end.

@@ -66,8 +66,11 @@ extension ConsoleVisitor {
     }
 
     func buttons(for webhook: WebhookSummary) -> [ConsoleCell] {
-        let turn: Act = webhook.record.status == .active ? .pauseWebhook : .resumeWebhook
-        return buttons([.testWebhook, turn, .replayWebhook], of: webhook.endpoint.name)
+        let isActive = webhook.record.status == .active
+        // What waits is due at a resumption.
+        let turns: [Act] =
+            (isActive ? [.pauseWebhook] : []) + (isActive && webhook.record.parkedAccounts == 0 ? [] : [.resumeWebhook])
+        return buttons([.testWebhook] + turns + [.replayWebhook], of: webhook.endpoint.name)
     }
 
     func buttons(for key: AdminKey) -> [ConsoleCell] {

@@ -55,7 +55,8 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Resume: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "resume", abstract: "Goes on with an endpoint that was paused or has stopped.")
+            commandName: "resume",
+            abstract: "Goes on with an endpoint that was paused or has stopped, and tries at once what has failed.")
 
         @OptionGroup var options: ConfigurationOptions
         @Argument(help: "Its name.") var name: String

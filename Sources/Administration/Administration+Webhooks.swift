@@ -48,7 +48,7 @@ extension Administration {
             try await stored { try await webhookStore.record(of: name, types: endpoint.types) }
             ?? WebhookRecord(
                 name: name, status: .active, reason: nil, oldest: nil, failures: 0, parkedAccounts: 0,
-                lastSuccessAt: nil, lastError: nil)
+                nextAttemptAt: nil, lastSuccessAt: nil, lastError: nil)
         return WebhookSummary(
             endpoint: endpoint, record: record,
             behindSeconds: record.oldest.map { max(0, now.seconds - $0.seconds) } ?? 0)

@@ -132,6 +132,39 @@ import Testing
         }
     }
 
+    @Test func `the console says how many accounts wait, and until when, and resumes them where nothing is paused`()
+        async throws
+    {
+        let receiver = try LoopbackServer { _ in [.respond(204)] }
+        try await WebhookEndpointFile.with(receiver.url) { settings in
+            try await World.run(settings) { world in
+                let visit = try await ConsoleVisit.signedIn(to: world, "manage,read")
+                try await eventually("the endpoint is known") {
+                    try await world.count("SELECT count(*) FROM webhook_streams") == 1
+                }
+                let quiet = try await visit.open("/console/webhooks")
+                #expect(!quiet.html.text.contains("next try"), "\(quiet.html.text)")
+                #expect(quiet.buttons.contains("Pause") && !quiet.buttons.contains("Resume"))
+                try await world.scratch.execute(
+                    """
+                    INSERT INTO webhook_parked (stream_id, account_id, position, attempts, next_attempt_at)
+                    SELECT s.stream_id, ('00000000-0000-7000-8000-00000000000' || n)::uuid, 1, 4,
+                        '2100-01-01 12:00:00Z'::timestamptz + n * interval '1 hour'
+                    FROM webhook_streams s, generate_series(1, 2) n
+                    """)
+                let waiting = try await visit.open("/console/webhooks")
+                for words in ["2 accounts wait", "next try", "2100-01-01 13:00:00"] {
+                    #expect(waiting.html.text.contains(words), "\(waiting.html.text)")
+                }
+                #expect(waiting.buttons.contains("Pause") && waiting.buttons.contains("Resume"))
+                _ = try await visit.act("Resume", on: waiting)
+                #expect(
+                    try await world.count("SELECT count(*) FROM webhook_parked WHERE next_attempt_at > now()") == 0)
+                #expect(try await world.audited("webhook_resumed", reason: "crm") == 1)
+            }
+        }
+    }
+
     @Test func `at SIGHUP the secrets are those of the file, and a file that has none changes nothing`()
         async throws
     {

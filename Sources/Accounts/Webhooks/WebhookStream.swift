@@ -54,12 +54,14 @@ package struct WebhookRecord: Sendable {
     package let oldest: Timestamp?
     package let failures: Int
     package let parkedAccounts: Int
+    /// The next one of the accounts that are parked.
+    package let nextAttemptAt: Timestamp?
     package let lastSuccessAt: Timestamp?
     package let lastError: String?
 
     package init(
         name: String, status: WebhookStatus, reason: String?, oldest: Timestamp?, failures: Int, parkedAccounts: Int,
-        lastSuccessAt: Timestamp?, lastError: String?
+        nextAttemptAt: Timestamp?, lastSuccessAt: Timestamp?, lastError: String?
     ) {
         self.name = name
         self.status = status
@@ -67,6 +69,7 @@ package struct WebhookRecord: Sendable {
         self.oldest = oldest
         self.failures = failures
         self.parkedAccounts = parkedAccounts
+        self.nextAttemptAt = nextAttemptAt
         self.lastSuccessAt = lastSuccessAt
         self.lastError = lastError
     }

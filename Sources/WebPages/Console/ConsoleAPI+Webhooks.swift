@@ -23,7 +23,10 @@ extension ConsoleAPI {
                             fields: [
                                 "name", "status", "reason", "behindSeconds", "failures", "lastSuccessAt", "lastError",
                             ],
-                            shown: ["name": { .lines([.text($0.endpoint.name), .code($0.endpoint.shownURL)]) }],
+                            shown: [
+                                "name": { .lines([.text($0.endpoint.name), .code($0.endpoint.shownURL)]) },
+                                "behindSeconds": { Self.behind($0) },
+                            ],
                             acts: visitor.buttons(for:))),
                 ]
                 for webhook in webhooks where webhook.record.failures > 0 {
@@ -52,5 +55,15 @@ extension ConsoleAPI {
                     ConsolePage("Webhooks", notice: try Act.notice(for: request, visitor), parts), in: visitor)
             }
         ]
+    }
+
+    /// How far behind, and what of it waits for another try.
+    private static func behind(_ webhook: WebhookSummary) -> ConsoleCell {
+        let (parked, behind) = (webhook.record.parkedAccounts, ConsoleCell.number(Int(clamping: webhook.behindSeconds)))
+        guard parked > 0 else { return behind }
+        return .lines([
+            behind, .text("\(parked) \(parked == 1 ? "account waits" : "accounts wait")"),
+            .row([.text("next try"), .time(webhook.record.nextAttemptAt)]),
+        ])
     }
 }

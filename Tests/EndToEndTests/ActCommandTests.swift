@@ -49,7 +49,9 @@ import Testing
     @Test func `account delete leaves nothing of the account but its trail`() async throws {
         let created = try await world.newAccount("deleted-by-command")
         let id = try created.text("account.accountId")
-        #expect(try await run("account", "delete", id, "--yes", "--reason", "case 7", world: world).status == 0)
+        let email = try created.text("account.email")
+        let deleted = try await run("account", "delete", email, "--yes", "--reason", "case 7", world: world)
+        #expect(deleted.status == 0 && deleted.output == "deleted \(id)\n", "\(deleted.error)")
         #expect(try await status(created, world: world) == 401)
         #expect(try await world.count("SELECT count(*) FROM accounts WHERE account_id = \(id)::uuid") == 0)
         #expect(try await recorded(id, world: world) == 1)

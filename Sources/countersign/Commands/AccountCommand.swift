@@ -57,6 +57,9 @@ struct AccountCommand: AsyncParsableCommand {
             }
         }
         static let act = Act.deleteAccount
+
+        /// An account may be named by its address, of which nothing is left.
+        static func line(doneTo id: String) -> String? { "deleted \(id)" }
     }
 
     enum ReplaceEmail: CommandedAct {

@@ -8,10 +8,13 @@ protocol CommandedAct: Sendable {
     static var act: Act { get }
     /// What a record that comes of it is printed as.
     static func line(of record: any AdminRecord) -> String
+    /// What is printed when it is done and nothing else comes of it; `nil` for nothing.
+    static func line(doneTo id: String) -> String?
 }
 
 extension CommandedAct {
     static func line(of record: any AdminRecord) -> String { record.line }
+    static func line(doneTo id: String) -> String? { nil }
 }
 
 /// The arguments of an act beside what it is done to.
@@ -38,17 +41,18 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
     @OptionGroup var input: Commanded.Input
 
     func run() async throws {
-        let result = try await withAdministration(options, mail: Commanded.act.mail) {
+        let (id, result) = try await withAdministration(options, mail: Commanded.act.mail) {
             administration, administrator in
             try await Commanded.act.onCommandLine(target.text) {
-                () async throws(AdministrationFailure) -> ActResult? in
+                () async throws(AdministrationFailure) -> (String, ActResult?) in
                 let id = try await administration.identifier(of: Commanded.act.subject, target.text)
-                guard try await input.isMeant(id, administration) else { return nil }
-                return try await Commanded.act.perform(administration, id, input.input, administrator)
+                guard try await input.isMeant(id, administration) else { return (id, nil) }
+                return (id, try await Commanded.act.perform(administration, id, input.input, administrator))
             }
         }
         switch result {
-        case .done, .accepted, .account, .document: break
+        case .done, .accepted, .account, .document:
+            if let line = Commanded.line(doneTo: id) { print(line) }
         case .nothing:
             // A code that was not mailed is not what was asked for; what is as it should be already is.
             guard Commanded.act.mail != .code else { throw CommandFailure(Commanded.act.nothing) }

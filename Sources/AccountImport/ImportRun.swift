@@ -11,12 +11,14 @@ package struct ImportRun: Sendable {
     package let isRehearsal: Bool
     private let store: ImportStore
     private let clock: any WallClock
+    /// Of the operator who imports.
+    private let origin: ChangeOrigin
     /// Whether to end behind the batch at hand.
     private let isStopped: @Sendable () -> Bool
 
     package init(
         name: ImportName, source: String, rules: RowRules, isRehearsal: Bool, store: ImportStore,
-        clock: any WallClock, isStopped: @escaping @Sendable () -> Bool
+        clock: any WallClock, origin: ChangeOrigin, isStopped: @escaping @Sendable () -> Bool
     ) {
         self.name = name
         self.source = source
@@ -24,6 +26,7 @@ package struct ImportRun: Sendable {
         self.isRehearsal = isRehearsal
         self.store = store
         self.clock = clock
+        self.origin = origin
         self.isStopped = isStopped
     }
 
@@ -43,7 +46,7 @@ package struct ImportRun: Sendable {
     ) async throws -> Ending {
         if isRehearsal {
             return try await store.rehearse { rehearsal in
-                let call = clock.call(by: .commandLine)
+                let call = clock.call(by: origin)
                 let run = try await store.find(name) ?? .rehearsed(at: call.now)
                 return try await merge(rows, report) { batch, call in
                     try await rehearsal.merge(batch, of: run, by: call)
@@ -52,13 +55,13 @@ package struct ImportRun: Sendable {
         }
         let ending = try await store.alone(name) { lock in
             let degree = rules.verified == .proven ? "; verified means proven" : ""
-            let run = try await store.begin(name, source: source, by: clock.call(by: .commandLine))
+            let run = try await store.begin(name, source: source, by: clock.call(by: origin))
             let counts = Counted()
             func finish(_ end: String) async throws {
                 let total = await counts.counts
                 try await store.finish(
                     run, counts: total.all, summary: "\(name): \(total.summary)\(degree)\(end)",
-                    by: clock.call(by: .commandLine))
+                    by: clock.call(by: origin))
             }
             do {
                 let ending = try await merge(rows) { results, first in
@@ -99,7 +102,7 @@ package struct ImportRun: Sendable {
         var isAtEnd = false
         while !isAtEnd {
             if isStopped() { return .stopped }
-            let call = clock.call(by: .commandLine)
+            let call = clock.call(by: origin)
             var batch: [ImportRow] = []
             var bytes = 0
             while batch.count < pace.batch, bytes < Self.maximumBatchBytes {

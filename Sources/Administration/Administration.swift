@@ -8,7 +8,7 @@ package import Webhooks
 
 /// An authenticated administrator, and the call on behalf of them.
 package struct Administrator: Sendable {
-    /// As the trail has it: the name of the key, or of the member of the staff. An operator at the machine has none.
+    /// As the trail has it: the name of the key, or of the member of the staff; what an operator at the machine states.
     package let name: String?
     package let scopes: Set<AdminKey.Scope>
     package let call: Call
@@ -21,10 +21,14 @@ package struct Administrator: Sendable {
 
     /// An operator at the machine, who may do everything.
     ///
-    /// - Parameter mailLanguage: in which people are notified; `nil` for no notices.
-    package static func `operator`(mailLanguage: String? = nil, clock: some WallClock) -> Administrator {
-        let origin = ChangeOrigin(actor: .operator, requestID: nil, mailLanguage: mailLanguage)
-        return Administrator(name: nil, scopes: Set(AdminKey.Scope.allCases), call: clock.call(by: origin))
+    /// - Parameters:
+    ///   - name: as they state it.
+    ///   - mailLanguage: in which people are notified; `nil` for no notices.
+    package static func `operator`(
+        named name: String?, mailLanguage: String? = nil, clock: some WallClock
+    ) -> Administrator {
+        let origin = ChangeOrigin.commandLine(named: name, mailLanguage: mailLanguage)
+        return Administrator(name: name, scopes: Set(AdminKey.Scope.allCases), call: clock.call(by: origin))
     }
 
     package func require(_ scope: AdminKey.Scope) throws(AdministrationFailure) {

@@ -23,7 +23,10 @@ import Testing
 
     @Test func `a misspelt variable too`() throws {
         let sources = try ConfigurationSources(
-            path: nil, environment: ["COUNTERSIGN_SERVR_PORT": "1", "COUNTERSIGN_LAMP_COLOUR": "red"])
+            path: nil,
+            environment: [
+                "COUNTERSIGN_SERVR_PORT": "1", "COUNTERSIGN_LAMP_COLOUR": "red", "COUNTERSIGN_OPERATOR": "kim",
+            ])
         #expect(
             sources.unknownVariables.map(\.description) == [
                 "COUNTERSIGN_LAMP_COLOUR belongs to no key",

@@ -59,6 +59,29 @@ import Testing
         #expect(again.status == 1 && again.error == "countersign: There is no account \(id).\n")
     }
 
+    @Test func `what an operator does has the name that they state, and is theirs all the same`() async throws {
+        let id = try await world.newAccount("named-operator").text("account.accountId")
+        for (settings, arguments) in [
+            (["operator": "kim"], ["account", "disable", id, "--reason", "case 8"]),
+            (["operator": "service"], ["account", "enable", id, "--reason", "case 8"]),
+            (["operator": "kim"], ["keys", "rotate"]),
+        ] {
+            let ending = try await Countersign.run(
+                arguments, settings.merging(["postgres.url": world.scratch.url]) { $1 })
+            #expect(ending.status == 0 && ending.error.isEmpty, "\(ending.error)")
+        }
+        let recorded = try await world.scratch.texts(
+            """
+            SELECT concat_ws(' ', type, actor, COALESCE(actor_name, '-')) FROM audit_events
+            WHERE account_id = \(id)::uuid AND reason = 'case 8' OR type = 'signing_key_rotated' AND actor_name = 'kim'
+            ORDER BY created_at
+            """)
+        #expect(
+            recorded == [
+                "account_disabled operator kim", "account_enabled operator -", "signing_key_rotated operator kim",
+            ])
+    }
+
     @Test func `session end ends one session`() async throws {
         let created = try await world.newAccount("ended-by-command")
         let other = try await world.service.signInWithApple(try await world.appleToken("ended-by-command"))

@@ -135,7 +135,7 @@ package struct AuditEvent: Sendable {
 
     package let kind: Kind
     package let actor: Actor
-    /// The name of the admin key that made it happen, or that it is about.
+    /// The name of the admin key that made it happen, or that it is about; an operator's as they state it.
     package var actorName: String?
     package var accountID: AccountID?
     package var identityID: IdentityID?

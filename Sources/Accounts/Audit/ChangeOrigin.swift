@@ -1,7 +1,7 @@
 /// The origin of a change: who makes it, from where, and the language in which the account's owner is notified.
 package struct ChangeOrigin: Sendable {
     package let actor: AuditEvent.Actor
-    /// The name of the admin key, if the change is made with one.
+    /// The name of the admin key, if the change is made with one; an operator's as they state it, which proves nothing.
     package let actorName: String?
     package let requestID: String?
     /// The IPv4 /24 or IPv6 /64 of the caller.
@@ -26,6 +26,11 @@ package struct ChangeOrigin: Sendable {
     package static let provider = ChangeOrigin(actor: .provider, requestID: nil)
     /// An operator at the command line, who notifies in no language.
     package static let commandLine = ChangeOrigin(actor: .operator, requestID: nil)
+
+    /// An operator by the name that they state.
+    package static func commandLine(named name: String?, mailLanguage: String? = nil) -> ChangeOrigin {
+        ChangeOrigin(actor: .operator, actorName: name, requestID: nil, mailLanguage: mailLanguage)
+    }
 }
 
 extension AuditEvent {

@@ -28,11 +28,16 @@ package struct AppleTransfers: Sendable {
     private let store: TransferStore
     private let endpoint: AppleTokenEndpoint
     private let clock: any WallClock
+    private let origin: ChangeOrigin
 
-    package init(store: TransferStore, endpoint: AppleTokenEndpoint, clock: any WallClock) {
+    /// - Parameter origin: of the operator who moves them.
+    package init(
+        store: TransferStore, endpoint: AppleTokenEndpoint, clock: any WallClock, origin: ChangeOrigin = .commandLine
+    ) {
         self.store = store
         self.endpoint = endpoint
         self.clock = clock
+        self.origin = origin
     }
 
     /// The sending team's part: asks for the transfer identifiers of its identities that have none yet.
@@ -55,7 +60,7 @@ package struct AppleTransfers: Sendable {
                         at: clock.now())
                     try await store.store(
                         transferSubject, of: identity.identityID, targetTeam: targetTeam,
-                        by: clock.call(by: .commandLine))
+                        by: clock.call(by: origin))
                     return transferSubject
                 }
                 last = identity.identityID
@@ -83,8 +88,8 @@ package struct AppleTransfers: Sendable {
                         transferSubject, clientID: clientID, migrationToken: token, at: clock.now())
                     let isMoved = try await store.adopt(
                         transferSubject, as: IdentityKey(provider: .apple, realm: realm, subject: subject),
-                        email: email, event: AuditEvent(.identityTransferred, by: .operator),
-                        by: clock.call(by: .commandLine))
+                        email: email, event: AuditEvent(.identityTransferred, from: origin),
+                        by: clock.call(by: origin))
                     guard isMoved else { throw Conflict() }
                     return subject
                 }

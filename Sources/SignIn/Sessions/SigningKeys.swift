@@ -18,11 +18,16 @@ package struct SigningKeys: Sendable {
     private let store: SigningKeyStore
     private let keyRing: KeyRing
     private let clock: any WallClock
+    private let origin: ChangeOrigin
 
-    package init(store: SigningKeyStore, keyRing: KeyRing, clock: any WallClock) {
+    /// - Parameter origin: of the operator who rotates.
+    package init(
+        store: SigningKeyStore, keyRing: KeyRing, clock: any WallClock, origin: ChangeOrigin = .commandLine
+    ) {
         self.store = store
         self.keyRing = keyRing
         self.clock = clock
+        self.origin = origin
     }
 
     /// Makes the next key, unless there is one already.
@@ -33,7 +38,7 @@ package struct SigningKeys: Sendable {
     package func rotate(
         lead: Int64 = SigningKeys.lead, minimumAge: Int64 = 0
     ) async throws -> SigningKeyStore.Rotation {
-        let call = clock.call(by: .service)
+        let call = clock.call(by: origin)
         // Each process that is to sign with it stores the lifetime of its own tokens.
         let key = try SigningKeys.makeKey(
             keyRing: keyRing, at: call.now, signsFrom: call.now.advanced(bySeconds: lead), tokenLifetime: 0)
@@ -43,7 +48,7 @@ package struct SigningKeys: Sendable {
     /// Makes a key that signs at once and deletes all others. Our processes refuse their tokens after the next read, within
     /// a second or two; other verifiers when their cached key set expires.
     package func replaceLeaked() async throws -> StoredSigningKey {
-        let call = clock.call(by: .service)
+        let call = clock.call(by: origin)
         let key = try SigningKeys.makeKey(keyRing: keyRing, at: call.now, signsFrom: call.now, tokenLifetime: 0)
         try await store.replaceAll(with: key, by: call)
         return key

@@ -195,6 +195,6 @@ extension Change.SigningKeys {
     }
 
     fileprivate func record(_ reason: String) async throws(PostgresError) {
-        try await change.record(AuditEvent(.signingKeyRotated, by: .operator, reason: reason))
+        try await change.record(.signingKeyRotated, reason: reason)
     }
 }

@@ -168,7 +168,7 @@ extension ConsoleAPI {
 
     /// Why, by whom and when.
     private static func reason(of event: AuditRecord) -> ConsoleCell {
-        .row([.text(event.reason), .text("by \(event.actorName ?? event.actor)"), .time(event.createdAt)])
+        .row([.text(event.reason), .text("by \(actor(of: event))"), .time(event.createdAt)])
     }
 
     private func facts(of record: AccountRecord) async throws(AdministrationFailure) -> [ConsoleFact] {

@@ -115,8 +115,9 @@ extension ConsoleAPI {
             }, whenEmpty: "Nothing was recorded.", next: next, isDense: true)
     }
 
-    /// An administrator's name says who they are; that of another kind, which the row is about.
-    private static func actor(of event: AuditRecord) -> String {
+    /// An administrator's name says who they are; that of another kind, which the row is about, or
+    /// which an operator states.
+    static func actor(of event: AuditRecord) -> String {
         guard let name = event.actorName else { return event.actor }
         return event.actor == AuditEvent.Actor.administrator.rawValue ? name : "\(event.actor) \(name)"
     }

@@ -14,14 +14,18 @@ package struct Reconciliation: Sendable {
 
     private let store: RestoreStore
     private let since: Timestamp
+    private let origin: ChangeOrigin
     private var events: [AccountID: [PastEvent]] = [:]
     /// The time of the last event that was handed over.
     package private(set) var last: Timestamp?
 
-    /// - Parameter since: what the database was restored to.
-    package init(store: RestoreStore, since: Timestamp) {
+    /// - Parameters:
+    ///   - since: what the database was restored to.
+    ///   - origin: of the operator who has restored it.
+    package init(store: RestoreStore, since: Timestamp, origin: ChangeOrigin) {
         self.store = store
         self.since = since
+        self.origin = origin
     }
 
     package mutating func add(_ event: PastEvent) {
@@ -36,7 +40,7 @@ package struct Reconciliation: Sendable {
         try await begin(by: clock)
         for (id, events) in events.sorted(by: { $0.key.description < $1.key.description }) {
             sum += try await store.end(
-                Self.inOrder(events), of: id, since: since, by: clock.call(by: .commandLine))
+                Self.inOrder(events), of: id, since: since, by: clock.call(by: origin))
         }
         try await finish("\(events.count) accounts of the feed", by: clock)
         return sum
@@ -49,7 +53,7 @@ package struct Reconciliation: Sendable {
         var last: AccountID?
         while true {
             let page = try await store.enteredAccounts(after: last, limit: Self.pageSize)
-            for id in page { sum += try await store.endSessions(of: id, by: clock.call(by: .commandLine)) }
+            for id in page { sum += try await store.endSessions(of: id, by: clock.call(by: origin)) }
             guard page.count == Self.pageSize else { break }
             last = page.last
         }
@@ -58,12 +62,12 @@ package struct Reconciliation: Sendable {
     }
 
     private func begin(by clock: any WallClock) async throws {
-        try await store.note(since, by: clock.call(by: .commandLine))
+        try await store.note(since, by: clock.call(by: origin))
     }
 
     private func finish(_ what: String, by clock: any WallClock) async throws {
-        try await store.bringChecksForward(by: clock.call(by: .commandLine))
-        try await store.record("restored to \(since.rfc3339): \(what)", by: clock.call(by: .commandLine))
+        try await store.bringChecksForward(by: clock.call(by: origin))
+        try await store.record("restored to \(since.rfc3339): \(what)", by: clock.call(by: origin))
     }
 
     /// Each event once. A number may have been given twice, where the service ran behind the restore.

@@ -86,7 +86,9 @@ private func withTransfers(
             // Pages of a long list: the server has to see where one begins.
             try await Database.planningEachTime {
                 try await body(
-                    AppleTransfers(store: TransferStore(database: database), endpoint: endpoint, clock: SystemClock()),
+                    AppleTransfers(
+                        store: TransferStore(database: database), endpoint: endpoint, clock: SystemClock(),
+                        origin: .thisOperator),
                     realm)
             }
         }

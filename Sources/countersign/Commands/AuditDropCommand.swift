@@ -38,7 +38,7 @@ extension AuditCommand {
             try await withDatabase(options, asOwner: true, statementTimeout: nil) { database in
                 let retention = AuditRetention(database: database, keyRing: keyRing)
                 try await retention.requireOwner()
-                let call = SystemClock().call(by: .commandLine)
+                let call = SystemClock().call(by: .thisOperator)
                 if let halt = try await AuditSeals(database: database, keyRing: keyRing).sealPending(by: call) {
                     throw CommandFailure("Nothing is sealed any more, and so nothing can go: \(halt).")
                 }
@@ -60,7 +60,7 @@ extension AuditCommand {
                     )
                     .requireYes()
                 }
-                let gone = try await retention.carryOut(plan, by: SystemClock().call(by: .commandLine))
+                let gone = try await retention.carryOut(plan, by: SystemClock().call(by: .thisOperator))
                 for name in gone { print("dropped \(name)") }
                 print("`countersign audit verify` begins behind seal \(plan.lastSeal)")
             }

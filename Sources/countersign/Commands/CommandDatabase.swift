@@ -64,7 +64,8 @@ func withAdministration<Result: Sendable>(
                 }
             })
         do {
-            let result = try await body(administration, .operator(mailLanguage: language, clock: clock))
+            let result = try await body(
+                administration, .operator(named: StatedOperator.name, mailLanguage: language, clock: clock))
             _ = try? await refusals.flush()
             return result
         } catch {

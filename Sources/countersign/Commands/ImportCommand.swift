@@ -65,7 +65,7 @@ struct ImportCommand: AsyncParsableCommand {
         private func undo(in store: ImportStore) async throws -> Int {
             guard let run = try await store.find(name) else { throw CommandFailure("There is no import \(name).") }
             let clock = SystemClock()
-            if !dryRun { try await store.settle(name, by: clock.call(by: .commandLine)) }
+            if !dryRun { try await store.settle(name, by: clock.call(by: .thisOperator)) }
             let stop = await StopSignal()
             var (removed, kept) = (0, 0)
             var next: [UInt8]?
@@ -73,14 +73,14 @@ struct ImportCommand: AsyncParsableCommand {
                 let summary = "\(removed) removed, \(kept) kept\(end)"
                 if !dryRun {
                     try await store.finishUndo(
-                        run, summary: "\(name): \(summary)", by: clock.call(by: .commandLine))
+                        run, summary: "\(name): \(summary)", by: clock.call(by: .thisOperator))
                 }
                 return summary
             }
             do {
                 repeat {
                     let page = try await store.undo(
-                        run, after: next, isRehearsal: dryRun, by: clock.call(by: .commandLine))
+                        run, after: next, isRehearsal: dryRun, by: clock.call(by: .thisOperator))
                     for account in page.kept { print(account.line) }
                     removed += page.removed
                     kept += page.kept.count

@@ -84,7 +84,7 @@ struct ImportRunCommand: AsyncParsableCommand {
         let ending = try await withImports(options) { store in
             let run = ImportRun(
                 name: name, source: source.rawValue, rules: rules, isRehearsal: dryRun, store: store,
-                clock: SystemClock()
+                clock: SystemClock(), origin: .thisOperator
             ) { stop.isRaised }
             do {
                 if let url {

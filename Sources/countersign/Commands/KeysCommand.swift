@@ -60,7 +60,8 @@ struct KeysCommand: AsyncParsableCommand {
             let keyRing = try options.sources().load(KeyRing.init)
             let clock = SystemClock()
             let key = try await withDatabase(options) { database in
-                let keys = SigningKeys(store: SigningKeyStore(database: database), keyRing: keyRing, clock: clock)
+                let keys = SigningKeys(
+                    store: SigningKeyStore(database: database), keyRing: keyRing, clock: clock, origin: .thisOperator)
                 if leaked { return try await keys.replaceLeaked() }
                 switch try await keys.rotate(lead: Int64(lead), minimumAge: ifOlderThan ?? 0) {
                 case .rotated(let key):

@@ -30,7 +30,8 @@ struct ReconcileCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await withDatabase(options, statementTimeout: .seconds(60)) { database in
-            var reconciliation = Reconciliation(store: RestoreStore(database: database), since: since)
+            var reconciliation = Reconciliation(
+                store: RestoreStore(database: database), since: since, origin: .thisOperator)
             // All of it is read before anything is done.
             if let feed { try await read(feed) { reconciliation.add($0) } }
             var sum = ReconciledParts()

@@ -103,7 +103,7 @@ struct ConfigurationSources: Sendable {
     /// reported and are no fault, for not all of them are mistakes: an older release finds those of a newer one after
     /// an upgrade is taken back, and Kubernetes sets COUNTERSIGN_SERVICE_HOST and more for a Service named countersign.
     var unknownVariables: [UnknownVariable] {
-        let known = Set(rows.map { variable(for: $0.name) } + [Self.fileVariable])
+        let known = Set(rows.map { variable(for: $0.name) } + [Self.fileVariable, StatedOperator.variable])
         return variables.filter { !known.contains($0) }
             .map { UnknownVariable(name: $0, nearest: known.nearest(to: $0)) }
     }

@@ -125,6 +125,17 @@ import Testing
         #expect(Database.Configuration.locatingFiles(of: given, in: "/etc/a b") == located)
     }
 
+    @Test func `a key that names a secret's file says so, and no other does`() {
+        let rows = Settings.rows(
+            teams: ["main", "beta"], projects: ["main"], apps: ["lamp"], staff: ["kim"], webhooks: ["crm"])
+        #expect(
+            rows.filter(\.namesSecret).map(\.name).sorted() == [
+                "apple.privateKeyPath", "apple.team.beta.privateKeyPath", "console.google.clientSecretPath",
+                "google.serviceAccountPath", "keyring.path", "passwords.firebase.signerKeyPath",
+                "webhooks.endpoint.crm.secretPath",
+            ])
+    }
+
     @Test func `a password file beside the configuration opens the database, from wherever it is asked`() async throws {
         try await PrivateCluster.run { cluster, url in
             let scratch = ScratchDatabase(url: url)

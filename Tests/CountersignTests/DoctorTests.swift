@@ -341,10 +341,19 @@ import Testing
         let variables = [
             "COUNTERSIGN_POSTGRES_URL": "postgresql://127.0.0.1:1/none", "COUNTERSIGN_APPLE_CLIENT_IDS": "a",
             "COUNTERSIGN_KEYRING_PATH": ring, "COUNTERSIGN_ADMIN_HOST": "0.0.0.0",
-            "COUNTERSIGN_SERVER_TRUSTED_PROXIES": "0.0.0.0/0",
+            "COUNTERSIGN_SERVER_TRUSTED_PROXIES": "0.0.0.0/0", "COUNTERSIGN_WEBHOOKS_ENDPOINTS": "crm",
+            "COUNTERSIGN_WEBHOOKS_ENDPOINT_CRM_URL": "https://crm.example.com/hook",
+            "COUNTERSIGN_WEBHOOKS_ENDPOINT_CRM_SECRET_PATH": try directory.write(
+                "webhook-secrets", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"),
+            "COUNTERSIGN_PASSWORDS_FIREBASE_SIGNER_KEY_PATH": try directory.write(
+                "signer-key", Data(repeating: 7, count: 64).base64EncodedString()),
         ]
         try await Doctor.with(variables) { doctor in
-            #expect(await doctor.files().map(\.status) == [.warning])
+            let files = await doctor.files()
+            #expect(files.allSatisfy { $0.status == .warning } && files.count == 3, "\(files)")
+            for key in ["keyring.path", "webhooks.endpoint.crm.secretPath", "passwords.firebase.signerKeyPath"] {
+                #expect(files.contains { $0.detail.contains(" \(key):") }, "\(files)")
+            }
             #expect(await doctor.listeners().map(\.status) == [.warning, .warning])
         }
     }

@@ -35,6 +35,8 @@ protocol SettingRow: Sendable {
     var defaultText: String? { get }
     var fallbackDescription: String? { get }
     var isSecret: Bool { get }
+    /// Whether its value is the path of a secret.
+    var namesSecret: Bool { get }
     var reloads: Bool { get }
     var meaning: String { get }
     var expectation: String { get }
@@ -47,6 +49,8 @@ protocol SettingRow: Sendable {
 
 extension Setting: SettingRow {
     var expectation: String { form.expectation }
+
+    var namesSecret: Bool { form.namesSecret }
 
     var isList: Bool { Value.self == [String].self }
 

@@ -10,7 +10,7 @@ extension Settings {
             console with Google; none of those in `google.clientIds`
             """)
         static let clientSecretPath = Setting(
-            "console.google.clientSecretPath", .filePath, reloads: true, "Its secret, alone in a file")
+            "console.google.clientSecretPath", .secretPath, reloads: true, "Its secret, alone in a file")
         static let hostedDomain = Setting(
             "console.google.hostedDomain", .text, reloads: true, "The Workspace domain of the staff, what `hd` must be")
         static let staff = Setting(

@@ -46,7 +46,7 @@ extension Settings {
                     "webhooks.endpoint.\(name).url", .webhookURL, fallbackDescription: "required", secret: true,
                     reloads: true, "Where its events are posted to; `http:` within `webhooks.allowedNetworks` alone")
                 secretPath = Setting(
-                    "webhooks.endpoint.\(name).secretPath", .filePath, fallbackDescription: "required", reloads: true,
+                    "webhooks.endpoint.\(name).secretPath", .secretPath, fallbackDescription: "required", reloads: true,
                     """
                     A file with its secrets, mode 0600: `whsec_…` or `whsk_…`, one a line, as `countersign webhooks \
                     secret` prints them. Each signs, so that one can take the place of another

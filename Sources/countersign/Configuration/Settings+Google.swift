@@ -18,7 +18,7 @@ extension Settings {
             "google.hostedDomains", .list(of: "domains"), default: "", reloads: true,
             "When not empty, `hd` must be there and be one of these Workspace domains")
         static let serviceAccountPath = Setting(
-            "google.serviceAccountPath", .filePath, reloads: true,
+            "google.serviceAccountPath", .secretPath, reloads: true,
             """
             The account that manages where Google sends [events](events.md#setting-up-google). Used by `google risc` \
             alone, checked wherever it is set

@@ -5,7 +5,7 @@ extension Settings {
             "The memory of the password hashes under way together: one of ours takes 128 MiB, an imported one up to 256"
         )
         static let signerKeyPath = Setting(
-            "passwords.firebase.signerKeyPath", .filePath,
+            "passwords.firebase.signerKeyPath", .secretPath,
             """
             The file with the `base64_signer_key` of a Firebase project, whose passwords are [imported](import.md#firebase); \
             mode 0600. Without it they are left out

@@ -150,7 +150,7 @@ enum Settings {
                 keyID = Setting(
                     "\(prefix).keyId", .text, reloads: true, meaning("keyId", "Key ID of the private key"))
                 privateKeyPath = Setting(
-                    "\(prefix).privateKeyPath", .filePath, reloads: true,
+                    "\(prefix).privateKeyPath", .secretPath, reloads: true,
                     meaning("privateKeyPath", "The `.p8` file, which signs the client secrets"))
             }
 
@@ -300,7 +300,7 @@ enum Settings {
             """)
     }
 
-    static let keyringPath = Setting("keyring.path", .filePath, fallbackDescription: "required", "The key ring")
+    static let keyringPath = Setting("keyring.path", .secretPath, fallbackDescription: "required", "The key ring")
 
     enum Mail {
         static let smtpURL = Setting(

@@ -14,6 +14,8 @@ struct ValueForm<Value: Sendable>: Sendable {
     let parse: @Sendable (RawValue) -> Value?
     /// Whether a value of a secret key really has a secret in it; a URL may have none.
     var holdsSecret: @Sendable (RawValue) -> Bool = { _ in true }
+    /// Whether the file that a value names is a secret as a whole.
+    var namesSecret = false
     /// The value with the relative paths in it counted from a folder.
     var located: @Sendable (_ value: Value, _ folder: String) -> Value = { value, _ in value }
     /// What is wrong with a value that `parse` refuses, where there is more to say than the expectation: never a part
@@ -33,6 +35,13 @@ extension ValueForm<String> {
     static var filePath: ValueForm {
         var form = text
         form.located = { path, folder in path.hasPrefix("/") ? path : "\(folder)/\(path)" }
+        return form
+    }
+
+    /// The path of a file that ``ConfigurationReader/secretFile(_:_:)`` reads.
+    static var secretPath: ValueForm {
+        var form = filePath
+        form.namesSecret = true
         return form
     }
 

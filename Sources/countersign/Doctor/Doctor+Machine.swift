@@ -5,11 +5,7 @@ import HTTPServer
 extension Doctor {
     /// Form and mode were checked with the configuration.
     @Sendable func files() async -> [Finding] {
-        let rows = reading.sources.rows.filter { row in
-            row.name.hasSuffix("privateKeyPath") || row.name == Settings.Google.serviceAccountPath.name
-                || row.name == Settings.keyringPath.name
-        }
-        let paths = rows.compactMap { row in
+        let paths = reading.sources.rows.filter { $0.namesSecret }.compactMap { row in
             reading.sources.path(of: row).map { (key: row.name, path: $0) }
         }
         let findings = paths.flatMap { file(key: $0.key, path: $0.path) }

@@ -143,6 +143,18 @@ package struct AuditSeals: Sendable {
         }
     }
 
+    /// The reason for which a round would seal nothing now, if any. Nothing is changed.
+    package func halt() async throws -> AuditHalt? {
+        // At one moment: another process may seal between the look at the last seal and that at the head.
+        try await database.transaction(.repeatableRead) { transaction -> AuditHalt? in
+            let last = try await AuditSeals.last(in: transaction)
+            let head = try await AuditSeals.head(in: transaction)
+            let (chain, nextTransactionID) = try await AuditSeals.current(in: transaction)
+            if let found = try halt(last, head, chain: chain, nextTransactionID: nextTransactionID) { return found }
+            return try await AuditSeals.columnsUnknown(in: transaction)
+        }
+    }
+
     /// The reason to stop, if there is one. Sealing over a head that is not the last seal's would hide the fault.
     private func halt(
         _ last: StoredAuditSeal?, _ head: StoredAuditHead?, chain: Int32, nextTransactionID: Int64
@@ -194,8 +206,10 @@ package struct AuditSeals: Sendable {
 
     /// The chain that rows are now added to, which is the default of its column, and a transaction id that is not
     /// assigned yet.
-    private static func current(in change: Change) async throws -> (chain: Int32, nextTransactionID: Int64) {
-        let rows = try await change.query(
+    private static func current(
+        in session: some PostgresSession
+    ) async throws -> (chain: Int32, nextTransactionID: Int64) {
+        let rows = try await session.query(
             """
             SELECT pg_get_expr(d.adbin, d.adrelid)::integer, pg_snapshot_xmax(pg_current_snapshot())::text::bigint
             FROM pg_attribute a

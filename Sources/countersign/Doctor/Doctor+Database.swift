@@ -8,6 +8,8 @@ import Storage
 extension Doctor {
     /// The oldest version that is tested, as `server_version_num` has it.
     private static let oldestVersion: Int32 = 150_000
+    /// The seconds after which a row should have its seal: a service that starts has some to seal.
+    private static let longestUnsealed: Int64 = 300
     private static let commitAdvice = "ALTER ROLE … SET synchronous_commit = on, for the role of postgres.url"
 
     @Sendable func database() async -> [Finding] {
@@ -68,7 +70,7 @@ extension Doctor {
         guard schema.allSatisfy({ $0.status != .failure }) else { return findings }
         // What the tables of a later release allow is not known here.
         if schema.allSatisfy({ $0.status == .ok }) { findings += await privileges(migrator) }
-        findings.append(await auditPartitions(of: database))
+        findings += [await auditPartitions(of: database), await auditSeals(of: database)]
         return findings
     }
 
@@ -229,6 +231,33 @@ extension Doctor {
                 advice: "the service makes them once an hour, and logs why it can't: audit partition not made")
         } catch {
             return .warning(.auditPartitions, sentence(error), advice: "see whether the role may read the catalogs")
+        }
+    }
+
+    private func auditSeals(of database: Database) async -> Finding {
+        let seals = AuditSeals(database: database, keyRing: configuration.keyRing)
+        do {
+            if let halt = try await seals.halt() {
+                return .warning(.auditSeals, "nothing of the audit trail is sealed: \(halt)", advice: advice(on: halt))
+            }
+            let oldest = try await seals.oldestUnsealed()
+            let age = oldest.map { clock.now().seconds - $0.seconds } ?? 0
+            guard age > Self.longestUnsealed else { return .ok(.auditSeals, "the audit trail is sealed") }
+            return .warning(
+                .auditSeals, "rows of the audit trail have waited for their seal for \(age / 60) minutes",
+                advice: "see that the service runs, and that no transaction stays open: pg_stat_activity has xact_start"
+            )
+        } catch {
+            return .warning(.auditSeals, sentence(error), advice: "see whether the role may read the audit trail")
+        }
+    }
+
+    private func advice(on halt: AuditHalt) -> String {
+        switch halt {
+        case .restored: "do it before the service starts: docs/audit.md, Restoring, has what comes of rows before that"
+        case .headMismatch: "treat it as an attack until you know better, and keep a copy of the database first"
+        case .keyMissing: "put the line back into the key ring"
+        case .columnsUnknown: "start a process of that release, which seals what waits"
         }
     }
 

@@ -75,6 +75,7 @@ enum CheckName: String, CaseIterable, Sendable {
     case schema
     case privileges
     case auditPartitions
+    case auditSeals
     case durability
     case connections
     case clock

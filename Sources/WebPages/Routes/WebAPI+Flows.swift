@@ -162,8 +162,7 @@ extension WebAPI {
             let said = fault.flatMap { FormError(ofLinking: $0.rawValue) } ?? .providerRefused
             return redirect(to: "\(AccountPath.account)?fault=\(said.rawValue)".naming(languages), isIsolated: true)
         case .cancelled(let flow):
-            let page = SignedOutPage(signInLink: AccountPath.account.naming(flow.languages))
-            return response(.signedOut(page), to: request, flow: flow)
+            return redirect(to: AccountPath.signedOut.naming(flow.languages), flow: flow)
         }
     }
 

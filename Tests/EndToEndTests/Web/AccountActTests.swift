@@ -213,6 +213,33 @@ import Testing
         #expect(try await world.countAccounts(with: "absentee@example.com") == 0)
     }
 
+    // MARK: What was done
+
+    @Test func `what was done is said after a redirect, in its session alone, and is not done again`() async throws {
+        let (browser, page, _) = try await AccountHolder.signedIn("doer")
+        let form = try await browser.press("/web/account/name", on: page)
+        let saved = try await browser.submit(
+            try form.form("/web/account/name"), on: form, typed: ["displayName": "Dora"])
+        #expect(saved.hops.map(\.answer.status) == [303, 200])
+        #expect(saved.html.text.contains("Your name is saved."))
+        let query = try #require(saved.url.split(separator: "?").last)
+        #expect(try await browser.open(Self.url + "?" + query).html.text.contains("Your name is saved."))
+        let other = try await AccountHolder.signedIn("other-doer")
+        for (reader, query) in [
+            (other.browser, query), (browser, "done=renamed"), (browser, "done=renamed."), (browser, "done=."),
+            (browser, query.replacing("done=renamed", with: "done=password")),
+        ] {
+            let forged = try await reader.open(Self.url + "?" + query)
+            #expect(forged.status == 200 && !forged.html.source.contains(#"role="status""#), "\(query)")
+        }
+        // Signed out there is no such thing to be seen, and signed in no page that says one is not.
+        let signedOut = WebWorld.publicURL + "/web/signed-out"
+        #expect(try await browser.open(signedOut).html.text.contains("Dora"))
+        let out = try await browser.submit(try saved.form("/web/sign-out"), on: saved)
+        #expect(out.url == signedOut && out.html.text.contains("You’re signed out"))
+        #expect(try await !browser.open(signedOut + "?done=google.x").html.text.contains("unlinked"))
+    }
+
     // MARK: Devices
 
     @Test func `devices are signed out by their buttons, the others together, and everywhere`() async throws {
@@ -226,9 +253,10 @@ import Testing
             """)
         let form = try page.form("/web/account/devices/end")
         let csrf = try #require(form.input("csrf")?.value)
+        // One of nobody's here is as one that has ended: the neighbour's stays, as is seen below.
         let missed = try await browser.send(
             [("csrf", csrf), ("session", try #require(theirs.first))], to: form.action, on: page)
-        #expect(missed.status == 404)
+        #expect(missed.status == 200)
         let none = try await browser.send([("csrf", csrf)], to: form.action, on: page)
         #expect(none.status == 400)
 
@@ -236,6 +264,10 @@ import Testing
         let ended = try await browser.submit(form, on: page, button: session)
         #expect(ended.status == 200, "\(ended.answer.text)")
         #expect(!ended.answer.body.contains(session))
+        #expect(ended.hops.map(\.answer.status) == [303, 200])
+        // In another tab it is still on the page.
+        let twice = try await browser.submit(form, on: page, button: session)
+        #expect(twice.status == 200 && twice.html.text.contains("The device is signed out."), "\(twice.answer.text)")
         #expect(try await world.service.get("/v1/account", bearer: first).status == 401)
         let others = try await browser.send([("csrf", csrf), ("others", "1")], to: form.action, on: ended)
         #expect(others.html.text.contains("All other devices are signed out."))
@@ -249,6 +281,9 @@ import Testing
         #expect(
             try await world.service.get("/v1/account", bearer: try again.text("session.accessToken")).status == 401)
         #expect(try await world.service.get("/v1/account", bearer: neighbour.bearer).status == 200)
+        // The other tab signs out too.
+        let late = try await browser.submit(try page.form("/web/sign-out"), on: page)
+        #expect(late.status == 200 && late.html.text.contains("You’re signed out"), "\(late.answer.text)")
         // What they have shown is loaded again: by their addresses, which are no pages.
         for path in ["/devices/end", "/sign-out-everywhere"] {
             let answer = try await browser.open(Self.url + path, following: false)

@@ -121,6 +121,8 @@ import Testing
         #expect(unlinked.status == 200, "\(unlinked.answer.text)")
         #expect(unlinked.html.text.contains("Apple is unlinked."))
         #expect(!unlinked.answer.body.contains(apple))
+        let twice = try await browser.submit(answer, on: asked)
+        #expect(twice.status == 200 && twice.url == Self.url, "\(twice.answer.text)")
         let google = try await world.scratch.texts(
             "SELECT identity_id::text FROM identities WHERE account_id = \(owner.account.id)::uuid")
         #expect(google.count == 1)
@@ -158,6 +160,7 @@ import Testing
         #expect(done.html.text.contains("Google is unlinked."))
         #expect(done.html.text.contains("You had signed in here with Google"))
         #expect(webCookie(browser) == nil)
+        #expect(try await browser.open(done.url).html.text.contains("Google is unlinked."))
         let again = try #require(done.html.links.first { $0.target == "/web/account" })
         #expect(try await browser.click(again.target, on: done).html.forms.contains { $0.path == "/web/start/apple" })
         #expect(try await world.count("SELECT count(*) FROM identities WHERE identity_id = \(button)::uuid") == 0)

@@ -7,7 +7,7 @@ import SignIn
 struct AccountVisit: Sendable {
     let secret: WebSessionSecret
     let session: Session
-    private(set) var account: Account
+    let account: Account
     let call: Call
     /// What the person comes back to by another sign-in.
     let errand: AccountErrand?
@@ -16,13 +16,6 @@ struct AccountVisit: Sendable {
 
     /// Whether that sign-in was to another account than the one that they were about to change.
     var isOfOtherAccount: Bool { errand?.account.map { $0 != session.accountID } ?? false }
-
-    /// The same, of the account as an act has left it.
-    func with(_ account: Account) -> AccountVisit {
-        var visit = self
-        visit.account = account
-        return visit
-    }
 
     /// Where a form of the page goes: its token is good for this session and this act.
     func target(_ action: String) throws -> FormTarget {
@@ -44,6 +37,7 @@ enum AccountPath {
     static let unlink = "/web/account/unlink"
     static let endDevice = "/web/account/devices/end"
     static let signOut = "/web/sign-out"
+    static let signedOut = "/web/signed-out"
     static let signOutEverywhere = "/web/account/sign-out-everywhere"
     static let export = "/web/account/export"
     static let delete = "/web/account/delete"
@@ -138,6 +132,13 @@ extension WebAPI {
         return response(
             try await page(fault), after: failure, to: request, targets: signIn.configuration.formActionSources,
             isIsolated: true)
+    }
+
+    /// Back to the page of the account, which says what was done.
+    func done(_ notice: AccountPage.Notice?, _ visit: AccountVisit) throws -> Response {
+        guard let word = notice?.word else { return redirect(to: visit.accountLink, isIsolated: true) }
+        let link = try AccountDone.link(to: AccountPath.account, saying: word, secret: visit.secret.text)
+        return redirect(to: link.naming(visit.languages), isIsolated: true)
     }
 
     private func errand(of request: Request, by call: Call) async throws -> AccountErrand? {

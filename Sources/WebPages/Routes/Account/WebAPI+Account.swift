@@ -13,7 +13,8 @@ extension WebAPI {
         [
             Route(.get, AccountPath.account, priority: .reading) { request in
                 try await show(request, for: nil) { visit in
-                    .account(try await accountPage(visit, notice: returnNotice(request), error: returnFault(request)))
+                    let notice = try doneNotice(request, visit) ?? returnNotice(request)
+                    return .account(try await accountPage(visit, notice: notice, error: returnFault(request)))
                 }
             },
             Route(.post, AccountPath.endDevice, priority: .revoking) { request in try await endDevice(request) },
@@ -23,12 +24,17 @@ extension WebAPI {
             Route(.post, AccountPath.signOutEverywhere, priority: .revoking) { request in
                 try await signOut(.all, AccountPath.signOutEverywhere, request)
             },
+            Route(.get, AccountPath.signedOut, priority: .reading) { request in try await showSignedOut(request) },
         ] + accountFormRoutes + accountWayRoutes + accountEndRoutes
     }
 
     // MARK: Sessions
 
     private func signOut(_ scope: RevocationScope, _ action: String, _ request: Request) async throws -> Response {
+        // Signed out already, as in another tab: nothing is left to do, and no form of that session is good any more.
+        if cookies.session(of: request) == nil, [nil, "same-origin"].contains(request.header("Sec-Fetch-Site")) {
+            return redirect(to: signedOutLink(request), isIsolated: true)
+        }
         try accountForm(of: request, action) { _ in }
         let call = call(of: request)
         if let session = try await signIn.sessions.session(of: cookies.session(of: request), by: call) {
@@ -37,12 +43,41 @@ extension WebAPI {
         return signedOut(request)
     }
 
-    func signedOut(_ request: Request, unlinked: Provider? = nil) -> Response {
-        let page = SignedOutPage(
-            signInLink: AccountPath.account.naming(uiLocales(of: request)), unlinked: unlinked)
-        var response = response(.signedOut(page), to: request, isIsolated: true)
+    private func signedOutLink(_ request: Request) -> String {
+        AccountPath.signedOut.naming(uiLocales(of: request))
+    }
+
+    private func signedOut(_ request: Request) -> Response {
+        var response = redirect(to: signedOutLink(request), isIsolated: true)
         response.setCookie(cookies.endedSession)
         return response
+    }
+
+    /// The same, of who had signed in by what is unlinked now. The session is over, so what the page says is bound to the
+    /// cookie of the browser.
+    func signedOut(_ request: Request, unlinked provider: Provider) throws -> Response {
+        guard let word = AccountPage.Notice.unlinkedProvider(provider).word else { return signedOut(request) }
+        let browser = try cookies.browser(of: request) ?? .fresh()
+        let link = try AccountDone.link(to: AccountPath.signedOut, saying: word, secret: browser.text)
+        var response = redirect(to: link.naming(uiLocales(of: request)), isIsolated: true)
+        response.setCookie(cookies.cookie(browser))
+        response.setCookie(cookies.endedSession)
+        return response
+    }
+
+    private func showSignedOut(_ request: Request) async throws -> Response {
+        guard !request.isSpeculative else { return untouched }
+        let account = AccountPath.account.naming(uiLocales(of: request))
+        guard try await signIn.sessions.session(of: cookies.session(of: request), by: call(of: request)) == nil else {
+            return redirect(to: account, isIsolated: true)
+        }
+        let word = try AccountDone.word(
+            of: request, at: AccountPath.signedOut, secret: cookies.browser(of: request)?.text)
+        var page = SignedOutPage(signInLink: account)
+        if case .unlinkedProvider(let provider)? = word.flatMap(AccountPage.Notice.init(word:)) {
+            page.unlinked = provider
+        }
+        return response(.signedOut(page), to: request, isIsolated: true)
     }
 
     private enum Ended {
@@ -61,18 +96,28 @@ extension WebAPI {
             let notice: AccountPage.Notice
             switch ended {
             case .one(let id):
-                try await signIn.sessions.end(id, of: visit.session.accountID, by: visit.call)
+                do throws(SignInFailure) {
+                    try await signIn.sessions.end(id, of: visit.session.accountID, by: visit.call)
+                } catch {
+                    // It has ended by itself, or by the same button in another tab.
+                    guard case .sessionNotFound = error else { throw error }
+                }
                 guard id != visit.session.id else { return signedOut(request) }
                 notice = .deviceEnded
             case .others:
                 try await signIn.sessions.end(.others, of: visit.session, by: visit.call)
                 notice = .othersEnded
             }
-            return response(account: .account(try await accountPage(visit, notice: notice)), to: request)
+            return try done(notice, visit)
         }
     }
 
     // MARK: The page
+
+    private func doneNotice(_ request: Request, _ visit: AccountVisit) throws -> AccountPage.Notice? {
+        try AccountDone.word(of: request, at: AccountPath.account, secret: visit.secret.text)
+            .flatMap(AccountPage.Notice.init(word:))
+    }
 
     /// What a way to a provider has come to: a redirect says it.
     private func returnNotice(_ request: Request) throws -> AccountPage.Notice? {

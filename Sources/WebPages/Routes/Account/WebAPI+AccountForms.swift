@@ -56,16 +56,14 @@ extension WebAPI {
                 let page = try namePage(visit, typed: typed, error: .invalidDisplayName)
                 return response(account: .name(page), .badRequest, to: request)
             }
-            let renamed: Account
             do throws(SignInFailure) {
-                renamed = try await accounts.rename(accountOf: visit.session, to: name, by: visit.call)
+                _ = try await accounts.rename(accountOf: visit.session, to: name, by: visit.call)
             } catch {
                 return try await response(to: request, after: error, wrong: .invalidDisplayName) { fault in
                     .name(try namePage(visit, typed: typed, error: fault))
                 }
             }
-            return response(
-                account: .account(try await accountPage(visit.with(renamed), notice: .renamed)), to: request)
+            return try done(.renamed, visit)
         }
     }
 
@@ -100,7 +98,7 @@ extension WebAPI {
                     .emailCode(try addressPage(visit, .code(email: typed), error: fault))
                 }
             }
-            return response(account: try await pageAfter(visit, .emailChanged), to: request)
+            return try done(.emailChanged, visit)
         }
     }
 
@@ -110,10 +108,6 @@ extension WebAPI {
         EmailCodePage(
             purpose: .account, reason: .changeAddress, step: step, form: try visit.target(AccountPath.email),
             back: .link(visit.accountLink), email: typed, isOfOtherAccount: visit.isOfOtherAccount, error: error)
-    }
-
-    private func pageAfter(_ visit: AccountVisit, _ change: AccountPage.Notice) async throws -> WebPage {
-        .account(try await accountPage(visit.with(accounts.account(of: visit.session)), notice: change))
     }
 
     // MARK: Password
@@ -147,7 +141,7 @@ extension WebAPI {
                     .newPassword(try passwordPage(visit, error: fault))
                 }
             }
-            return response(account: try await pageAfter(visit, .passwordChanged), to: request)
+            return try done(.passwordChanged, visit)
         }
     }
 

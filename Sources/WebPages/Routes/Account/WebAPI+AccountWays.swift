@@ -147,7 +147,6 @@ extension WebAPI {
     }
 
     private func unlink(_ subject: Unlinking, _ visit: AccountVisit, _ request: Request) async throws -> Response {
-        var visit = visit
         let notice: AccountPage.Notice?
         switch subject {
         case .identity(let id):
@@ -155,21 +154,24 @@ extension WebAPI {
             do throws(SignInFailure) {
                 try await accounts.unlink(id, of: visit.session, by: visit.call)
             } catch {
-                guard case .lastSignInMethod = error else { throw error }
-                return try await refusedLastMethod(visit, request)
+                switch error {
+                case .lastSignInMethod: return try await refusedLastMethod(visit, request)
+                // Its own question was answered before, as in another tab.
+                case .identityNotFound: return try done(nil, visit)
+                default: throw error
+                }
             }
             // It may have ended with the identity that opened it.
-            guard let live = try await signIn.sessions.account(of: visit.secret, by: visit.call) else {
-                return signedOut(request, unlinked: provider)
+            if let provider, try await signIn.sessions.session(of: visit.secret, by: visit.call) == nil {
+                return try signedOut(request, unlinked: provider)
             }
-            visit = visit.with(live.account)
             notice = provider.map { .unlinkedProvider($0) }
         case .client(let id):
             let name = try await linkedClient(id, of: visit.session)?.name
             _ = try await oauth?.unlink(id, of: visit.session, by: visit.call)
             notice = name.map { .unlinkedClient($0) }
         }
-        return response(account: .account(try await accountPage(visit, notice: notice)), to: request)
+        return try done(notice, visit)
     }
 
     private func linkedClient(_ id: OAuthClientID, of session: Session) async throws -> LinkedClient? {

@@ -188,6 +188,13 @@ import Texts
         }
     }
 
+    @Test func `what can't be undone is no button like the others`() throws {
+        let page = try #require(PageSamples().pages.first { $0.name == "delete" }).page
+        let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
+        #expect(document.all("button").map { $0.attributes["class"] } == ["danger"])
+        #expect(!document.elements.contains { $0.attributes["class"]?.contains("primary") == true })
+    }
+
     /// `COUNTERSIGN_WRITE_PAGES=DIR swift test --filter WebPagesTests.PageHTMLTests` leaves every page there, to look at
     /// and for tests in a browser: `DIR/THEME/LANGUAGE/NAME.html`, the assets under `DIR/web/assets`.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["COUNTERSIGN_WRITE_PAGES"] != nil))

@@ -49,7 +49,9 @@ enum StyleSheet {
         button,.button{display:block;inline-size:100%;min-block-size:48px;padding:.75rem 1rem;border:1px solid var(--field);border-radius:.625rem;background:transparent;color:var(--text);font:inherit;font-size:1rem;font-weight:550;line-height:1.375;text-align:center;text-decoration:none;cursor:pointer}
         button:hover,.button:hover{background:var(--raised)}
         .primary,.primary:hover{border-color:var(--link);background:var(--accent);color:var(--on-accent)}
-        .primary:hover,.provider:hover,.quiet:hover{text-decoration:underline;text-underline-offset:.2em}
+        .danger,.danger:hover{border-color:var(--error);color:var(--error)}
+        .danger:hover{background:var(--error-card)}
+        .primary:hover,.danger:hover,.provider:hover,.quiet:hover{text-decoration:underline;text-underline-offset:.2em}
         .quiet,.quiet:hover{border-color:transparent;background:transparent;color:var(--link)}
         .provider{display:flex;align-items:center;justify-content:center;gap:.625rem;padding-block:.25rem;font-size:1.1875rem;font-weight:500}
         .provider svg,.provider img{flex:none;inline-size:1.25rem;block-size:1.25rem}
@@ -82,7 +84,7 @@ enum StyleSheet {
         :focus-visible{outline:3px solid var(--link);outline-offset:2px}
         @media (min-width:30rem){header{padding-block-start:3.5rem}main{padding:2rem;border:1px solid var(--line);border-radius:1rem}header,footer{padding-inline:2rem}}
         @media (prefers-contrast:more){:root{--line:var(--field);--muted:var(--text)}}
-        @media (forced-colors:active){.primary,.provider{border-width:2px}input[aria-invalid=true]{border-width:3px}}
+        @media (forced-colors:active){.primary,.danger,.provider{border-width:2px}input[aria-invalid=true]{border-width:3px}}
         @media (prefers-reduced-motion:no-preference){button,.button{transition:background-color .12s}}
         """
 }

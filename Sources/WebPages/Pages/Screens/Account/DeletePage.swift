@@ -33,7 +33,7 @@ extension DeletePage {
         {{/clients}}
         </ul>
         <form method="post" action="{{{action}}}">{{> csrf}}\
-        <button class="primary">{{text.deleteMyAccount}}</button></form>
+        <button class="danger">{{text.deleteMyAccount}}</button></form>
         {{> backToAccount}}
         """
 

@@ -93,7 +93,7 @@ extension WebAPI {
             return .password(try passwordPage(flow, reference, email: email))
         case .email where offersEmailCode(in: flow):
             return .emailCode(try emailCodePage(flow, reference, .address, email: email))
-        case .register where offersEmailCode(in: flow):
+        case .register where offersRegistration(in: flow):
             return .register(try registerPage(flow, reference, email: email, name: name))
         case .forgot where offersEmailCode(in: flow):
             return .forgot(try forgotPage(flow, reference, .address, email: email))
@@ -107,9 +107,9 @@ extension WebAPI {
                     },
                     password: offersPassword(in: flow) ? try reference.target("/web/password") : nil,
                     emailCodeLink: emailCodeLink(in: flow, reference),
-                    offersRegistration: offersEmailCode(in: flow),
+                    offersRegistration: offersRegistration(in: flow),
                     cancel: try reference.target("/web/cancel"), email: email, isPasswordReset: isPasswordReset,
-                    error: fault))
+                    act: flow.errand?.act, isAgain: flow.errand?.account != nil, error: fault))
         }
     }
 
@@ -117,6 +117,9 @@ extension WebAPI {
     func offersPassword(in flow: WebFlow) -> Bool { flow.only == nil && signIn.configuration.offersPassword }
 
     func offersEmailCode(in flow: WebFlow) -> Bool { flow.only == nil && signIn.configuration.offersEmailCode }
+
+    /// Who is about to change their account, or to delete it, has one.
+    func offersRegistration(in flow: WebFlow) -> Bool { offersEmailCode(in: flow) && flow.errand == nil }
 
     func emailCodeLink(in flow: WebFlow, _ reference: FlowReference) -> String? {
         offersEmailCode(in: flow) ? reference.link(.email) : nil

@@ -55,7 +55,7 @@ extension WebAPI {
         guard flow.status.isOpen, flow.link == nil else { throw SignInFailure.webFlowExpired }
         // Who goes back from the code finds the name too.
         let kept =
-            screen == .register && offersEmailCode(in: flow)
+            screen == .register && offersRegistration(in: flow)
             ? try await signIn.registration(flow: flow.id, browser: reference.browser, by: call(of: request)) : nil
         let page = try chooserScreen(
             screen, flow, reference, email: email ?? kept?.email.text, name: kept?.displayName?.text)
@@ -108,7 +108,8 @@ extension WebAPI {
     ) throws -> PasswordPage {
         PasswordPage(
             purpose: flow.purpose, form: try reference.target("/web/password"),
-            offersEmailCode: offersEmailCode(in: flow), email: email, error: error)
+            offersEmailCode: offersEmailCode(in: flow), offersRegistration: offersRegistration(in: flow), email: email,
+            error: error)
     }
 
     func emailCodePage(

@@ -104,6 +104,7 @@ import Testing
         let chooser = try await browser.submit(
             try form.form("/web/account/email"), on: form, typed: ["email": "quiet-lamp@example.com"])
         #expect(!chooser.url.contains("quiet-lamp"))
+        #expect(chooser.html.text.contains("To change your email address, sign in. It’s been a while"))
         let back = try await browser.enter("calm-lamp@example.com", on: chooser)
         #expect(back.status == 200, "\(back.answer.text)")
         #expect(!back.url.contains("quiet-lamp"))

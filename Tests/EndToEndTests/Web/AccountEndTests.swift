@@ -28,6 +28,9 @@ import Testing
         // The address for the app stores: who is not signed in signs in, and is there.
         let chooser = try await browser.open(Self.url + "/delete")
         #expect(chooser.html.forms.contains { $0.path == "/web/start/google" })
+        #expect(chooser.html.text.contains("Melden Sie sich an, um Ihr Konto zu löschen."))
+        let ways = chooser.html.forms.flatMap(\.buttons).map(\.value)
+        #expect(ways.contains("forgot") && !ways.contains("register"), "\(ways)")
         let question = try await world.signIn("goner", with: .google, on: chooser, browser)
         #expect(question.status == 200, "\(question.answer.text)")
         #expect(question.html.text.contains("g***@example.com"))

@@ -188,6 +188,25 @@ import Texts
         }
     }
 
+    @Test func `who is to sign in for an act reads which, and is offered no new account`() throws {
+        func html(_ name: String) throws -> String {
+            let page = try #require(PageSamples().pages.first { $0.name == name }).page
+            return String(decoding: Pages(theme: .plain).html(page, language: .en), as: UTF8.self)
+        }
+        #expect(try html("chooser-account").contains(#"value="register""#))
+        for (name, sentence) in [
+            (
+                "chooser-link",
+                "To add <bdi>Google</bdi> to your account, sign in. "
+                    + "It’s been a while since you signed in, so please do it once more.</p>"
+            ), ("chooser-delete", "To delete your account, sign in.</p>"),
+        ] {
+            let html = try html(name)
+            #expect(html.contains(sentence), "\(html)")
+            #expect(!html.contains(#"value="register""#) && html.contains(#"value="forgot""#))
+        }
+    }
+
     @Test func `what can't be undone is no button like the others`() throws {
         let page = try #require(PageSamples().pages.first { $0.name == "delete" }).page
         let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))

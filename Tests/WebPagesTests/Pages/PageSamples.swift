@@ -57,13 +57,13 @@ struct PageSamples {
 
     private func chooser(
         _ purpose: SignInPurpose? = nil, providers: [Provider] = [.apple, .google], alone: Bool = false,
-        error: FormError? = nil
+        act: AccountAct? = nil, error: FormError? = nil
     ) -> ChooserPage {
         ChooserPage(
             purpose: purpose ?? .app(app), providers: providers.map { .init($0, form("start/\($0.rawValue)")) },
             password: alone ? nil : form("password"), emailCodeLink: alone ? nil : link("code"),
-            offersRegistration: !alone,
-            cancel: form("cancel"), email: error == nil ? nil : email, error: error)
+            offersRegistration: !alone && act == nil,
+            cancel: form("cancel"), email: error == nil ? nil : email, act: act, isAgain: act != .delete, error: error)
     }
 
     private var signingIn: [(String, WebPage)] {
@@ -71,6 +71,8 @@ struct PageSamples {
             ("chooser", .chooser(chooser())),
             ("chooser-apple-alone", .chooser(chooser(providers: [.apple], alone: true))),
             ("chooser-account", .chooser(chooser(.account))),
+            ("chooser-link", .chooser(chooser(.account, act: .link(.google)))),
+            ("chooser-delete", .chooser(chooser(.account, act: .delete))),
             ("chooser-client", .chooser(chooser(.client(client), providers: [.google]))),
             (
                 "register",

@@ -86,7 +86,9 @@ enum PageTemplate: String, CaseIterable {
         case .newHereButtons:
             """
             <button class="quiet" name="to" value="forgot" formnovalidate>{{text.forgot}}</button>
+            {{#offersRegistration}}
             <button class="quiet" name="to" value="register" formnovalidate>{{text.register}}</button>
+            {{/offersRegistration}}
             """
         case .holder: PageTemplate.holderSource
         case .heldIdentity: PageTemplate.heldIdentitySource

@@ -11,7 +11,7 @@ struct ChooserPage: Sendable {
     /// The page that mails a code; `nil` where that isn't offered. Beside a password it is a button of that form, `to=email`,
     /// so that the address that was typed comes along.
     let emailCodeLink: String?
-    /// Whether the form of the password leads to a new account and a new password, `to=register` and `to=forgot`.
+    /// Whether the form of the password leads to a new account, `to=register`, beside a new password, `to=forgot`.
     var offersRegistration = false
     /// `nil` where there is nothing to go back to.
     let cancel: FormTarget?
@@ -19,6 +19,10 @@ struct ChooserPage: Sendable {
     var email: String?
     /// Whether the person has just set a password.
     var isPasswordReset = false
+    /// What the person signs in for, where they are about to change or delete their account.
+    var act: AccountAct?
+    /// Whether they were signed in to it before.
+    var isAgain = false
     var error: FormError?
 
     /// A provider's button: a form of its own.
@@ -36,6 +40,9 @@ struct ChooserPage: Sendable {
 extension ChooserPage {
     static let template = """
         {{> lead}}
+        {{#act}}
+        <p class="lead">{{why}}{{#isAgain}} {{text.whySignInAgain}}{{/isAgain}}</p>
+        {{/act}}
         {{#isPasswordReset}}
         <p class="notice" role="status">{{text.passwordReset}}</p>
         {{/isPasswordReset}}
@@ -54,10 +61,8 @@ extension ChooserPage {
         <button class="primary">{{text.signIn}}</button>
         {{#emailCodeLink}}
         {{> emailCodeButton}}
-        {{/emailCodeLink}}
-        {{#offersRegistration}}
         {{> newHereButtons}}
-        {{/offersRegistration}}
+        {{/emailCodeLink}}
         </form>
         {{/password}}
         {{^password}}
@@ -77,9 +82,28 @@ extension ChooserPage {
         view["address"] = email.map { HTMLText($0) }
         view["offersRegistration"] = offersRegistration
         view["isPasswordReset"] = isPasswordReset
+        if let act {
+            view["act"] = ["why": localization[act.why], "isAgain": isAgain] as [String: Any]
+            if case .link(let provider) = act { view.names["provider"] = provider.brand }
+        }
         view["emailCodeLink"] = emailCodeLink.map { HTMLText($0) }
         view["cancel"] = cancel?.value
         return view
+    }
+}
+
+extension AccountAct {
+    /// Why a sign-in is asked for.
+    fileprivate var why: PageText {
+        switch self {
+        case .rename: .whyRename
+        case .changeEmail: .whyChangeAddress
+        case .changePassword: .whyChangePassword
+        case .link: .whyLink
+        case .unlinkIdentity, .unlinkClient: .whyUnlink
+        case .export: .whyExport
+        case .delete: .whyDelete
+        }
     }
 }
 

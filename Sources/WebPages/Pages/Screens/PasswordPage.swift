@@ -7,6 +7,8 @@ struct PasswordPage: Sendable {
     let form: FormTarget
     /// Whether mail is sent: a code to sign in with, or for a new password or account.
     let offersEmailCode: Bool
+    /// Whether it is offered to who is new.
+    var offersRegistration = true
     var email: String?
     var error: FormError?
 }
@@ -32,6 +34,7 @@ extension PasswordPage {
         view.show(form)
         view["address"] = email.map { HTMLText($0) }
         view["offersEmailCode"] = offersEmailCode
+        view["offersRegistration"] = offersRegistration
         return view
     }
 }

@@ -48,5 +48,24 @@ package enum WebFlowStatus: String, CaseIterable, Sendable {
     }
 }
 
+/// A flow in which its browser can do nothing any more, as long as its row is kept.
+package struct PastWebFlow: Sendable {
+    package let kind: WebFlowKind
+    package let status: WebFlowStatus
+
+    package init(kind: WebFlowKind, status: WebFlowStatus) {
+        self.kind = kind
+        self.status = status
+    }
+
+    /// Whether it was finished, refused or given up, and has not just expired.
+    package var isOver: Bool {
+        switch status {
+        case .coded, .spent, .failed: true
+        case .new, .sent, .returned, .verifying, .linking: false
+        }
+    }
+}
+
 /// Names a flow in the URLs of our pages. It is no secret: each use needs the browser's cookie too.
 package typealias WebFlowID = Identifier<WebFlowKind>

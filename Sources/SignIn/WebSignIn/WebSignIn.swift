@@ -209,6 +209,12 @@ package final class WebSignIn: Sendable {
         try await page(of: try await read(id, browser: browser, by: call), by: call)
     }
 
+    /// What became of a flow in which its browser can do nothing any more; `nil` where that isn't known.
+    package func pastFlow(_ id: WebFlowID, browser: BrowserSecret?) async throws(SignInFailure) -> PastWebFlow? {
+        guard let browser else { return nil }
+        return try await stored { try await store.past(id, of: browser.hash) }
+    }
+
     /// Gives a flow up.
     package func cancel(
         _ id: WebFlowID, browser: BrowserSecret?, by call: Call

@@ -127,6 +127,17 @@ package struct WebFlowStore: Sendable {
             """)
     }
 
+    /// A flow as its browser has left it, whether it can still do something in it or not.
+    package func past(_ id: WebFlowID, of browser: SecretHash) async throws(PostgresError) -> PastWebFlow? {
+        let rows = try await database.query(
+            """
+            SELECT f.kind, f.status
+            FROM web_flows f
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser)
+            """, as: WebFlowKind.self, WebFlowStatus.self)
+        return rows.first.map { kind, status in PastWebFlow(kind: kind, status: status) }
+    }
+
     /// The errand of a flow that has signed its person in.
     package func errand(of id: WebFlowID, of browser: SecretHash, by call: Call) async throws -> AccountErrand? {
         let rows = try await database.query(

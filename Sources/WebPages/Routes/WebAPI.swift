@@ -52,9 +52,31 @@ package struct WebAPI: Sendable {
                 relayRoute, assetRoute,
             ]
         return routes.map { route in
-            route.refused { error, problem, request in failure(error, problem, request) }
+            explained(route).refused { error, problem, request in failure(error, problem, request) }
                 .refusedEarly { problem, request in request.flatMap { misdirected(problem, $0) } }
         } + [unknownRoute]
+    }
+
+    /// The same operation, which says what became of a flow that is not under way.
+    private func explained(_ route: Route) -> Route {
+        Route(route.method, route.template, priority: route.priority) { request in
+            do {
+                return try await route.handler(request)
+            } catch SignInFailure.webFlowExpired {
+                throw try await refusal(ofPastFlow: request)
+            }
+        }
+    }
+
+    private func refusal(ofPastFlow request: Request) async throws -> any Error {
+        let expired = SignInFailure.webFlowExpired
+        guard let id = try? flowID(of: request),
+            let past = try await signIn.pastFlow(id, browser: cookies.browser(of: request))
+        else { return expired }
+        // What an app or a client has begun, only it can begin again: an error at its address would be one of a flow that
+        // it knows the outcome of.
+        let again = past.kind == .account ? AccountPath.account.naming(uiLocales(of: request)) : nil
+        return PageRefusal(past.isOver ? .flowOver : .flowExpired, expired.problem, retryLink: again)
     }
 
     /// The answer to a browser that opens the address of a form as a page, as it does when what the form has shown is loaded

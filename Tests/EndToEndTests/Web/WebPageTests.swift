@@ -200,6 +200,30 @@ import Testing
         #expect(plain.status == 405 && plain.code == "method_not_allowed")
     }
 
+    @Test func `a sign-in that is over says so to who goes back, and one for the account leads there`() async throws {
+        try await world.newPerson("returning")
+        let browser = world.browser()
+        let chooser = try await world.chooser(try AppAttempt(), browser)
+        _ = try AppAnswer(try await world.signIn("returning", with: .google, on: chooser, browser))
+        let back = try await browser.open(chooser.url)
+        let late = try await browser.submit(try chooser.form("/web/start/google"), on: chooser)
+        for page in [back, late] {
+            #expect(page.status == 400)
+            #expect(page.html.title.hasPrefix("This sign-in is over"), "\(page.answer.text)")
+            #expect(!page.html.text.contains("cookies") && !page.html.links.contains { $0.target.contains("account") })
+        }
+        // Another browser does not hear what became of it.
+        let other = try await world.browser().open(chooser.url)
+        #expect(other.status == 400 && other.html.title.hasPrefix("This sign-in has expired"))
+
+        let account = try await browser.open(WebWorld.publicURL + "/web/account")
+        let create = try await world.signIn("returning", with: .google, on: account, browser)
+        _ = try await browser.submit(try create.form("/web/link/create"), on: create)
+        let over = try await browser.open(account.url)
+        #expect(over.status == 400 && over.html.title.hasPrefix("This sign-in is over"))
+        #expect(try await browser.press("/web/account", on: over).status == 200)
+    }
+
     @Test func `an address that was typed to bind stays, in place of the provider's`() async throws {
         try await world.newPerson("typing", email: "typing@example.com")
         let browser = world.browser()

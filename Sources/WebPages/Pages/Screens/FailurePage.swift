@@ -6,8 +6,10 @@ struct FailurePage: Sendable {
         /// The same of a client of the OAuth server, or one that is disabled.
         case unknownClient
         case invalidRequest
-        /// Unknown, over, or of another browser that has no cookie of ours.
+        /// Unknown, too old, or of another browser that has no cookie of ours.
         case flowExpired
+        /// Finished or given up before, as for who has gone back.
+        case flowOver
         /// The provider's answer was refused, or came twice.
         case answerRefused
         /// The hidden field of a form is missing or wrong.
@@ -41,7 +43,7 @@ extension FailurePage {
     static let template = """
         <p class="lead" role="alert">{{advice}}</p>
         {{#retryLink}}
-        <a class="button primary" href="{{{retryLink}}}">{{text.tryAgain}}</a>
+        <a class="button primary" href="{{{retryLink}}}">{{retry}}</a>
         {{/retryLink}}
         {{#hasReference}}
         <p class="reference last">{{text.reference}}</p>
@@ -53,6 +55,7 @@ extension FailurePage {
         var view = PageView(.failure, texts.heading)
         view["advice"] = texts.advice
         view["retryLink"] = retryLink.map { HTMLText($0) }
+        view["retry"] = localization[failure == .flowOver ? .accountTitle : .tryAgain]
         view.names["reference"] = requestID
         view["hasReference"] = requestID != nil
         return view

@@ -68,21 +68,28 @@ extension AppAuthorization {
         else { return .refuseUnknownApp }
         let state = query.state.only.flatMap { isState($0) ? $0 : nil }
         let languages = languages(query.uiLocales.first ?? "")
-        func refusal(_ error: AuthorizationError) -> AuthorizeDecision {
-            .refuse(
-                AppReturn(
-                    .error(error), to: requested, registered: registered, of: app, state: state, issuer: issuer,
-                    languages: languages))
+        func refusal(for parameter: String) -> AuthorizeDecision {
+            var answer = AppReturn(
+                .error(.invalidRequest), to: requested, registered: registered, of: app, state: state, issuer: issuer,
+                languages: languages)
+            answer.refusedParameter = parameter
+            return .refuse(answer)
         }
         var provider: Provider?
         if !query.provider.isEmpty {
             provider = query.provider.only.flatMap(Provider.init).flatMap { offered.contains($0) ? $0 : nil }
-            guard provider != nil else { return refusal(.invalidRequest) }
+            guard provider != nil else { return refusal(for: "provider") }
         }
-        guard let state, let challenge = query.codeChallenge.only, isChallenge(challenge),
-            query.codeChallengeMethod.only.map({ $0.utf8.elementsEqual("S256".utf8) }) == true,
-            query.uiLocales.count <= 1, query.loginHint.count <= 1, !query.hasRepeats
-        else { return refusal(.invalidRequest) }
+        guard let state else { return refusal(for: "state") }
+        guard let challenge = query.codeChallenge.only, isChallenge(challenge) else {
+            return refusal(for: "code_challenge")
+        }
+        guard query.codeChallengeMethod.only.map({ $0.utf8.elementsEqual("S256".utf8) }) == true else {
+            return refusal(for: "code_challenge_method")
+        }
+        guard query.uiLocales.count <= 1, query.loginHint.count <= 1, !query.hasRepeats else {
+            return refusal(for: "repeated")
+        }
         return .open(
             AppAuthorization(
                 app: app, redirectURI: requested, registered: registered, state: state, challenge: challenge,

@@ -31,6 +31,8 @@ package struct AppReturn: Hashable, Sendable {
     package let formActionSource: String
     /// The languages that its person has asked for, for the page that opens the app.
     package let languages: [String]
+    /// The parameter for which the app's request is refused, or `repeated`; for the log alone.
+    package var refusedParameter: String?
 
     package var isError: Bool { error != nil }
 

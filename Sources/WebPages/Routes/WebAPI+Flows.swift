@@ -48,7 +48,9 @@ extension WebAPI {
         case .unknownApp:
             throw PageRefusal(.unknownApp, Problem(.invalidRequest, reason: "unknown_app"))
         case .refused(let answer):
-            return response(to: request, answer)
+            var response = response(to: request, answer)
+            response.problem = Problem(.invalidRequest, reason: answer.refusedParameter)
+            return response
         case .opened(let flow):
             var response = redirect(to: FlowReference(id: flow.id, browser: browser).link(), flow: flow)
             if let provider = flow.only, !flow.needsClick {

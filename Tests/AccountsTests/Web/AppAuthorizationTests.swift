@@ -94,6 +94,7 @@ import Testing
     ]) func `a state that can't be returned isn't`(state: [String]) {
         guard case .refuse(let answer) = Self.decide({ $0.state = state }) else { return #expect(Bool(false)) }
         #expect(answer.uri == "\(Self.uri)?error=invalid_request&iss=https%3A%2F%2Fauth.example.com")
+        #expect(answer.refusedParameter == "state")
     }
 
     @Test func `a state is returned unchanged, without a plus`() throws {

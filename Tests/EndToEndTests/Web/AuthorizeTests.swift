@@ -88,6 +88,8 @@ import Testing
             let back = try AppAnswer(page)
             #expect(back["error"] == "invalid_request", "\(String(describing: state))")
             #expect(back["state"] == nil)
+            let line = try await world.service.logged(try #require(page.answer["X-Request-Id"]))
+            #expect(line["code"]?.string == "invalid_request" && line["reason"]?.string == "state")
         }
         // A query with a control character is none at all.
         for control in ["\r\nX-Injected: 1", "\u{0}", "\u{1f}", "\u{7f}"] {

@@ -85,6 +85,16 @@ extension Act {
             A sign-in code is mailed to the account's own address. It counts among the codes that the address may have in \
             an hour, and is shown to nobody else.
             """,
+        consequenceByProof: [
+            .claimed: """
+            Nobody has proven this address: using the code removes the account's password, name, sessions and \
+            identities.
+            """,
+            .stated: """
+            The person who uses the code is asked whether to open this account or to make a new one. To open it \
+            removes its password, name and sessions; a new one takes the address.
+            """,
+        ],
         result: "The code is on its way.",
         nothing: "The person has a code that was mailed a moment ago, or as often as one is."
     ) { administration, id, input, administrator throws(AdministrationFailure) in

@@ -21,6 +21,8 @@ package struct Act: Sendable {
     package let label: String
     /// What it will do, in a sentence or two.
     package let consequence: String
+    /// What it will do besides, by how well the account's address is known.
+    package var consequenceByProof: [EmailProof: String] = [:]
     /// What is said after it.
     package let result: String
     /// What is said instead, when there was nothing to do.

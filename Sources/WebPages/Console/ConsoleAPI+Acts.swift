@@ -38,15 +38,16 @@ extension ConsoleAPI {
                         ? "It stays in the audit trail with your name, or your key's."
                         : "It may be empty. It stays in the audit trail with your name, or your key's."))
         }
-        return ConsolePage(
-            act.label, notice: notice,
-            [
-                .facts(subject.facts), .paragraph(.text(act.consequence)),
-                .form(
-                    ConsoleForm(
-                        action: target.action, csrf: target.csrf, fields: fields, button: act.label,
-                        isDangerous: act.isDangerous, cancel: subject.page)),
-            ])
+        var blocks: [ConsoleBlock] = [.facts(subject.facts), .paragraph(.text(act.consequence))]
+        if let proof = subject.emailProof, let further = act.consequenceByProof[proof] {
+            blocks.append(.paragraph(.text(further)))
+        }
+        blocks.append(
+            .form(
+                ConsoleForm(
+                    action: target.action, csrf: target.csrf, fields: fields, button: act.label,
+                    isDangerous: act.isDangerous, cancel: subject.page)))
+        return ConsolePage(act.label, notice: notice, blocks)
     }
 
     private static func formField(
@@ -159,6 +160,8 @@ extension ConsoleAPI {
         var needsAddress = false
         /// That an account has.
         var name: String?
+        /// How well the address of an account is known.
+        var emailProof: EmailProof?
     }
 
     private func subject(of act: Act, _ id: String) async throws -> ConsoleSubject {
@@ -175,6 +178,7 @@ extension ConsoleAPI {
             var subject = make(Self.facts(account), page: Self.path(of: account.id))
             subject.needsAddress = !account.hasSignInMethod
             subject.name = account.displayName?.text
+            subject.emailProof = account.emailProof
             return subject
         case .identity:
             let (account, identity) = try await administration.identity(try known(IdentityID.init))

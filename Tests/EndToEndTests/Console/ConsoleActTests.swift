@@ -19,6 +19,24 @@ struct ConsoleActTests {
         #expect(try await world.service.get("/v1/account", bearer: bearer).status == 401)
     }
 
+    @Test func `Send sign-in code says what using it does to an address that is not proven`() async throws {
+        let id = try await world.register("console-graded@example.com").text("account.accountId")
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let (claimed, stated) = ("Nobody has proven this address", "is asked whether to open this account")
+        for (proof, sentences) in [("claimed", [claimed]), ("stated", [stated]), ("proven", [])] as [(String, [String])]
+        {
+            try await world.scratch.execute(
+                """
+                UPDATE accounts SET email_proof = CASE WHEN \(proof) = 'proven' THEN 'proven' ELSE 'stated' END,
+                    email_verified = \(proof) <> 'claimed',
+                    email_proof_source = CASE WHEN \(proof) = 'proven' THEN 'mailed_code' END
+                WHERE account_id = \(id)::uuid
+                """)
+            let text = try await visit.ask("Send sign-in code", on: try await visit.account(id)).html.text
+            #expect([claimed, stated].filter { text.contains($0) } == sentences, "\(proof): \(text)")
+        }
+    }
+
     @Test func `Replace address is asked for and stopped, and says what is wrong with an address`() async throws {
         let created = try await world.register("console-replaced@example.com")
         let id = try created.text("account.accountId")

@@ -57,7 +57,7 @@ extension ConsoleAPI {
                 .code("\(account.id)"),
             ]
         }
-        return ConsolePage(
+        var page = ConsolePage(
             "Accounts",
             [
                 .form(search(for: query)),
@@ -70,7 +70,21 @@ extension ConsoleAPI {
                                 "/console/accounts", [("q", query.isEmpty ? nil : query), ("cursor", $0.encoded)])
                         })),
             ])
+        if found.items.isEmpty, EmailAddress(query) != nil { page.blocks += hints }
+        return page
     }
+
+    /// How else a person is found whose address finds nothing.
+    private static let hints: [ConsoleBlock] = [
+        .paragraph(
+            .text(
+                "Each character of an address counts, also a dot or a part after a plus that its mailbox ignores: try its "
+                    + "beginning.")),
+        .paragraph(
+            .text(
+                "Who hides their address with Apple has one of Apple's here: try the whole name, or the relay address.")
+        ),
+    ]
 
     /// What the trail has of a request, where the text may be the id of one.
     ///

@@ -150,6 +150,17 @@ import Testing
         #expect(try await Self.found("console-whole@example.com", visit) == [])
     }
 
+    @Test func `an address that finds no account leads to other ways to search`() async throws {
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        for (query, isHinted) in [("no.such@example.com", true), ("No Such Person", false), ("no.such@", false)] {
+            let page = try await visit.open("/console/accounts?q=\(FormEncoding.encode(query))")
+            #expect(page.html.text.contains("There is no such account."), "\(query)")
+            for hint in ["try its beginning", "the relay address"] {
+                #expect(page.html.text.contains(hint) == isHinted, "\(query)")
+            }
+        }
+    }
+
     @Test func `an account without a way in is enabled with an address alone`() async throws {
         let id = "01900000-0000-7000-8000-00000000c501"
         try await world.scratch.execute(

@@ -328,8 +328,9 @@ def console_unlinks_revokes_and_unblocks(browser, stack, by):
     assert "bulk-account" not in page.locator("table").first.inner_text()
     assert blocked.present()["status"] == "signedIn"
 
-    # The last way to sign in stays.
-    visitor.press("Unlink")
+    # The last way to sign in stays, and its page says so in place of the button.
+    assert "can't be unlinked" in page.inner_text("main")
+    visitor.open(f"/console/identities/{blocked.identity_id}/unlink")
     visitor.press("Unlink")
     assert visitor.response.status == 409 and page.get_by_role("alert").count() == 1
     visitor.press("Cancel")

@@ -250,7 +250,7 @@ extension ConsoleAPI {
                     .row([.text("linked"), .time(identity.linkedAt)]),
                     .row([.text("used"), .noted(identity.lastSignInAt, everySeconds: 3_600)]),
                 ]),
-                .row(visitor.buttons(for: identity)),
+                .row(visitor.buttons(for: identity, of: account)),
             ]
         }
         return ConsoleTable(

@@ -46,9 +46,17 @@ extension ConsoleVisitor {
         return buttons(acts + [.renameAccount, .exportAccount, .deleteAccount], of: "\(record.account.id)")
     }
 
-    func buttons(for identity: Identity) -> [ConsoleCell] {
-        buttons(
-            (identity.isBlocked ? [.unblockIdentity] : []) + [.unlinkIdentity, .revokeIdentity], of: "\(identity.id)")
+    /// What would be refused at the last way in is no button but a sentence.
+    func buttons(for identity: Identity, of account: Account) -> [ConsoleCell] {
+        let isLast = account.status == .active && !account.hasSignInMethod(besides: identity.id)
+        var acts: [Act] = identity.isBlocked ? [.unblockIdentity] : []
+        if !isLast { acts.append(.unlinkIdentity) }
+        acts.append(.revokeIdentity)
+        var cells = buttons(acts, of: "\(identity.id)")
+        if isLast, Act.unlinkIdentity.scopes.isSubset(of: administrator.scopes) {
+            cells.append(.text("The last way to sign in can't be unlinked."))
+        }
+        return cells
     }
 
     func buttons(for session: SessionSummary) -> [ConsoleCell] { buttons([.endSession], of: "\(session.id)") }

@@ -88,7 +88,7 @@ import Testing
         #expect(
             page.buttons == [
                 "Sign out", "Disable", "Sign out everywhere", "Replace address",
-                "Send sign-in code", "Change name", "Export", "Delete", "Unlink", "Revoke", "End session",
+                "Send sign-in code", "Change name", "Export", "Delete", "Revoke", "End session",
             ])
 
         // Each asks first, names the account, and can be left.
@@ -129,8 +129,13 @@ import Testing
         #expect(export.answer.json?["account"] != nil && export.answer.body.contains(id), "\(export.answer.body)")
         #expect(try await world.audited("account_exported", by: name) == 1)
 
-        // The last way in stays; the reason that was typed too.
-        let kept = try await visit.act("Unlink", on: signedOut, typed: ["reason": "case 4"])
+        // The last way in stays; at its own address the reason that was typed too.
+        #expect(signedOut.html.text.contains("The last way to sign in can't be unlinked."))
+        #expect(!signedOut.buttons.contains("Unlink"))
+        let path = "/console/identities/\(identity)/unlink"
+        let asked = try await visit.open(path)
+        let unlink = try #require(asked.html.forms.first { $0.method == "POST" && $0.path == path })
+        let kept = try await visit.browser.submit(unlink, on: asked, typed: ["reason": "case 4"])
         #expect(kept.status == 409 && kept.notice?.contains("last way") == true)
         #expect(kept.answer.body.contains("case 4"))
         #expect(kept.html.text.contains(identity))
@@ -148,6 +153,23 @@ import Testing
         #expect(deleted.html.text.contains("Account deleted") && deleted.html.text.contains(name))
         #expect(!deleted.html.text.contains("console-whole@example.com"))
         #expect(try await Self.found("console-whole@example.com", visit) == [])
+    }
+
+    @Test func `an identity beside another way in has its button, and who may not unlink reads nothing of it`()
+        async throws
+    {
+        let id = try await world.newAccount("console-ways").text("account.accountId")
+        let reader = try await ConsoleVisit.signedIn(to: world, "read")
+        #expect(try await !reader.account(id).html.text.contains("be unlinked"))
+        let other = try await world.register("console-donor@example.com").text("account.accountId")
+        try await world.scratch.execute(
+            """
+            UPDATE accounts SET password_hash = (SELECT password_hash FROM accounts WHERE account_id = \(other)::uuid)
+            WHERE account_id = \(id)::uuid
+            """)
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let done = try await visit.act("Unlink", on: try await visit.account(id), typed: ["reason": "case 7"])
+        #expect(done.notice == "The identity is unlinked.")
     }
 
     @Test func `an address that finds no account leads to other ways to search`() async throws {

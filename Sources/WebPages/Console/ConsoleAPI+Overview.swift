@@ -2,6 +2,7 @@ import Accounts
 import Administration
 import HTTPServer
 import SignIn
+import Webhooks
 
 /// The first page: is it well, what is stuck, and how sign-ins went in the last hour.
 extension ConsoleAPI {
@@ -10,6 +11,8 @@ extension ConsoleAPI {
     private static let longestUnsealed: Int64 = 60
     /// Seconds for which a row that was given up is reason enough to look.
     private static let failureSeconds: Int64 = 86_400
+    /// Seconds: the oldest event that an endpoint has not got.
+    private static let longestBehind: Int64 = 900
     /// Seconds: the oldest key set.
     private static let longestKeySetAge: Int64 = 86_400
 
@@ -38,7 +41,10 @@ extension ConsoleAPI {
         let keySets = environment.keySets()
         // Without them the page still says what the others found.
         let standing = try? await inspection.standing()
-        let checks = Self.checks(isReady: isReady, schema: schema, keySets: keySets, standing)
+        var checks = Self.checks(isReady: isReady, schema: schema, keySets: keySets, standing)
+        if administration.hasWebhooks, let webhooks = try? await administration.webhooks() {
+            checks.append(Self.check(webhooks))
+        }
         let isWell = checks.allSatisfy(\.isWell)
         let mayRead = visitor.may(.read)
         var blocks: [ConsoleBlock] = [
@@ -110,6 +116,21 @@ extension ConsoleAPI {
                 label: "Clock", isWell: abs(standing.secondsAhead) < 60,
                 figure: "\(standing.secondsAhead) s ahead of the database's", path: "/console/system"),
         ]
+    }
+
+    private static func check(_ webhooks: [WebhookSummary]) -> Check {
+        let faults = webhooks.compactMap { webhook -> String? in
+            let (name, behind) = (webhook.endpoint.name, webhook.behindSeconds)
+            if webhook.record.status == .stopped { return "\(name) is stopped" }
+            guard behind > longestBehind else { return nil }
+            let paused = webhook.record.status == .paused ? "paused and " : ""
+            return "\(name) is \(paused)\(ConsoleCell.duration(behind)) behind"
+        }
+        return Check(
+            label: "Webhooks", isWell: faults.isEmpty,
+            figure: faults.isEmpty
+                ? "none is more than \(ConsoleCell.duration(longestBehind)) behind" : faults.joined(separator: ", "),
+            path: webhooksPath)
     }
 
     private func backlogs(_ standing: ServiceStanding, mayRead: Bool) -> [ConsoleBlock] {

@@ -75,6 +75,34 @@ import Testing
         }
     }
 
+    @Test func `an endpoint that is stopped or far behind is reason to look`() async throws {
+        let receiver = try LoopbackServer { _ in [.respond(204)] }
+        try await WebhookEndpointFile.with(receiver.url + "/hook") { settings in
+            try await World.run(settings) { world in
+                let visit = try await ConsoleVisit.signedIn(to: world)
+                func isSaid(_ words: String) async throws -> Bool {
+                    try await visit.open("/console/").html.text.contains(words)
+                }
+                #expect(try await isSaid("none is more than 15 min behind"))
+                try await eventually("the endpoint is known") {
+                    try await world.count("SELECT count(*) FROM webhook_endpoints WHERE name = 'crm'") == 1
+                }
+                try await world.scratch.execute("UPDATE webhook_endpoints SET status = 'stopped', reason = 'x'")
+                #expect(try await isSaid("crm is stopped"))
+                #expect(try await !isSaid("The service is well"))
+
+                try await world.scratch.execute("UPDATE webhook_endpoints SET status = 'paused', reason = NULL")
+                _ = try await world.newAccount("console-behind")
+                try await eventually("the events are in the feed") {
+                    try await world.count("SELECT count(*) FROM account_events") > 0
+                }
+                try await world.scratch.execute(
+                    "UPDATE account_events SET happened_at = happened_at - interval '20 minutes'")
+                #expect(try await isSaid("crm is paused and 20 min"))
+            }
+        }
+    }
+
     @Test func `the overview's figures lead to their rows`() async throws {
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
         _ = try await world.signIn("nobody@example.com", password: World.password)

@@ -80,15 +80,13 @@ package struct WebAPI: Sendable {
     }
 
     /// The answer to a browser that opens the address of a form as a page, as it does when what the form has shown is loaded
-    /// again. It leads to the page that the form is on.
+    /// again. It leads to the page of the flow that the form is of, or has a link to the account.
     private func misdirected(_ problem: Problem, _ request: Request) -> Response? {
         guard request.acceptsHTML else { return nil }
         if let flow = try? flowID(of: request) { return redirect(to: FlowReference.link(flow)) }
-        let path = request.path
-        guard path != AccountPath.signOut, !path.hasPrefix(AccountPath.account + "/") else {
-            return redirect(to: AccountPath.account)
-        }
-        return failure(problem, problem, request)
+        let isOfAccount = request.path == AccountPath.signOut || request.path.hasPrefix(AccountPath.account + "/")
+        let refusal = PageRefusal(.methodNotAllowed, problem, retryLink: isOfAccount ? AccountPath.account : nil)
+        return failure(refusal, problem, request)
     }
 
     /// What is no address of this listener: a page for a browser, JSON for everybody else and below `/v1`.

@@ -38,9 +38,11 @@ package struct AssociationFiles: Sendable {
     }
 
     package var routes: [Route] {
-        File.allCases.map { file in
-            Route(.get, file.rawValue, priority: .observing) { _ in response(with: file) }
-        }
+        [
+            Route(.get, "/.well-known/apple-app-site-association", priority: .observing) { _ in response(with: .apple)
+            },
+            Route(.get, "/.well-known/assetlinks.json", priority: .observing) { _ in response(with: .android) },
+        ]
     }
 
     private func response(with file: File) -> Response {

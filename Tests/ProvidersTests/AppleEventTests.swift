@@ -69,7 +69,9 @@ struct AppleEventTests {
     @Test(
         arguments: [
             (1_767_225_600, 1_767_225_600_000_000), (1_767_225_600_123, 1_767_225_600_123_000),
-            (99_999_999_999, 99_999_999_999_000_000), (100_000_000_000, 100_000_000_000_000), (0, 0),
+            (100_000_000_000, 100_000_000_000_000), (0, 0),
+            // Not after the second of the token.
+            (99_999_999_999, 1_767_225_601_000_000), (1_767_225_601_001, 1_767_225_601_000_000),
         ] as [(Int64, Int64)])
     func `a time is in seconds, or in milliseconds from ten to the eleventh`(
         time: Int64, microseconds: Int64

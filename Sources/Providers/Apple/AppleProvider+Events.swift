@@ -24,13 +24,13 @@ extension AppleProvider {
             let subject = event["sub"]?.string.flatMap(ProviderSubject.init)
             let issuedAt = Timestamp(seconds: checked.issuedAt)
             // Not after the second of the token that reports it: one ahead of time would refuse the tokens of as long.
-            let latest = min(issuedAt.advanced(bySeconds: 1), now)
+            let latest = issuedAt.advanced(bySeconds: 1)
             let occurredAt = event["event_time"].flatMap(AppleProvider.eventTime).map { min($0, latest) }
             return [
                 ProviderEvent(
                     provider: .apple, realm: team.realm, tokenID: checked.tokenID ?? "", position: 0, type: type.text,
                     kind: AppleProvider.kind(type.text), subject: subject.map(ProviderEvent.Subject.person) ?? .none,
-                    detail: nil, occurredAt: occurredAt ?? min(issuedAt, now))
+                    detail: nil, occurredAt: occurredAt ?? issuedAt)
             ]
         }
     }

@@ -179,13 +179,13 @@ import Testing
     func `an exchanged token that is not believed leaves a good token good, and is recorded`(
         provider: Provider
     ) async throws {
-        let unbelieved: [(reason: String, exchange: Sandbox.ExchangeChanges)] = [
-            ("expired", .init(token: .init(expired: true))),
-            ("issuer_rejected", .init(token: .init(claims: #"{"iss":"https://evil.example"}"#))),
-            ("malformed", .init(answer: #"{"id_token":null}"#)),
+        let unbelieved: [(person: String, reason: String, exchange: Sandbox.ExchangeChanges)] = [
+            ("kim", "expired", .init(token: .init(expired: true))),
+            ("ada", "issuer_rejected", .init(token: .init(claims: #"{"iss":"https://evil.example"}"#))),
+            ("lee", "malformed", .init(answer: #"{"id_token":null}"#)),
         ]
-        for (_, exchange) in unbelieved {
-            let consent = try await fixture.consent(provider, exchange: exchange)
+        for (person, _, exchange) in unbelieved {
+            let consent = try await fixture.consent(provider, person, exchange: exchange)
             _ = try await fixture.ticket(consent)
             #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200])
         }

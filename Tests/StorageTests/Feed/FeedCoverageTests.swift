@@ -41,6 +41,7 @@ import Testing
         "AccountStore+Grading.notifySignIn": "whether a sign-in is mailed",
         "AccountStore+Unlinking.revokeAuthorization": "how the provider's authorization stands",
         "IdentityStore+NotBefore.refuseTokens": "which of the provider's tokens count",
+        "IdentityStore+NotBefore.refuseProofs": "which of the provider's tokens count",
         "TransferStore.adopt": "the subject of an identity, which stays linked under its id",
         "AccountStore+Changes.deleteExpiredPendingEmails": "an address that was never the account's",
         "AccountStore+Changes.requestEmail": "an address that is not the account's yet",

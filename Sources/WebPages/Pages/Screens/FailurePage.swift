@@ -1,3 +1,5 @@
+import Texts
+
 /// Something that no form can mend: what happened, and what to do.
 struct FailurePage: Sendable {
     enum Failure: String, CaseIterable, Sendable {

@@ -93,7 +93,7 @@ package struct GrantCheckWorker: Sendable {
         let isOver = try await store.noteDead(check, reason: reason, by: clock.call(by: .service))
         guard isOver else { return }
         logger.notice(
-            "authorization ended by the provider",
+            "authorization over, the provider honours none of its tokens",
             metadata: [
                 "provider": "\(check.provider.rawValue)", "identity": "\(check.identityID)", "error": "\(reason)",
             ])

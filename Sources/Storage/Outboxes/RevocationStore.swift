@@ -201,9 +201,14 @@ package struct RevocationStore: Sendable {
             UPDATE outbox
             SET subject = NULL, account_id = NULL
             WHERE message_id IN (
-                SELECT message_id
-                FROM outbox
-                WHERE subject IS NOT NULL AND status = 'done' AND finished_at < \(time)
+                SELECT o.message_id
+                FROM outbox o
+                WHERE o.subject IS NOT NULL AND o.status = 'done' AND o.finished_at < \(time)
+                    -- A grant that it may have taken along is judged by it.
+                    AND NOT EXISTS (
+                        SELECT FROM provider_grants g
+                        WHERE (g.provider, g.realm, g.subject) = (o.provider, o.realm, o.subject)
+                            AND g.created_at <= o.finished_at)
                 LIMIT \(limit)
                 FOR NO KEY UPDATE SKIP LOCKED)
             """)

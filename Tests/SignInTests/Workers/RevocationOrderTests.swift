@@ -81,6 +81,28 @@ import Testing
         #expect(again.identity?.authorization == .active)
     }
 
+    @Test func `a check that comes days after the revocation leaves who came back signed in, too`() async throws {
+        try await Self.deletedDuringOutage(.apple, in: fixture)
+        let back = try await fixture.account(.apple)
+        try await fixture.sandbox.clearFaults()
+        try await fixture.advance(by: 10)
+        try await fixture.revokeDue()
+        // It may mean a withdrawal, and counts the second time.
+        let doubt = #"{"error":"invalid_request"}"#
+        try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(.apple), .status(400, body: doubt))
+        #expect(try await fixture.checks.checkDue() == 1)
+        #expect(try await fixture.authorization(back.identity) == "active")
+        try await fixture.advance(by: 2 * GrantCheckWorker.interval)
+        while try await fixture.sweeper.sweep() > 0 {}
+        #expect(try await fixture.checks.checkDue() == 1)
+        #expect(try await fixture.authorization(back.identity) == "revoked")
+        _ = try await fixture.opened(back)
+        #expect(try await fixture.audited(.authorizationRevoked) == ["service own_revocation"])
+        // Nothing is left to judge by it.
+        while try await fixture.sweeper.sweep() > 0 {}
+        #expect(try await fixture.count("outbox WHERE subject IS NOT NULL") == 0)
+    }
+
     @Test(arguments: Provider.allCases)
     func `so is the grant of a code that came alone, before anybody knew whose it is`(provider: Provider) async throws {
         try await Self.deletedDuringOutage(provider, in: fixture)

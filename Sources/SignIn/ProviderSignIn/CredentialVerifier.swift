@@ -62,8 +62,9 @@ struct CredentialVerifier: Sendable {
             try requireNonce(ofRelayed: credential)
             switch try await verify(credential, of: provider, at: call.now) {
             case .success(let posted?):
-                try nonces.requirePosted(credential.nonce, for: posted.identity)
-                if let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, by: call) {
+                if let nonce = try nonces.nonceToSpend(
+                    credential.nonce, or: posted.identity.nonce, for: provider, by: call)
+                {
                     try await nonces.spend(nonce, by: call)
                 }
                 guard let code = try codes.code(of: credential, from: provider, besideTokenOf: posted.identity.clientID)

@@ -22,25 +22,25 @@ package struct SignInNonces: Sendable {
 
     /// The nonce of this service that a sign-in has to spend.
     ///
-    /// - Returns: `nil` when the policy lets apps make up their own nonces, and the posted one is such or absent.
-    func nonceToSpend(_ posted: String?, for provider: Provider, by call: Call) throws(SignInFailure) -> IssuedNonce? {
+    /// - Parameter unposted: what a verified token has where none was posted. One of this service counts there too, or the
+    ///   token would be good again for who leaves it out.
+    /// - Returns: `nil` when the policy lets apps make up their own nonces, and there is such or none.
+    func nonceToSpend(
+        _ posted: String?, or unposted: String? = nil, for provider: Provider, by call: Call
+    ) throws(SignInFailure) -> IssuedNonce? {
+        let text: String
         switch policy {
         case .optional:
-            guard let posted, IssuedNonce.isClaimed(by: posted) else { return nil }
+            guard let claimed = posted ?? unposted, IssuedNonce.isClaimed(by: claimed) else { return nil }
+            text = claimed
         case .required:
-            guard posted != nil else { throw .credentialRejected(.nonceMissing, retryAfter: nil) }
+            guard let posted else { throw .credentialRejected(.nonceMissing, retryAfter: nil) }
+            text = posted
         }
-        guard let posted, let nonce = issued.read(posted, for: provider, at: call.now) else {
+        guard let nonce = issued.read(text, for: provider, at: call.now) else {
             throw .credentialRejected(.nonceSpent, retryAfter: nil)
         }
         return nonce
-    }
-
-    /// Refuses a token with a nonce of this service where none was posted: it would be good more than once.
-    func requirePosted(_ posted: String?, for identity: VerifiedIdentity) throws(SignInFailure) {
-        guard posted != nil || identity.nonce.map(IssuedNonce.isClaimed(by:)) != true else {
-            throw .credentialRejected(.nonceMissing, retryAfter: nil)
-        }
     }
 
     /// Refuses a nonce that is already spent, without spending it.

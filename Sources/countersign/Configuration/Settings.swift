@@ -162,8 +162,8 @@ enum Settings {
         "nonces.policy", .choice(placeholder: NoncePolicy.required), default: "optional", reloads: true,
         """
         With `required` each sign-in at a provider needs a nonce of `POST /v1/nonces`. With `optional` apps may make \
-        up their own, or have none: a posted one must be the token's, and an Apple token with one, or a Google token \
-        with one of ours, needs it posted. A nonce that begins with `csn_` is good once under both
+        up their own, or have none: a posted one must be the token's, and an Apple token with one needs it posted. A \
+        nonce that begins with `csn_` is good once under both, in a Google token (form `raw`) also where it isn't posted
         """)
     static let verifiedEmail = Setting(
         "linking.verifiedEmail", .choice(placeholder: VerifiedEmailPolicy.prompt), default: "prompt", reloads: true,

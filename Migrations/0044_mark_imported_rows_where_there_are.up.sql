@@ -21,6 +21,9 @@ BEGIN
 END
 $$;
 
+-- Whatever the owner's default privileges are: who inserts asks it.
+GRANT EXECUTE ON FUNCTION has_imports() TO PUBLIC;
+
 CREATE OR REPLACE TRIGGER audit_events_mark_imported_rows
     AFTER INSERT ON audit_events
     REFERENCING NEW TABLE AS recorded

@@ -91,7 +91,7 @@ extension Administration {
             to = ends.last
             words = "since \(time.rfc3339)"
         case .event(let id):
-            let position = try await found { try await feedStore.position(of: id) }
+            let position = try await found { try await feedStore.keptPosition(of: id) }
             from = FeedPosition(position.number - 1)
             to = position
             words = "event \(id)"

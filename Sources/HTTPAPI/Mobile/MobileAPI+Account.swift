@@ -29,8 +29,8 @@ extension MobileAPI {
             Route(.get, "/v1/account/export", priority: .reading) { request in
                 let call = call(of: request)
                 let session = try await session(of: request, by: call)
-                // An export is recorded and counted, and HEAD must have no effect.
                 try session.requireFresh(by: call)
+                // An export is recorded and counted, and HEAD must have no effect.
                 if request.isHead { return Response(.ok, contentType: "application/json") }
                 return .streamed(try await service.accounts.export(of: session, by: call))
             },

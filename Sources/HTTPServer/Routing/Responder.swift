@@ -188,8 +188,14 @@ final class Responder: Sendable {
                 return Outcome(
                     response: problem.response(requestID: id), route: route, problem: problem, client: client)
             }
-            let request = Request(
-                context: context, received: received, target: target, parameters: [], client: client, logger: logger)
+            // A page costs as much as what is read.
+            let permit = admission.acquire(.reading)
+            defer { permit?.release() }
+            let request = permit.map { _ in
+                Request(
+                    context: context, received: received, target: target, parameters: [], client: client,
+                    logger: logger)
+            }
             let response = early(problem, target.path, request, id)
             return Outcome(response: response, route: route, problem: problem, client: client)
         }

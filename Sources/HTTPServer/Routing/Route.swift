@@ -29,7 +29,8 @@ package struct Route: Sendable {
     package typealias Refusal = @Sendable (any Error, Problem, Request) -> Response
 
     /// The response to what is rejected before dispatch on the path; `nil`: `application/problem+json`. It has the request for
-    /// an unsupported method alone: what is too large was not read, and overload has to cost next to nothing.
+    /// an unsupported method alone, while there is a permit: what is too large was not read, and overload has to cost next to
+    /// nothing.
     package typealias EarlyRefusal = @Sendable (Problem, Request?) -> Response?
 
     package let method: Method

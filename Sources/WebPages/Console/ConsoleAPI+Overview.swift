@@ -42,8 +42,8 @@ extension ConsoleAPI {
         // Without them the page still says what the others found.
         let standing = try? await inspection.standing()
         var checks = Self.checks(isReady: isReady, schema: schema, keySets: keySets, standing)
-        if administration.hasWebhooks, let webhooks = try? await administration.webhooks() {
-            checks.append(Self.check(webhooks))
+        if administration.hasWebhooks {
+            checks.append(Self.check(try? await administration.webhooks()))
         }
         let isWell = checks.allSatisfy(\.isWell)
         let mayRead = visitor.may(.read)
@@ -118,7 +118,11 @@ extension ConsoleAPI {
         ]
     }
 
-    private static func check(_ webhooks: [WebhookSummary]) -> Check {
+    /// - Parameter webhooks: `nil` where they could not be read.
+    private static func check(_ webhooks: [WebhookSummary]?) -> Check {
+        guard let webhooks else {
+            return Check(label: "Webhooks", isWell: false, figure: "could not be read", path: webhooksPath)
+        }
         let faults = webhooks.compactMap { webhook -> String? in
             let (name, behind) = (webhook.endpoint.name, webhook.behindSeconds)
             if webhook.record.status == .stopped { return "\(name) is stopped" }

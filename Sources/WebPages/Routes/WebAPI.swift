@@ -85,7 +85,8 @@ package struct WebAPI: Sendable {
         guard request.acceptsHTML else { return nil }
         if let flow = try? flowID(of: request) { return redirect(to: FlowReference.link(flow)) }
         let isOfAccount = request.path == AccountPath.signOut || request.path.hasPrefix(AccountPath.account + "/")
-        let refusal = PageRefusal(.methodNotAllowed, problem, retryLink: isOfAccount ? AccountPath.account : nil)
+        let again = AccountPath.account.naming(uiLocales(of: request))
+        let refusal = PageRefusal(.methodNotAllowed, problem, retryLink: isOfAccount ? again : nil)
         return failure(refusal, problem, request)
     }
 

@@ -285,6 +285,9 @@ import Testing
         // The other tab signs out too.
         let late = try await browser.submit(try page.form("/web/sign-out"), on: page)
         #expect(late.status == 200 && late.html.text.contains("You’re signed out"), "\(late.answer.text)")
+        // To end the others one has to sign in: nothing is said to be done.
+        let more = try await browser.submit(try page.form("/web/account/sign-out-everywhere"), on: page)
+        #expect(!more.url.contains("signed-out") && more.url.contains("/web/sign-in"), "\(more.url)")
         // Their addresses are no pages; what says so leads to the account.
         for path in ["/devices/end", "/sign-out-everywhere"] {
             let answer = try await browser.open(Self.url + path)

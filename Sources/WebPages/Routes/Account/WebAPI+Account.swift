@@ -31,14 +31,19 @@ extension WebAPI {
     // MARK: Sessions
 
     private func signOut(_ scope: RevocationScope, _ action: String, _ request: Request) async throws -> Response {
-        // Signed out already, as in another tab: nothing is left to do, and no form of that session is good any more.
+        // Signed out already, as in another tab: nothing is left to do here, and no form of that session is good any more.
+        // Who wants to end the others has to sign in for it.
         if cookies.session(of: request) == nil, [nil, "same-origin"].contains(request.header("Sec-Fetch-Site")) {
-            return redirect(to: signedOutLink(request), isIsolated: true)
+            return scope == .current
+                ? redirect(to: signedOutLink(request), isIsolated: true)
+                : redirect(to: AccountPath.account.naming(uiLocales(of: request)))
         }
         try accountForm(of: request, action) { _ in }
         let call = call(of: request)
         if let session = try await signIn.sessions.session(of: cookies.session(of: request), by: call) {
             try await signIn.sessions.end(scope, of: session, by: call)
+        } else if scope != .current {
+            return redirect(to: AccountPath.account.naming(uiLocales(of: request)))
         }
         return signedOut(request)
     }

@@ -30,6 +30,7 @@ struct Countersign: AsyncParsableCommand {
         ])
 
     static func main() async {
+        ProcessLimits.limitArenas()
         ProcessLimits.forbidCoreFiles()
         OpenSSLLibrary.disableAtExitCleanup()
         ProcessLimits.occupyStandardStreams()

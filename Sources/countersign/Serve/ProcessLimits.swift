@@ -22,7 +22,6 @@ enum ProcessLimits {
     static func adopt() {
         // A peer that closes its end is an error of that write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
-        limitArenas()
         // Debian's soft limit of 1,024 descriptors is below one listener's connections. Any process may raise it to the
         // hard one.
         var limit = rlimit()
@@ -32,8 +31,8 @@ enum ProcessLimits {
     }
 
     /// Has as many heaps as cores and no less than two, where glibc would make eight a core: what one thread frees another one
-    /// can use then, so less stays resident after a load.
-    private static func limitArenas() {
+    /// can use then, so less stays resident after a load. Before there are threads: what is made already stays.
+    static func limitArenas() {
         typealias MallocOption = @convention(c) (CInt, CInt) -> CInt
         // <malloc.h> is in no module, and other C libraries lack it.
         guard let symbol = unsafe dlsym(nil, "mallopt") else { return }

@@ -184,6 +184,10 @@ import Testing
             ("ada", "issuer_rejected", .init(token: .init(claims: #"{"iss":"https://evil.example"}"#))),
             ("lee", "malformed", .init(answer: #"{"id_token":null}"#)),
         ]
+        switch provider {
+        case .apple: _ = try await fixture.sandbox.addApplePerson("lee")
+        case .google: _ = try await fixture.sandbox.addGooglePerson("lee")
+        }
         for (person, _, exchange) in unbelieved {
             let consent = try await fixture.consent(provider, person, exchange: exchange)
             _ = try await fixture.ticket(consent)

@@ -265,7 +265,7 @@ def link(visitor, name, known, see):
     visitor.type_password(f"{claimed}@example.com", PASSWORD)
     see("account-bound-by-password")
     visitor.page.goto(f"{stack.service}/web/account/delete")
-    visitor.click("main button.primary")
+    visitor.click("main button.danger")
     see("account-deleted")
     visitor.context.clear_cookies()
 

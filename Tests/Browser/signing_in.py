@@ -204,7 +204,7 @@ def back_button(browser, stack):
         page.wait_for_timeout(200)
     assert page.url.startswith(f"{stack.service}/web/sign-in"), page.url
     assert response.status == 400, response.status
-    assert page.locator("h1").inner_text() == "This sign-in has expired", page.inner_text("main")
+    assert page.locator("h1").inner_text() == "This sign-in is over", page.inner_text("main")
     assert page.locator("form").count() == 0 and not stack.app.answers
     visitor.close()
 

@@ -80,7 +80,7 @@ package struct AdminKeyStore: Sendable {
                 return try await change.execute("SELECT FROM admin_keys WHERE key_id = \(id)") == 1
             }
             var event = AuditEvent(.adminKeyRevoked, from: call.origin, reason: "\(id)")
-            if event.actorName == nil { event.actorName = name }
+            if event.actorName == nil { event.actorName = name } else { event.reason = "\(id) \(name)" }
             try await change.record(event)
             return true
         }

@@ -140,6 +140,18 @@ import Testing
             ])
     }
 
+    @Test func `who revokes a key by a name of theirs is recorded by it, and the key by its own behind its id`()
+        async throws
+    {
+        let now = fixture.clock.now()
+        let key = try await AdministrationFixture.makeKey([.read], in: fixture.storage, at: now).key
+        #expect(try await fixture.storage.adminKeys.revoke(key.id, by: .at(now, from: .commandLine(named: "kim"))))
+        let rows = try await fixture.database.query(
+            "SELECT concat_ws(' ', actor, actor_name, reason) FROM audit_events WHERE type = 'admin_key_revoked'",
+            as: String.self)
+        #expect(rows == ["operator kim \(key.id) kim@support"])
+    }
+
     @Test(.noFixture(SignInFixture.self)) func `a name is a line that the trail can hold`() {
         for name in ["k", "kim@support", "Kim, Köln", String(repeating: "k", count: 100)] {
             #expect(AdminKey.isName(name), "\(name)")

@@ -91,7 +91,13 @@ import Testing
                 #expect(try await isSaid("crm is stopped"))
                 #expect(try await !isSaid("The service is well"))
 
-                try await world.scratch.execute("UPDATE webhook_endpoints SET status = 'paused', reason = NULL")
+                // Under another's lease, so that nothing is delivered before this process has seen the pause.
+                try await world.scratch.execute(
+                    """
+                    UPDATE webhook_endpoints
+                    SET status = 'paused', reason = NULL, leased_by = gen_random_uuid(),
+                        leased_until = now() + interval '1 hour'
+                    """)
                 _ = try await world.newAccount("console-behind")
                 try await eventually("the events are in the feed") {
                     try await world.count("SELECT count(*) FROM account_events") > 0

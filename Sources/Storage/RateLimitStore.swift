@@ -62,16 +62,7 @@ package struct RateLimitStore: Sendable {
     ///
     /// - Returns: the number of deleted rows.
     package func deleteFull(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM rate_limits
-            WHERE limit_key = ANY (ARRAY(
-                SELECT limit_key
-                FROM rate_limits
-                WHERE full_at < \(time)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED))
-            """)
+        try await database.delete(from: "rate_limits", where: "full_at < \(time)", limit: limit)
     }
 
     /// The cost of one draw in microseconds, rounded down, so that `count` draws always fit into the period.

@@ -37,16 +37,9 @@ package struct ConsoleStaffStore: Sendable {
     ///
     /// - Returns: their number, at most `limit`.
     package func deleteEnded(limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM console_flows
-            WHERE flow_hash IN (
-                SELECT flow_hash
-                FROM console_flows
-                WHERE created_at <= now() - \(Lifetimes.consoleFlowSeconds) * interval '1 second'
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
-            """)
+        try await database.delete(
+            from: "console_flows", where: "created_at <= now() - \(Lifetimes.consoleFlowSeconds) * interval '1 second'",
+            limit: limit)
     }
 
     // MARK: Sessions

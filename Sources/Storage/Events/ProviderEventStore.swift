@@ -81,16 +81,8 @@ package struct ProviderEventStore: Sendable {
     /// Deletes processed events that were received before `time`. A token that is delivered again after that counts as
     /// new.
     package func deleteProcessed(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM provider_events
-            WHERE event_id IN (
-                SELECT event_id
-                FROM provider_events
-                WHERE received_at < \(time) AND status <> 'pending'
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
-            """)
+        try await database.delete(
+            from: "provider_events", where: "received_at < \(time) AND status <> 'pending'", limit: limit)
     }
 }
 

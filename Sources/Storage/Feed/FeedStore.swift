@@ -197,18 +197,14 @@ package struct FeedStore: Sendable {
 
     /// Forgets the numbers of accounts that are gone, and of which no event can come any more.
     package func deleteSequences(endedBefore time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM account_sequences
-            WHERE account_id = ANY (ARRAY(
-                SELECT s.account_id
-                FROM account_sequences s
-                WHERE s.ended_at < \(time)
+        try await database.delete(
+            from: "account_sequences",
+            where: """
+                ended_at < \(time)
                     AND NOT EXISTS (
-                        SELECT FROM outbox o
-                        WHERE o.kind = 'revocation' AND o.status <> 'done' AND o.account_id = s.account_id)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED))
-            """)
+                    SELECT FROM outbox o
+                    WHERE o.kind = 'revocation' AND o.status <> 'done' AND o.account_id = account_sequences.account_id)
+                """,
+            limit: limit)
     }
 }

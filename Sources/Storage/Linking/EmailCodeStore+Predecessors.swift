@@ -28,15 +28,6 @@ extension EmailCodeStore {
     }
 
     func deleteExpiredOfPredecessors(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM email_codes
-            WHERE (email, purpose) IN (
-                SELECT email, purpose
-                FROM email_codes
-                WHERE expires_at < \(time)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
-            """)
+        try await database.delete(from: "email_codes", where: "expires_at < \(time)", limit: limit)
     }
 }

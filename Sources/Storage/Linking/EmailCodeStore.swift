@@ -95,26 +95,8 @@ package struct EmailCodeStore: Sendable {
     ///
     /// - Returns: how many were deleted, at most `limit` of each kind.
     package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        let codes = try await database.execute(
-            """
-            DELETE FROM mailed_codes
-            WHERE code_id = ANY (ARRAY(
-                SELECT code_id
-                FROM mailed_codes
-                WHERE expires_at < \(time)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED))
-            """)
-        let addresses = try await database.execute(
-            """
-            DELETE FROM guessed_addresses
-            WHERE address_key = ANY (ARRAY(
-                SELECT address_key
-                FROM guessed_addresses
-                WHERE forget_at < \(time)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED))
-            """)
+        let codes = try await database.delete(from: "mailed_codes", where: "expires_at < \(time)", limit: limit)
+        let addresses = try await database.delete(from: "guessed_addresses", where: "forget_at < \(time)", limit: limit)
         return codes + addresses + (try await deleteExpiredOfPredecessors(before: time, limit: limit))
     }
 }

@@ -174,17 +174,13 @@ extension LinkStore {
                 failure = failure ?? error
             }
         }
-        let deleted = try await database.execute(
-            """
-            DELETE FROM link_tickets
-            WHERE ticket_hash IN (
-                SELECT t.ticket_hash
-                FROM link_tickets t
-                WHERE t.expires_at < \(ended)
-                    AND NOT EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = t.ticket_hash)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
-            """)
+        let deleted = try await database.delete(
+            from: "link_tickets",
+            where: """
+                expires_at < \(ended)
+                    AND NOT EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = link_tickets.ticket_hash)
+                """,
+            limit: limit)
         if let failure { throw await database.namingTable(of: failure) }
         return released + deleted
     }

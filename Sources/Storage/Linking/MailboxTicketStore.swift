@@ -96,16 +96,7 @@ package struct MailboxTicketStore: Sendable {
 
     /// - Returns: the number of deleted tickets.
     package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM mailbox_tickets
-            WHERE ticket_hash IN (
-                SELECT ticket_hash
-                FROM mailbox_tickets
-                WHERE expires_at < \(time)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
-            """)
+        try await database.delete(from: "mailbox_tickets", where: "expires_at < \(time)", limit: limit)
     }
 
     /// Consumes the ticket first; what refuses later leaves it as it was.

@@ -31,15 +31,6 @@ package struct NonceStore: Sendable {
     ///
     /// - Returns: the number of deleted nonces.
     package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM nonces
-            WHERE nonce_hash = ANY (ARRAY(
-                SELECT nonce_hash
-                FROM nonces
-                WHERE expires_at < \(time)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED))
-            """)
+        try await database.delete(from: "nonces", where: "expires_at < \(time)", limit: limit)
     }
 }

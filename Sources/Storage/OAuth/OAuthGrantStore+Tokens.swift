@@ -147,21 +147,11 @@ extension OAuthGrantStore {
     /// - Returns: the number of deleted rows of the kind with the most.
     package func sweep(by call: Call, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
         let superseded = call.now.advanced(bySeconds: -Lifetimes.supersededTokenSeconds)
-        let access = try await database.execute(
-            """
-            DELETE FROM oauth_access_tokens
-            WHERE token_hash = ANY (ARRAY(
-                SELECT token_hash FROM oauth_access_tokens WHERE expires_at < \(call.now) LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED))
-            """)
+        let access = try await database.delete(
+            from: "oauth_access_tokens", where: "expires_at < \(call.now)", limit: limit)
         let codes = try await sweepCodes(endedBefore: ended, limit: limit, by: call)
-        let old = try await database.execute(
-            """
-            DELETE FROM oauth_refresh_tokens
-            WHERE token_hash = ANY (ARRAY(
-                SELECT token_hash FROM oauth_refresh_tokens WHERE superseded_at < \(superseded) LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED))
-            """)
+        let old = try await database.delete(
+            from: "oauth_refresh_tokens", where: "superseded_at < \(superseded)", limit: limit)
         return max(access, codes, old)
     }
 

@@ -159,15 +159,6 @@ extension MailStore {
     /// Deletes mails that expired before `time`: those that were given up, and those still pending because mail has
     /// been switched off.
     package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM outbox
-            WHERE message_id IN (
-                SELECT message_id
-                FROM outbox
-                WHERE kind = 'mail' AND expires_at < \(time)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
-            """)
+        try await database.delete(from: "outbox", where: "kind = 'mail' AND expires_at < \(time)", limit: limit)
     }
 }

@@ -182,16 +182,8 @@ package struct RevocationStore: Sendable {
 
     /// Deletes the revocations that were done before `time`.
     package func deleteDone(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM outbox
-            WHERE message_id IN (
-                SELECT message_id
-                FROM outbox
-                WHERE kind = 'revocation' AND status = 'done' AND finished_at < \(time)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
-            """)
+        try await database.delete(
+            from: "outbox", where: "kind = 'revocation' AND status = 'done' AND finished_at < \(time)", limit: limit)
     }
 
     /// Erases the subjects of the revocations that were done before `time`, and whose account they were of.

@@ -10,16 +10,7 @@ package import Postgres
 extension SessionStore {
     /// - Returns: how many were deleted.
     package func deleteEnded(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM sessions
-            WHERE session_id = ANY (ARRAY(
-                SELECT session_id
-                FROM sessions
-                WHERE ended_at < \(time)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED))
-            """)
+        try await database.delete(from: "sessions", where: "ended_at < \(time)", limit: limit)
     }
 
     /// Scans a page of sessions in the order of their ids, which is that of their opening, and deletes those that

@@ -86,16 +86,10 @@ extension WebFlowStore {
                 failure = failure ?? error
             }
         }
-        let deleted = try await database.execute(
-            """
-            DELETE FROM web_flows
-            WHERE flow_id IN (
-                SELECT flow_id
-                FROM web_flows
-                WHERE expires_at < \(ended) AND (sealed_person IS NULL OR flow_id = ANY (\(unreadable)))
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
-            """)
+        let deleted = try await database.delete(
+            from: "web_flows",
+            where: "expires_at < \(ended) AND (sealed_person IS NULL OR flow_id = ANY (\(unreadable)))",
+            limit: limit)
         if let failure { throw failure }
         return forgotten + deleted
     }

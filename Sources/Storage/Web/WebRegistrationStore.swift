@@ -63,15 +63,6 @@ package struct WebRegistrationStore: Sendable {
     ///
     /// - Returns: the number of deleted rows.
     package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM web_registrations
-            WHERE flow_id = ANY (ARRAY(
-                SELECT flow_id
-                FROM web_registrations
-                WHERE expires_at <= \(time)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED))
-            """)
+        try await database.delete(from: "web_registrations", where: "expires_at <= \(time)", limit: limit)
     }
 }

@@ -98,14 +98,7 @@ extension WebhookStore {
     }
 
     package func deleteFailures(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
-            """
-            DELETE FROM webhook_failures
-            WHERE (endpoint, event_id) IN (
-                SELECT endpoint, event_id FROM webhook_failures WHERE given_up_at < \(time)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
-            """)
+        try await database.delete(from: "webhook_failures", where: "given_up_at < \(time)", limit: limit)
     }
 }
 

@@ -192,6 +192,27 @@ extension MailWorker {
     }
 }
 
+extension Health {
+    /// - Parameters:
+    ///   - inspection: of a connection of its own, as that of the schema is.
+    ///   - database: whose writes may be held.
+    init(
+        inspection: DatabaseInspection, schema: ServedSchema, database: Database,
+        keySets: @escaping @Sendable () -> [KeySetCache]
+    ) {
+        self.init {
+            do {
+                try await schema.require()
+                try await inspection.requireWritable()
+                return Readiness(
+                    isReady: true, writes: database.holdsWrites ? .waiting : .taken, keySets: keySets())
+            } catch {
+                return Readiness(isReady: false, keySets: keySets())
+            }
+        }
+    }
+}
+
 extension Health.Readiness {
     /// Whether writes succeed. While commits wait for a standby the process answers what only reads, and keeps its requests.
     enum Writes: String {

@@ -60,10 +60,10 @@ extension RecurringWork {
     /// one of them left undone. A round lasts seconds: the longest waits for a mail server,
     /// `SMTPTransport.Configuration.timeout`.
     static func shared(
-        _ useCases: Reloadable<UseCases>, database: ServiceDatabase, lifetimes: SessionLifetimes,
-        mailWorker: MailWorker?,
-        clock: any WallClock, logger: Logger
+        _ useCases: Reloadable<UseCases>, _ resources: ServiceResources, mailWorker: MailWorker?
     ) -> [RecurringWork] {
+        let (database, clock, logger) = (resources.database, resources.clock, resources.logger)
+        let lifetimes = SessionLifetimes(resources.configuration.tokens)
         let sealer = AuditSealer(seals: database.seals, clock: clock, logger: logger)
         let partitioner = AuditPartitioner(partitions: database.auditPartitions, clock: clock, logger: logger)
         let guesses = GuessGauges(store: database.emailCodes, clock: clock)
@@ -155,9 +155,9 @@ extension RecurringWork {
     /// The work that each process has to do for its own answers, as long as it answers: a leaked signing key is refused
     /// during a drain too.
     static func upkeep(
-        _ database: ServiceDatabase, accessTokens: AccessTokens, refusals: RefusalAggregator, strayGrants: StrayGrants,
-        feedNews: FeedNews, waitingCommits: WaitingCommits, clock: any WallClock, logger: Logger
+        _ resources: ServiceResources, feedNews: FeedNews, waitingCommits: WaitingCommits
     ) -> [RecurringWork] {
+        let (database, clock, logger) = (resources.database, resources.clock, resources.logger)
         let stamper = FeedStamper(
             store: database.feed, written: database.pool.written, news: feedNews, clock: clock)
         return [
@@ -173,20 +173,20 @@ extension RecurringWork {
                 try await stamper.report()
             },
             pausing(name: "signing keys", pause: .seconds(1), logger: logger) {
-                try await accessTokens.rereadKeys()
+                try await resources.accessTokens.rereadKeys()
             },
             pausing(name: "key ring line", pause: .seconds(30), logger: logger) {
                 try await database.keyRingLines.noteWriting(by: clock.call(by: .service))
             }.resting(with: database.pool),
             pausing(name: "refusals", pause: .seconds(1), logger: logger) {
-                try await refusals.flush()
+                try await resources.refusals.flush()
             } ending: {
-                try await refusals.flush()
+                try await resources.refusals.flush()
             }.resting(with: database.pool),
             pausing(name: "stray grants", pause: .seconds(1), logger: logger) {
-                await strayGrants.endDue()
+                await resources.strayGrants.endDue()
             } ending: {
-                await strayGrants.endAll()
+                await resources.strayGrants.endAll()
             }.resting(with: database.pool),
             // Whether the database answers is readiness' to say, and the pool's.
             pausing(name: "waiting commits", pause: WaitingCommits.pause, logger: logger) {

@@ -11,31 +11,6 @@ import Storage
 import WebPages
 import Webhooks
 
-/// The parts of the service that outlive a reload of the configuration.
-struct ServiceResources: Sendable {
-    let configuration: ServiceConfiguration
-    let fetcher: any Fetcher
-    let database: ServiceDatabase
-    let accessTokens: AccessTokens
-    let passwordHasher: PasswordHasher
-    let refusals: RefusalAggregator
-    let metrics = SignInMetrics()
-    let codesUnderWay = CodesUnderWay()
-    let exports = PersonalDataExport.places()
-    let strayGrants: StrayGrants
-    let oauthMetrics = OAuthMetrics()
-    let oauthClients: OAuthClients
-    let eventBackoff = EventBackoff()
-    /// Nil where Apple was off at the start.
-    let appleKeys: KeySetCache?
-    /// Also where Google was off: a reload may let the console's staff sign in with it.
-    let googleKeys: KeySetCache
-    let clock: any WallClock
-    let logger: Logger
-
-    var keySets: [KeySetCache] { [appleKeys, googleKeys].compactMap(\.self) }
-}
-
 /// The use cases under one configuration. A reload makes new ones; calls in progress finish with the old ones.
 struct UseCases: Sendable {
     let signIn: SignInService

@@ -39,8 +39,7 @@ struct TokenHeader: Sendable {
             return
         }
         guard let text = type.stringBytes else { throw .headerRejected }
-        for allowed in rules.allowedTypes where MediaType.equal(text, allowed) { return }
-        throw .headerRejected
+        guard rules.allowedTypes?.contains(where: { MediaType.equal(text, $0) }) ?? true else { throw .headerRejected }
     }
 
     private static func keyID(_ value: JSONValue?, isRequired: Bool) throws(TokenRejection) -> [UInt8] {
@@ -56,7 +55,8 @@ struct TokenHeader: Sendable {
 /// The requirements on the header of one kind of token.
 struct HeaderRules {
     let allowedAlgorithms: [SignatureAlgorithm]
-    let allowedTypes: [String]
+    /// Nil for any.
+    let allowedTypes: [String]?
     let requiresType: Bool
     let requiresKeyID: Bool
 }

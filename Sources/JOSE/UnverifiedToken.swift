@@ -42,12 +42,12 @@ package struct UnverifiedToken: Sendable {
 
     /// - Parameters:
     ///   - compact: exactly the token; surrounding whitespace is rejected.
-    ///   - allowedTypes: the media types that `typ` may be, without `application/`.
+    ///   - allowedTypes: the media types that `typ` may be, without `application/`; nil for any.
     ///   - requiresType: whether `typ` must be present. No provider promises one; our own access tokens have it
     ///     (RFC 9068 §2.1).
     package init(
         _ compact: [UInt8], allowedAlgorithms: [SignatureAlgorithm] = [.rs256, .es256],
-        allowedTypes: [String] = ["JWT"], requiresType: Bool = false, requiresKeyID: Bool = true,
+        allowedTypes: [String]? = ["JWT"], requiresType: Bool = false, requiresKeyID: Bool = true,
         allowsEmptyPayload: Bool = false
     ) throws(TokenRejection) {
         let bytes = compact.span.bytes

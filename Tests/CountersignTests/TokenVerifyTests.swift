@@ -185,6 +185,14 @@ import Testing
             ])
         #expect(kinds.output == "{\"valid\":true}\n")
         #expect(kinds.code == 0)
+        let mint = try TokenMint.shared
+        let logout = try mint.token([:], header: mint.header(.rs256).with("typ", "logout+jwt"))
+        let keys = FileManager.default.temporaryDirectory.appending(path: "jwks-\(UUID().uuidString)")
+        try Data(mint.keySetDocument).write(to: keys)
+        defer { try? FileManager.default.removeItem(at: keys) }
+        let other = try await CountersignProcess.run(
+            ["token", "verify", "--signature-only", "--jwks", keys.path, String(decoding: logout, as: UTF8.self)])
+        #expect(other.output == "{\"valid\":true}\n")
     }
 
     @Test(arguments: try Vectors.realAppleNotifications)

@@ -156,18 +156,24 @@ import Testing
         #expect(try await world.count("SELECT count(*) FROM provider_events") == 2)
     }
 
-    /// Whether it is one of the provider's new keys is unknown until the set may be fetched again.
+    /// Whether it is one of the provider's new keys is known by a set that was fetched for it, else unknown until one may
+    /// be fetched.
     @Test(.fixture(EventWorld.self))
-    func `an event of an unknown key is to be retried once the keys may be fetched again`() async throws {
+    func `an event of an unknown key is refused by new keys, and retried while they may not be fetched`() async throws {
         let header = try TokenMint.shared.header(.rs256).with("kid", "unknown")
         let apple = try EventWorld.signed(Refused.event(true), header: header)
         let google = try EventWorld.signed(Refused.event(false), header: header)
-        for answer in [
-            try await world.service.deliverAppleEvent(apple), try await world.service.deliverGoogleEvent(google),
+        for deliver in [
+            { try await world.service.deliverAppleEvent(apple) },
+            { try await world.service.deliverGoogleEvent(google) },
         ] {
-            #expect(answer.status == 503)
-            #expect(answer.code == "provider_unavailable")
-            #expect((1...60).contains(answer.retryAfter ?? 0))
+            let refused = try await deliver()
+            #expect(refused.status == 400)
+            #expect(refused.retryAfter == nil)
+            let barred = try await deliver()
+            #expect(barred.status == 503)
+            #expect(barred.code == "provider_unavailable")
+            #expect((1...60).contains(barred.retryAfter ?? 0))
         }
     }
 

@@ -98,6 +98,12 @@ import Testing
         try await withRole(migratedTo: Migration.embedded.count) { owner, service, role in
             _ = try await owner.migrator(Migration.embedded, service: ServiceRole(name: role)).up()
             let id = "'01890000-0000-7000-8000-000000000001'"
+            try await owner.execute(
+                SQL(
+                    unsafeSQL: """
+                        INSERT INTO admin_keys (key_id, name, key_hash, scopes, created_at)
+                        VALUES (\(id), 'lost', sha256('lost'), '{manage}', now())
+                        """))
             for allowed in [
                 "INSERT INTO audit_events (event_id, type, actor, created_at) VALUES (\(id), 'x', 'person', '2026-12-01Z')",
                 """
@@ -146,6 +152,8 @@ import Testing
                 VALUES (\(id), 'x', sha256(''), '{}', now())
                 """,
                 "UPDATE admin_keys SET scopes = '{manage}'", "UPDATE admin_keys SET key_hash = sha256('')",
+                "UPDATE admin_keys SET revoked_at = NULL",
+                "UPDATE admin_keys SET revoked_at = now() + interval '1 day'",
                 "DELETE FROM admin_keys", "UPDATE console_staff SET subject = '2'",
                 "UPDATE console_staff SET name = 'bo'",
             ] {

@@ -45,7 +45,7 @@ struct KeySetUnknownKeyTests {
             await keys.server.history { $0.requests.count == 2 }
             for _ in 0..<1_000 { #expect(try await keys.has("a")) }
             keys.server.release()
-            await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: 60)) { try await unknown.value }
+            await #expect(throws: CredentialRefusal(.keyUnknown)) { try await unknown.value }
             // Had one of them waited, the fetch would have timed out before its release.
             #expect(keys.cache.status.failures == 0)
         }
@@ -58,7 +58,9 @@ struct KeySetUnknownKeyTests {
             await keys.cache.refresh()
             for second in 0..<120 {
                 for number in 0..<100 {
-                    await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: Int64(60 - second % 60))) {
+                    // The first of each minute has had the keys fetched again.
+                    let wait = second % 60 == 0 && number == 0 ? nil : Int64(60 - second % 60)
+                    await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: wait)) {
                         try await keys.has("made-up-\(second)-\(number)")
                     }
                 }
@@ -73,7 +75,7 @@ struct KeySetUnknownKeyTests {
     func `the first set is new enough for the key id that asked for it`() async throws {
         try await withFetcher { fetcher in
             let keys = try KeyServer(fetcher: fetcher, answering: .keys("a"))
-            await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: 60)) { try await keys.has("x") }
+            await #expect(throws: CredentialRefusal(.keyUnknown)) { try await keys.has("x") }
             #expect(keys.fetches == 1)
         }
     }
@@ -105,7 +107,7 @@ struct KeySetUnknownKeyTests {
         try await withFetcher { fetcher in
             let keys = try KeyServer(provider, fetcher: fetcher, answering: .keys("a"))
             await keys.cache.refresh()
-            await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: 60)) { try await keys.has("made-up") }
+            await #expect(throws: CredentialRefusal(.keyUnknown)) { try await keys.has("made-up") }
             let answer = try EndpointFixture.answer(provider).bytes
             try await body(keys, try EndpointServer(provider, fetcher: fetcher, answering: [.respond(body: answer)]))
         }

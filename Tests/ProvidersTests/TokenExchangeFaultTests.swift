@@ -158,11 +158,6 @@ struct TokenExchangeFaultTests {
             let token = try TokenMint.otherSigner.token(EndpointFixture.claims($0))
             return try EndpointFixture.answer($0).with("id_token", .string(String(decoding: token, as: UTF8.self)))
         },
-        RefusedToken("of an unknown key", .keyUnknown) {
-            let token = try TokenMint.shared.token(
-                EndpointFixture.claims($0), header: ["alg": "RS256", "kid": "nobody's"])
-            return try EndpointFixture.answer($0).with("id_token", .string(String(decoding: token, as: UTF8.self)))
-        },
         RefusedToken("aud", "com.example.foreign", .audienceRejected),
         RefusedToken("iss", "https://evil.example", .issuerRejected),
         RefusedToken("exp", .integer(referenceTime - 60), .expired, isOwned: true),

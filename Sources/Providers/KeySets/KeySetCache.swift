@@ -14,7 +14,7 @@ import Synchronization
 ///   hours without a good one the keys are no longer trusted, and then every token is `keysUnavailable`: a key that the
 ///   provider has withdrawn must stop working eventually.
 /// - A `kid` that isn't in the set may be a new key's, so it brings forward a fetch, but once a minute at most: any client
-///   can make up a `kid`. Between two of those fetches it is `keyUnknown` at once.
+///   can make up a `kid`. Between two of those fetches it is `keyUnknown` at once, to be tried again behind the next one.
 /// - The provider's own token endpoint makes up no `kid`: for one in its answer the keys are fetched again (``refetch()``).
 ///
 /// Fetches are tasks of their own and end by the fetcher's timeout or its shutdown.
@@ -75,18 +75,22 @@ package final class KeySetCache: Sendable {
 
     /// A set that contains `keyID`.
     package func keys(for keyID: [UInt8]) async throws(CredentialRefusal) -> KeySet {
+        var hasWaited = false
         // Terminates: each iteration waits for one whole fetch, and none starts a second one within its interval.
         while true {
             let now = clock.now().seconds
-            switch state.withLock({ step(to: keyID, at: now, in: &$0) }) {
+            switch state.withLock({ step(to: keyID, after: hasWaited, at: now, in: &$0) }) {
             case .use(let keys): return keys
-            case .wait(let fetch): await fetch.value
+            case .wait(let fetch):
+                await fetch.value
+                hasWaited = true
             case .refuse(let refusal): throw refusal
             }
         }
     }
 
-    private func step(to keyID: [UInt8], at now: Int64, in state: inout State) -> Step {
+    /// - Parameter hasWaited: for a fetch: the set is as new as can be if that was good.
+    private func step(to keyID: [UInt8], after hasWaited: Bool, at now: Int64, in state: inout State) -> Step {
         guard let snapshot = state.snapshot, snapshot.isTrusted(at: now) else {
             if let fetch = state.fetch { return .wait(fetch) }
             let pause = state.pause(at: now)
@@ -99,7 +103,10 @@ package final class KeySetCache: Sendable {
         if snapshot.keys.key(id: keyID) != nil { return .use(snapshot.keys) }
         if let fetch = state.fetch { return .wait(fetch) }
         let wait = state.forcedAt.map { remaining(of: Self.unknownKeyInterval, since: $0, at: now) } ?? 0
-        guard wait == 0 else { return .refuse(CredentialRefusal(.keyUnknown, retryAfter: wait)) }
+        guard wait == 0 else {
+            let isNew = hasWaited && state.failedAt == nil
+            return .refuse(CredentialRefusal(.keyUnknown, retryAfter: isNew ? nil : wait))
+        }
         state.forcedAt = now
         return .wait(start(in: &state))
     }

@@ -49,8 +49,8 @@ extension IdentityProvider {
             try credential.checkHash(ofCode: code.text)
             return ExchangedCode(identity: credential.identity, refreshToken: tokens.refreshToken)
         } catch {
-            // Without its key, or before the keys may be fetched again, the token can't be judged and may be good.
-            guard error.reason != .keysUnavailable, error.retryAfter == nil else {
+            // Without its key the token can't be judged: the provider itself makes up no `kid`.
+            guard error.reason != .keysUnavailable, error.reason != .keyUnknown else {
                 throw .unavailable(detail: error.reason.rawValue)
             }
             throw .credentialRejected(error, leaving: await stray(tokens, of: code))
@@ -64,7 +64,7 @@ extension IdentityProvider {
         do {
             return try await credential(token, nonce: nonce, expectedClientID: clientID, at: now)
         } catch {
-            guard error.reason == .keyUnknown, error.retryAfter != nil else { throw error }
+            guard error.reason == .keyUnknown else { throw error }
             await keys.refetch()
             return try await credential(token, nonce: nonce, expectedClientID: clientID, at: now)
         }

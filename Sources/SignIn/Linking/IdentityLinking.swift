@@ -52,6 +52,7 @@ package struct IdentityLinking: Sendable {
         do throws(SignInFailure) {
             // An identity linked under the person's former subject moves to the new one, and so is linked already.
             _ = try await known.adopt(evidence.identity, by: call)
+            _ = try await known.holder(of: evidence.identity, besides: session.accountID, by: call)
             hash = try await tickets.insert(ticket, grant: evidence.grant, by: call).hash
         } catch {
             await verifier.codes.abandon(evidence, after: error, by: call)

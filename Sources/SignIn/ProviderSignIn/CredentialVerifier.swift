@@ -62,13 +62,14 @@ struct CredentialVerifier: Sendable {
             try requireNonce(ofRelayed: credential)
             switch try await verify(credential, of: provider, at: call.now) {
             case .success(let posted?):
+                // A fault in what was posted costs no nonce.
+                let code = try codes.code(of: credential, from: provider, besideTokenOf: posted.identity.clientID)
                 if let nonce = try nonces.nonceToSpend(
                     credential.nonce, or: posted.identity.nonce, for: provider, by: call)
                 {
                     try await nonces.spend(nonce, by: call)
                 }
-                guard let code = try codes.code(of: credential, from: provider, besideTokenOf: posted.identity.clientID)
-                else { return SignInEvidence(posted, .unused) }
+                guard let code else { return SignInEvidence(posted, .unused) }
                 return SignInEvidence(posted, try await codes.exchange(code, beside: posted, by: call))
             case .success(nil):
                 return SignInEvidence(try await codeEvidence(of: credential, from: provider, by: call))
@@ -110,16 +111,20 @@ struct CredentialVerifier: Sendable {
     private func codeEvidence(
         of credential: ProviderCredential, from provider: Provider, by call: Call
     ) async throws(SignInFailure) -> CodeEvidence {
-        let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, by: call)
         // A code can be exchanged only once: not beside a nonce that is already spent.
-        if let nonce { try await nonces.requireUnspent(nonce) }
+        if let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, by: call) {
+            try await nonces.requireUnspent(nonce)
+        }
         guard let code = try codes.code(of: credential, from: provider, besideTokenOf: nil) else {
             throw CodeSource.app.unusableCode(of: provider)
         }
         let evidence = try await codes.exchangeAlone(code, by: call)
-        guard let nonce else { return evidence }
         do throws(SignInFailure) {
-            try await nonces.spend(nonce, by: call)
+            if let nonce = try nonces.nonceToSpend(
+                credential.nonce, or: evidence.identity.nonce, for: provider, by: call)
+            {
+                try await nonces.spend(nonce, by: call)
+            }
         } catch {
             await codes.abandon(evidence, after: error, by: call)
             throw error

@@ -53,11 +53,30 @@ struct KnownIdentities: Sendable {
                 try await accounts.notifySignIn(by: linked, of: account, by: call)
             }
         }
+        if let claim = identity.email, AddressEvidence(claim) == .authoritative, claim.address != account.email {
+            _ = try await holder(of: identity, by: call)
+        }
         guard let raised = account.emailRaised(by: identity.email) else { return account }
         let isRaised = try await stored {
             try await accounts.raise(raised, of: account.id, by: call)
         }
         return isRaised ? account.raised(to: raised) : account
+    }
+
+    /// Another account that has the address of the identity. A successor at the same provider, known or not, makes a proven
+    /// one stated: from now on a mailed code shows which identities are in it before it opens.
+    ///
+    /// - Parameter own: the account that the identity is linked to, or is about to be.
+    func holder(
+        of identity: VerifiedIdentity, besides own: AccountID? = nil, by call: Call
+    ) async throws(SignInFailure) -> Account? {
+        guard let candidate = identity.email?.candidate,
+            let holder = try await stored({ try await accounts.holder(of: candidate) }), holder.id != own
+        else { return nil }
+        if holder.emailProof == .proven, holder.isSucceeded(by: identity) {
+            try await stored { try await accounts.lower(candidate, of: holder.id, by: call) }
+        }
+        return holder
     }
 
     /// Moves the identity that a person had with the app's former team to their new subject.

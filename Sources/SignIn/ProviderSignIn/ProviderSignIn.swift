@@ -93,7 +93,7 @@ package struct ProviderSignIn: Sendable {
     private func issueLinkTicket(
         _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
-        let holder = try await holder(of: identity, by: call)
+        let holder = try await known.holder(of: identity, by: call)
         var decision = Linking.decide(identity, holder: holder, policy: verifiedEmailPolicy)
         let ticket = LinkTicket(
             identity: identity, displayName: fullName ?? identity.name, device: call.caller.device,
@@ -125,17 +125,6 @@ package struct ProviderSignIn: Sendable {
             LinkRequired(
                 linkTicket: secret.text, expiresAt: ticket.expiresAt, person: .identity(identity), choices: choices,
                 holder: holder.flatMap { ShownHolder($0, view) }))
-    }
-
-    /// The account that has the address of an unknown identity. A successor at the same provider makes a proven one
-    /// stated: from now on a mailed code shows which identities are in it before it opens.
-    private func holder(of identity: VerifiedIdentity, by call: Call) async throws(SignInFailure) -> Account? {
-        guard let candidate = identity.email?.candidate else { return nil }
-        let holder = try await stored { try await accounts.holder(of: candidate) }
-        if let holder, holder.emailProof == .proven, holder.isSucceeded(by: identity) {
-            try await stored { try await accounts.lower(candidate, of: holder.id, by: call) }
-        }
-        return holder
     }
 
     /// - Returns: `nil` when the account is no longer one that the policy binds to: then the person is asked.

@@ -37,6 +37,8 @@ extension WebSignIn {
         guard let ticket = flow.linkTicket, try await linkRequired(ticket, by: call).provers.contains(provider) else {
             throw .webFlowExpired
         }
+        // The flow comes back to its ticket whatever the answer was, so each way there counts as a flow of its own.
+        try await limits.drawNetworks(.webFlowsPerNetwork, by: call)
         return try await start(
             provider, id, only: flow.onlyProvider, loginHint: flow.loginHint, browser: browser, by: call)
     }

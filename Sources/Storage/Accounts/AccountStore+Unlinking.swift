@@ -179,12 +179,20 @@ extension Change.Accounts {
     ) async throws -> Revocation {
         let revocation = try await endAuthorization(of: identity, reason: reason, event: event)
         let owners = try await change.query(
-            "DELETE FROM identities WHERE identity_id = \(identity.id) RETURNING account_id", as: AccountID.self)
+            "SELECT account_id FROM identities WHERE identity_id = \(identity.id)", as: AccountID.self)
         if let owner = owners.first {
-            try await change.identities.refuseProofs(issuedBefore: now, of: owner)
-            change.announce(.identityUnlinked(identity.id, identity.key.provider, by: unlinker ?? cause), of: owner)
+            try await deleteLink(of: identity, in: owner, refusingTokensUntil: now, by: unlinker ?? cause)
         }
         return revocation
+    }
+
+    /// Deletes the link alone, and announces it. A token from before links the identity again only with a proof.
+    func deleteLink(
+        of identity: Identity, in owner: AccountID, refusingTokensUntil time: Timestamp, by unlinker: AccountEvent.Cause
+    ) async throws(PostgresError) {
+        _ = try await change.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
+        try await change.identities.refuseProofs(issuedBefore: time, of: owner)
+        change.announce(.identityUnlinked(identity.id, identity.key.provider, by: unlinker), of: owner)
     }
 
     /// Ends the identity's sessions and authorization, and keeps its link: an authentication at the provider from before now is

@@ -72,8 +72,7 @@ extension AccountStore {
             }
             try await change.sessions.end(.openedBy(id), because: .identityUnlinked)
             _ = try await change.execute("DELETE FROM provider_grants WHERE identity_id = \(id)")
-            _ = try await change.execute("DELETE FROM identities WHERE identity_id = \(id)")
-            change.announce(.identityUnlinked(id, identity.key.provider, by: .admin), of: owner)
+            try await change.accounts.deleteLink(of: identity, in: owner, refusingTokensUntil: call.now, by: .admin)
             try await change.record(
                 .identityDetached, accountID: owner, identityID: id, provider: identity.key.provider, reason: reason)
         }

@@ -187,10 +187,8 @@ extension Change.ProviderEvents {
             try await deleteGrants(of: identity.key, upTo: event)
             try await endSessions()
             if unlinking, account.hasSignInMethod(besides: identity.id) {
-                _ = try await change.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
-                try await change.identities.refuseProofs(issuedBefore: event.occurredAt, of: account.id)
-                change.announce(
-                    .identityUnlinked(identity.id, identity.key.provider, by: .provider), of: account.id)
+                try await change.accounts.deleteLink(
+                    of: identity, in: account.id, refusingTokensUntil: event.occurredAt, by: .provider)
                 try await record(.identityUnlinked)
             } else {
                 try await set("authorization_status = 'revoked'")

@@ -44,8 +44,7 @@ struct TokenVerification: Sendable {
     /// Verifies the signature alone, for every type of token that keys of a key set sign.
     private func verifySignature(of token: [UInt8], _ source: KeySource) async throws(CredentialRefusal) {
         do throws(TokenRejection) {
-            let unverified = try UnverifiedToken(
-                token, allowedTypes: ["JWT", "JOSE", "at+jwt", "secevent+jwt"], allowsEmptyPayload: true)
+            let unverified = try UnverifiedToken(token, allowedTypes: nil, allowsEmptyPayload: true)
             try unverified.verifiedSignature(by: await keys(of: source, for: unverified.keyID))
         } catch {
             throw CredentialRefusal(error)

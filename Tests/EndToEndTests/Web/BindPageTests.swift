@@ -183,6 +183,18 @@ import Testing
         try await expectEntered(account, holder, proof: "stated")
     }
 
+    @Test(.webWorld(["limits.webFlowsPerNetwork": "6/d"]))
+    func `each way to the provider counts as a flow of the network`() async throws {
+        let browser = world.browser()
+        let (_, page) = try await bindPage(.stated, "often", browser)
+        let button = try #require(
+            page.html.forms.first { $0.path == Self.target && $0.buttons.contains { $0.value == "apple" } })
+        var statuses: [Int] = []
+        for _ in 0..<7 { statuses.append(try await browser.submit(button, on: page, button: "apple").status) }
+        #expect(statuses.first == 200, "\(statuses)")
+        #expect(statuses.last == 429, "\(statuses)")
+    }
+
     @Test func `a provider by which nothing shown is entered is no proof`() async throws {
         let browser = world.browser()
         let (_, page) = try await bindPage(.proven, "unshown", browser)

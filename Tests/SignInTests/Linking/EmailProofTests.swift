@@ -214,6 +214,25 @@ import Testing
         #expect(try await !fixture.isLive(back))
     }
 
+    /// By signing in to the account that they have already, and by linking the identity to it.
+    @Test(arguments: [false, true])
+    func `a successor who has an account here makes it stated too`(isLinking: Bool) async throws {
+        let first = try await hosted(fixture)
+        let other = try await fixture.signUp(
+            isLinking ? .apple("lee") : .google("owner", SignInFixture.email("lee@gmail.com")))
+        #expect(try await fixture.account(first).emailProof == .proven)
+        let token = try fixture.google("owner", SignInFixture.hosted(StatedAddress.text))
+        if isLinking {
+            _ = try await fixture.link(.google, .init(token: token), to: other)
+        } else {
+            #expect(try await fixture.session(.google, token).account.id == other.account.id)
+        }
+        #expect(try await fixture.account(first).emailProof == .stated)
+        #expect(try await fixture.recorded(of: first).count { $0 == "email_stated" } == 1)
+        #expect(try await fixture.isLive(first))
+        #expect(try await fixture.ownersAnswer().ticket.holder?.account.id == first.account.id)
+    }
+
     @Test func `nobody else lowers it`() async throws {
         let first = try await hosted(fixture)
         let other = try await fixture.member("lee@icloud.com")

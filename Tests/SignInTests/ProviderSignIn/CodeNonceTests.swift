@@ -76,4 +76,26 @@ import Testing
         #expect(try await fixture.tokenRequests(of: consent).isEmpty)
         _ = try await fixture.signIn(consent, .code, nonce: nonce)
     }
+
+    /// Google's SDK for the web hands out a code that carries the nonce, and an app may leave out what it carries.
+    @Test func `the nonce of an exchanged token is spent though nobody posts it`() async throws {
+        let nonce = try fixture.service.nonces.issue(for: .google).text
+        let consent = try await fixture.consent(.google, nonce: nonce)
+        _ = try await fixture.signIn(consent, .token, nonce: nonce)
+        try await expectFailure("nonce_spent") { try await fixture.signIn(consent, .code) }
+        #expect(try await fixture.count("provider_grants") == 0)
+        let other = try fixture.service.nonces.issue(for: .google).text
+        let second = try await fixture.consent(.google, nonce: other)
+        _ = try await fixture.signIn(second, .code)
+        try await expectFailure("nonce_spent") { try await fixture.signIn(second, .token, nonce: other) }
+    }
+
+    @Test func `a redirect URI that is not listed costs no nonce`() async throws {
+        let nonce = try fixture.service.nonces.issue(for: .apple).text
+        let consent = try await fixture.consent(.apple, nonce: nonce)
+        try await expectFailure("redirectURIRefused") {
+            try await fixture.signIn(consent, nonce: nonce, redirectURI: "https://evil.example/callback")
+        }
+        _ = try await fixture.signIn(consent, nonce: nonce)
+    }
 }

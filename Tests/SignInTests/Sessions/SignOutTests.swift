@@ -199,8 +199,10 @@ import Testing
         #expect(try await fixture.session(.google, renewed).account.id == member.account.id)
     }
 
-    @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, $0) })
-    func `a token from before its identity was unlinked does not link it again by its address`() async throws {
+    @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, $0) }, arguments: [false, true])
+    func `a token from before its identity was unlinked does not link it again by its address`(
+        byAdministrator: Bool
+    ) async throws {
         let address = "kim@gmail.com"
         let member = try await fixture.member(address)
         let bound = try await fixture.session(.google, try fixture.google("kim", SignInFixture.email(address)))
@@ -208,8 +210,13 @@ import Testing
         fixture.clock.advance(by: 10)
         let captured = try fixture.google("kim", SignInFixture.email(address))
         fixture.clock.advance(by: 10)
-        try await fixture.service.accounts.unlink(
-            try #require(bound.identity).id, of: try await fixture.opened(member), by: fixture.call)
+        let id = try #require(bound.identity).id
+        if byAdministrator {
+            let admin = try await fixture.administered()
+            try await admin.administration.detach(id, reason: nil, by: admin.administrator)
+        } else {
+            try await fixture.service.accounts.unlink(id, of: try await fixture.opened(member), by: fixture.call)
+        }
         let ticket = try await fixture.ticket(.google, captured)
         #expect(ticket.choices == [.bind])
         #expect(try await fixture.account(member).identities.isEmpty)

@@ -102,7 +102,8 @@ extension MailStore {
             code: code, holderProof: holderProof, isUnproven: isUnproven)
     }
 
-    /// Deletes a mail that has been sent. If it carried a code, this is recorded with the account that awaits the code.
+    /// Deletes a mail that has been sent. If it carried a code, this is recorded with the account that awaits the code and the
+    /// request that asked for it.
     package func finish(_ mail: ClaimedMail, by call: Call) async throws(PostgresError) {
         guard let code = mail.code, !mail.isResetRefused, !mail.isRegistrationTaken else {
             return try await delete(mail)
@@ -113,14 +114,14 @@ extension MailStore {
             WITH sent AS (
                 DELETE FROM outbox
                 WHERE message_id = \(mail.id) AND attempts = \(mail.attempt) AND status = 'pending'
-                RETURNING recipient
+                RETURNING recipient, request_id
             )
-            INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
+            INSERT INTO audit_events (event_id, type, actor, account_id, reason, request_id, created_at)
             SELECT \(id), \(AuditEvent.Kind.codeMailed.rawValue), 'service',
                 COALESCE(
                     (SELECT a.account_id FROM accounts a WHERE a.email = sent.recipient),
                     (SELECT a.account_id FROM accounts a WHERE a.pending_email = sent.recipient LIMIT 1)),
-                \(code.purpose.rawValue), \(call.now)
+                \(code.purpose.rawValue), sent.request_id, \(call.now)
             FROM sent
             """)
     }

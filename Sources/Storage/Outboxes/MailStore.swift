@@ -30,9 +30,10 @@ package struct MailStore: Sendable {
     ) -> SQL {
         """
         INSERT INTO outbox (message_id, kind, template, recipient, language, provider, client_name, code_id,
-            known_network, expires_at, next_attempt_at, created_at)
+            known_network, request_id, expires_at, next_attempt_at, created_at)
         SELECT \(MailID(now: call.now)), 'mail', \(mail.kind.rawValue), \(mail.recipient.text), \(mail.language),
-            \(mail.provider?.rawValue), \(mail.clientName), \(codeID), \(knownNetwork), \(expiresAt), \(call.now), \(call.now)
+            \(mail.provider?.rawValue), \(mail.clientName), \(codeID), \(knownNetwork), \(call.origin.requestID), \(expiresAt),
+            \(call.now), \(call.now)
         FROM \(source)
         """
     }

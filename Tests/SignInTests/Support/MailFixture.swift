@@ -95,12 +95,13 @@ struct MailFixture: TestFixture {
         _ allowance: EmailCodeAllowance = .full
     ) async throws -> EmailCode {
         let isOfTicket = purpose == .bind || purpose == .register
+        let call = Call(now: clock.now(), origin: ChangeOrigin(actor: .person, requestID: "asked"), caller: .local)
         let request = try codes.request(
             for: try #require(EmailAddress(address)), purpose: purpose,
             ticketHash: isOfTicket ? SecretHash([UInt8](repeating: 1, count: 32)) : nil, network: nil,
             language: language,
-            by: .at(clock.now()))
-        _ = try await storage.emailCodes.request(request, allowance: allowance, by: .at(clock.now()))
+            by: call)
+        _ = try await storage.emailCodes.request(request, allowance: allowance, by: call)
         return request.code
     }
 

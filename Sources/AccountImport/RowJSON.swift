@@ -3,9 +3,9 @@ import JSON
 import Primitives
 
 extension JSONLimits {
-    /// Of a row: 1 MiB, 8 levels.
+    /// Of a row: 1 MiB, 8 levels. Applications keep what they like in the parts of it that are not read here.
     static let row = JSONLimits(
-        maximumBytes: maximumRowBytes, maximumDepth: 8, maximumMembers: 1_024, maximumStringBytes: maximumRowBytes,
+        maximumBytes: maximumRowBytes, maximumDepth: 8, maximumMembers: 8_192, maximumStringBytes: maximumRowBytes,
         maximumNumberBytes: 64)
 }
 

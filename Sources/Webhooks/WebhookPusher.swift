@@ -9,7 +9,7 @@ import Storage
 /// It sends many accounts' events at once, and of one account one after the other. The stream's position is behind what is
 /// done; what is done in front of it, out of the order of the feed, comes again after a crash. An account of which an
 /// event fails is parked at it, in a row, and skipped from then on; tried again, it goes on event by event until it has
-/// caught up.
+/// caught up. So is an account that has many events at once, or it would fill what is read ahead and hold all others back.
 actor WebhookPusher {
     /// What all streams of an endpoint share.
     struct Surroundings: Sendable {
@@ -37,6 +37,8 @@ actor WebhookPusher {
     private static let concurrency = 64
     /// Events that are read ahead.
     private static let readAhead = 512
+    /// Of these, those that one account may have behind the one that is sent.
+    private static let readAheadOfAccount = 16
     /// After as many failures without a success one new event is tried at a time, beside what is parked.
     private static let failuresInARow = 64
     /// The time between two of those.
@@ -235,10 +237,12 @@ actor WebhookPusher {
         guard !item.isParked else { return try await goOn(account, behind: item.event.position) }
         outstanding.remove(item.event.position)
         queues[account]?.removeFirst()
-        if queues[account]?.isEmpty == false {
-            ready.append(account)
-        } else {
-            queues[account] = nil
+        switch queues[account]?.count ?? 0 {
+        case 0: queues[account] = nil
+        case 1...Self.readAheadOfAccount: ready.append(account)
+        default:
+            parked.insert(account)
+            try await goOn(account, behind: item.event.position)
         }
     }
 
@@ -260,9 +264,16 @@ actor WebhookPusher {
         }
     }
 
-    /// Lets a parked account go on with its next event, or with the others when it has caught up. Until that is decided
-    /// its queue stands, so that it is not taken again.
+    /// Lets a parked account go on with its next event at once, or with the others when it has caught up.
     private func goOn(_ account: AccountID, behind position: FeedPosition) async throws {
+        guard let next = try await parkNext(of: account, behind: position) else { return }
+        enqueue(Item(event: next, attempts: 0, isParked: true))
+        progress.raise()
+    }
+
+    /// Parks an account at its next event; lets it be where it has caught up. Until that is decided its queue stands, so that
+    /// it is not taken again.
+    private func parkNext(of account: AccountID, behind position: FeedPosition) async throws -> FeedEvent? {
         leaving += 1
         defer {
             leaving -= 1
@@ -272,16 +283,17 @@ actor WebhookPusher {
         while true {
             let end = read
             if let next = try await around.store.event(of: account, after: position, upTo: end, types: types) {
-                return try await around.store.park(
+                try await around.store.park(
                     ParkedEvent(accountID: account, position: next.position, attempts: 0, event: next),
                     until: around.clock.now(), error: nil, in: stream.id, under: around.lease)
+                return next
             }
             guard read == end else { continue }
             try await around.store.unpark(account, in: stream.id, under: around.lease)
             // Meanwhile more may have been read, and left out because the account was parked.
             guard read == end else { continue }
             parked.remove(account)
-            return
+            return nil
         }
     }
 

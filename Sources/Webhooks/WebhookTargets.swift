@@ -29,10 +29,10 @@ package struct WebhookTargets: Sendable {
         return isEncrypted && Self.isGlobalUnicast(address.bits)
     }
 
-    /// Whether the host of a URL is an address to which `http` may not go.
+    /// Whether the host of a URL is an address to which `http` may not go, in any of the spellings that curl takes for one.
     package func refusesHTTP(to host: String) -> Bool {
-        let text = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        guard let address = AddressBlock(text) else { return false }
+        let text = host.hasPrefix("[") ? String(host.dropFirst().prefix { $0 != "]" && $0 != "%" }) : host
+        guard let address = AddressBlock(text) ?? AddressBlock(numbers: text) else { return false }
         return !accept(PeerAddress(bits: address.prefix), isEncrypted: false)
     }
 
@@ -81,6 +81,14 @@ struct AddressBlock: Sendable {
         hostBits = 128 - offset - length
         let bits = octets.reduce(0 as UInt128) { $0 << 8 | UInt128($1) }
         prefix = (bits >> hostBits) << hostBits
+    }
+
+    /// An address of IPv4 as one to four numbers, decimal, octal or hexadecimal: `2130706433`, `0x7f.1`.
+    init?(numbers text: String) {
+        var address = in_addr()
+        guard inet_aton(text, &address) == 1 else { return nil }
+        hostBits = 0
+        prefix = 0xFFFF << 32 | UInt128(UInt32(bigEndian: address.s_addr))
     }
 
     func contains(_ bits: UInt128) -> Bool { bits >> hostBits == prefix >> hostBits }

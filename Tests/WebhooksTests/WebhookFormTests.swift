@@ -104,7 +104,10 @@ import Testing
         let targets = try #require(WebhookTargets(allowing: ["10.0.0.0/8"]))
         #expect(!targets.refusesHTTP(to: "10.9.9.9"))
         #expect(!targets.refusesHTTP(to: "app.internal"))
-        #expect(targets.refusesHTTP(to: "93.184.216.34"))
+        for host in ["93.184.216.34", "134744072", "010.8.8.8", "0x08.0x080808", "[fe80::1%25eth0]", "[::1]"] {
+            #expect(targets.refusesHTTP(to: host), "\(host)")
+        }
+        #expect(!targets.refusesHTTP(to: "0x0a.9.2313"))
         #expect(targets.refusesHTTP(to: "::1"))
     }
 }

@@ -78,6 +78,30 @@ import Testing
         }
     }
 
+    @Test func `an account with many events holds back no other, and gets each of them once`() async throws {
+        let (busy, other) = (Self.ids(1)[0], Self.ids(1)[0])
+        try await WebhookWorld.run(
+            answering: .init { event, _ in
+                let isHeld =
+                    event["data"]?["accountId"]?.string == busy.description && event["data"]?["sequence"]?.integer == 20
+                return (isHeld ? [.hold] : []) + [.respond(204)]
+            }
+        ) { world in
+            // More than are read ahead.
+            try await world.happen(to: Array(repeating: busy, count: 600) + [other])
+            try await world.pushing {
+                _ = await world.receiver.history { history in
+                    history.requests.compactMap(Delivery.init).contains { $0.account == other.description }
+                }
+                world.receiver.release()
+                let deliveries = await world.deliveries(601)
+                #expect(deliveries.filter { $0.account == busy.description }.map(\.sequence) == Array(1...600))
+                _ = try await world.record { $0.parkedAccounts == 0 && $0.oldest == nil }
+            }
+            #expect(world.receiver.history.requests.count == 601)
+        }
+    }
+
     @Test func `where nothing succeeds one new event is tried at a time, until one succeeds`() async throws {
         let isDown = Atomic(true)
         try await WebhookWorld.run(

@@ -65,7 +65,11 @@ import Testing
             try await Countersign.serve(["postgres.url": scratch.url, "apple.keysUrl": sandbox.appleKeysURL]) {
                 service in
                 variables["COUNTERSIGN_SERVER_PORT"] = "\(service.port)"
-                let findings = try await Self.examine(variables)
+                var findings = try await Self.examine(variables)
+                // A busy machine's answers come late.
+                for _ in 0..<5 where findings.contains(where: { $0.detail.contains("timedOut") }) {
+                    findings = try await Self.examine(variables)
+                }
                 for check in [
                     CheckName.configuration, .listeners, .database, .schema, .connections, .keyRing,
                     .appleSecret,

@@ -109,6 +109,10 @@ struct LinkView: View {
             ticket.provesHolder
             ? holder.identities.map { "\($0.provider.rawValue) \($0.maskedEmail ?? "")" }
             : holder.providers.map(\.rawValue)
+        guard !ways.isEmpty else {
+            let made = holder.createdAt.map { ", made on \($0.formatted(date: .long, time: .omitted))" } ?? ""
+            return "\(address) belongs to an account without Apple or Google\(made)."
+        }
         return "\(address) belongs to an account that is entered by \(ways.joined(separator: ", "))."
     }
 }

@@ -109,4 +109,36 @@ struct ClientLibraryBindTests {
         let (account, wasShown) = try await bind(ticket, .session, client)
         #expect(account.id == holder.device.account.id && !wasShown)
     }
+
+    @Test func `an app binds by the ticket alone to an account without identities, once a code was right`()
+        async throws
+    {
+        let rows = ["bare", "bare-too"].map {
+            #"{"externalId":"\#($0)","email":"\#($0)@company.example","emailVerified":true}"#
+        }
+        let run = try await ImportedPersonTests.import("bare", rows, into: world)
+        #expect(run.status == 0, "\(run.error)")
+
+        // By the code to sign in with.
+        let client = try client()
+        try await client.requestSignInCode(to: "bare@company.example")
+        let code = try await world.code(1, mailedTo: "bare@company.example")
+        let outcome = try await client.signIn(email: "bare@company.example", code: code)
+        guard case .linkRequired(let ticket) = outcome else { throw Unexpected(outcome: "\(outcome)") }
+        #expect(ticket.provider == .email && ticket.provesHolder)
+        #expect(ticket.holder?.identities.isEmpty == true)
+        let (account, _) = try await bind(ticket, .session, client)
+        #expect(account.externalID == "bare" && account.emailProof == .proven)
+
+        // By the code to bind with, for an identity of a provider that does not run the mailbox.
+        try await world.openGoogleAccount("bare-too", email: "bare-too@company.example")
+        let unproven = try await self.ticket(client, "bare-too")
+        #expect(!unproven.provesHolder)
+        try await client.requestCode(to: "bare-too@company.example", for: unproven)
+        let proof = BindProof.emailCode(
+            email: "bare-too@company.example", code: try await world.code(1, mailedTo: "bare-too@company.example"))
+        let (other, wasShown) = try await bind(unproven, proof, client)
+        #expect(wasShown)
+        #expect(other.externalID == "bare-too" && other.identities.map(\.provider) == [.google])
+    }
 }

@@ -9,7 +9,7 @@ import Testing
 @Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct ImportedPersonTests {
     var world: World { .current }
 
-    private static func `import`(
+    static func `import`(
         _ name: String, _ rows: [String], into world: World, undo: Bool = false
     ) async throws -> Countersign.Ending {
         let file = FileManager.default.temporaryDirectory.appending(path: "rows-\(UUID().uuidString)")

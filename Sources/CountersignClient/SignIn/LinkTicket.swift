@@ -23,9 +23,9 @@ public struct LinkTicket: Sendable, Equatable {
     /// Whose address it is, where the server says so.
     public let holder: LinkHolder?
 
-    /// Whether ``BindProof/ticket`` is proof enough: its person reads the mailbox of the holder, and is shown its
-    /// identities. Else *bind* needs a session, a password or a mailed code.
-    public var provesHolder: Bool { holder?.identities.isEmpty == false }
+    /// Whether ``BindProof/ticket`` is proof enough: its person reads the mailbox of the holder, and is shown its age and
+    /// its identities, of which there may be none. Else *bind* needs a session, a password or a mailed code.
+    public var provesHolder: Bool { holder?.createdAt != nil }
 }
 
 /// What a ticket's person may see of the account that has their address.
@@ -37,8 +37,9 @@ public struct LinkHolder: Sendable, Equatable {
     }
 
     public let providers: [IdentityProvider]
+    /// nil when the server names the providers alone.
     public let createdAt: Date?
-    /// Empty when the server names the providers alone.
+    /// Empty then too, and for an account that no provider opens.
     public let identities: [Identity]
 }
 

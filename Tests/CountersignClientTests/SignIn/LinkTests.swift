@@ -122,8 +122,21 @@ import Testing
     }
 
     @Test func `a holder may be its providers alone`() async throws {
-        let holder = try #require(try Self.ticket(holder: #"{"providers":["apple"]}"#).holder)
+        let ticket = try Self.ticket(holder: #"{"providers":["apple"]}"#)
+        let holder = try #require(ticket.holder)
         #expect(holder.providers == [.apple] && holder.identities.isEmpty && holder.createdAt == nil)
+        #expect(!ticket.provesHolder)
+    }
+
+    @Test func `a holder without identities is proven by the ticket that shows its age`() throws {
+        let shown = try Self.ticket(
+            holder: #"{"providers":[],"createdAt":"2026-01-02T03:04:05Z","identities":[]}"#)
+        let kept = try JSONDecoder().decode(LinkTicket.self, from: JSONEncoder().encode(shown))
+        for ticket in [shown, kept] {
+            #expect(ticket.provesHolder)
+            #expect(ticket.holder?.identities.isEmpty == true && ticket.holder?.providers.isEmpty == true)
+        }
+        #expect(try !Self.ticket(holder: #"{"providers":[]}"#).provesHolder)
     }
 
     @Test(arguments: [

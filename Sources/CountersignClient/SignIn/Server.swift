@@ -37,6 +37,17 @@ struct Server: Sendable {
         let text = (base.hasSuffix("/") ? base : base + "/") + path + (query.map { "?\($0)" } ?? "")
         return URL(string: text) ?? baseURL
     }
+
+    /// Whether a URL is one of the server's API. An API of the app's may be under the same host, and says nothing of the
+    /// session.
+    func serves(_ url: URL?) -> Bool {
+        func port(_ url: URL) -> Int { url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80) }
+        guard let url, url.scheme?.lowercased() == baseURL.scheme?.lowercased(),
+            SecureHosts.host(of: url) == SecureHosts.host(of: baseURL), port(url) == port(baseURL)
+        else { return false }
+        let base = baseURL.path.hasSuffix("/") ? baseURL.path : baseURL.path + "/"
+        return ["v1/", "oauth/"].contains { url.path.hasPrefix(base + $0) }
+    }
 }
 
 extension HTTPAnswer {

@@ -20,13 +20,14 @@ extension SignInClient {
         return request
     }
 
-    /// Authorizes and sends a request. After 401 the session is refreshed and the request sent once more, unless the
-    /// answer names another reason than the session, or the body is a stream. Redirects are not followed.
+    /// Authorizes and sends a request. After 401 the session is refreshed and the request sent once more, unless the body
+    /// is a stream, or the service itself, by its paths `v1/` and `oauth/` below the base URL, names another reason than
+    /// the session. Redirects are not followed.
     ///
     /// - Returns: the answer, whatever its status.
     public func data(for request: URLRequest) async throws(SessionError) -> (Data, HTTPURLResponse) {
         try server.hosts.check(request.url)
-        let isServer = request.url.flatMap(SecureHosts.host) == SecureHosts.host(of: server.baseURL)
+        let isServer = server.serves(request.url)
         let answer = try await exchange(isOfServer: isServer) { token throws(SessionError) in
             var request = request
             request.setBearer(token)

@@ -141,6 +141,51 @@ import Testing
         #expect(store.content == nil)
     }
 
+    @Test(arguments: [
+        ("", "/api/things"), ("", "/v10/things"), ("", "/oauth"), ("/auth", "/v1/things"),
+        ("/auth/", "/authority/v1/things"),
+    ]) func `an app's own API under the service's host is called once more after any 401, and ends no session`(
+        _ base: String, _ path: String
+    ) async throws {
+        for code in ["token_expired", "invalid_session"] {
+            let server = try ScriptedServer { request in
+                request.path.hasSuffix("/v1/sessions/refresh")
+                    ? .json(200, Fixture.session(2)) : .problem(401, code)
+            }
+            let store = FaultyStore(Fixture.document())
+            let client = server.client(store, base: base)
+            let (_, response) = try await client.data(for: URLRequest(url: server.url(path)))
+            #expect(response.statusCode == 401)
+            #expect(server.requests(to: path).map(\.bearer) == [Fixture.access(1), Fixture.access(2)])
+            #expect(try Fixture.stored(store.content).session?.accessToken == Fixture.access(2))
+        }
+    }
+
+    @Test(arguments: [
+        ("", "/v1/account/password"), ("", "/oauth/flip"), ("/auth", "/auth/v1/account/password"),
+        ("/auth/", "/auth/oauth/flip"),
+    ]) func `a service below a path refuses for another reason once, too`(_ base: String, _ path: String) async throws {
+        let server = try ScriptedServer { _ in .problem(401, "invalid_credentials") }
+        let client = server.client(FaultyStore(Fixture.document()), base: base)
+        let (_, response) = try await client.data(for: URLRequest(url: server.url(path)))
+        #expect(response.statusCode == 401 && server.requests.count == 1)
+    }
+
+    @Test func `the service is one scheme, host and port`() throws {
+        let base = try #require(URL(string: "https://auth.example"))
+        let server = SignInClient(baseURL: base, store: InMemorySessionStore()).server
+        for text in ["https://auth.example/v1/account", "HTTPS://Auth.Example:443/oauth/flip"] {
+            #expect(server.serves(URL(string: text)), "\(text)")
+        }
+        for text in [
+            "https://auth.example:8443/v1/account", "http://auth.example/v1/account", "https://api.example/v1/account",
+            "https://auth.example/", "https://auth.example",
+        ] {
+            #expect(!server.serves(URL(string: text)), "\(text)")
+        }
+        #expect(!server.serves(nil))
+    }
+
     @Test func `answers of an app's API are the app's, and no redirect carries the token on`() async throws {
         let other = try ScriptedServer { _ in .json(200, "{}") }
         let target = other.url("/steal").absoluteString

@@ -85,12 +85,12 @@ enum Fixture {
 
 extension ScriptedServer {
     func client(
-        _ store: any SessionStore = InMemorySessionStore(), clock: TestClock = TestClock(),
+        _ store: any SessionStore = InMemorySessionStore(), base: String = "", clock: TestClock = TestClock(),
         resourceHosts: Set<String> = [],
         device: DeviceDescription = DeviceDescription(name: nil, platform: nil)
     ) -> SignInClient {
         SignInClient(
-            baseURL: url(), store: store, transport: URLSessionTransport(), resourceHosts: resourceHosts,
+            baseURL: url(base), store: store, transport: URLSessionTransport(), resourceHosts: resourceHosts,
             allowsLoopbackHTTP: true,
             device: device, now: { clock.now })
     }

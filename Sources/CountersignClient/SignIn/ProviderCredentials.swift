@@ -9,15 +9,19 @@ public struct AppleCredential: Sendable {
     /// Apple gives it once, at the first consent; empty is as good as absent. It is kept in the store under the token's
     /// `sub`, and sent again until that person is signed in.
     public var fullName: PersonNameComponents?
+    /// The client ID that Apple made the code for, such as the app's bundle ID. The server needs it where several are
+    /// configured and a code comes without a token that is for one of them; beside a token it has to be the token's `aud`.
+    public var clientID: String?
 
     public init(
         identityToken: String? = nil, authorizationCode: String? = nil, nonce: String? = nil,
-        fullName: PersonNameComponents? = nil
+        fullName: PersonNameComponents? = nil, clientID: String? = nil
     ) {
         self.identityToken = identityToken
         self.authorizationCode = authorizationCode
         self.nonce = nonce
         self.fullName = fullName
+        self.clientID = clientID
     }
 }
 
@@ -28,6 +32,7 @@ extension AppleCredential {
         members["identityToken"] = identityToken.map(JSONValue.string)
         members["authorizationCode"] = authorizationCode.map(JSONValue.string)
         members["nonce"] = nonce.map(JSONValue.string)
+        members["clientId"] = clientID.map(JSONValue.string)
         return members
     }
 
@@ -48,11 +53,17 @@ public struct GoogleCredential: Sendable {
     public var serverAuthCode: String?
     /// The nonce that the SDK was given, as it was.
     public var nonce: String?
+    /// The server client that the code was asked for. The server needs it where several projects of Google's are
+    /// configured and a code comes without a token that is for one of them; beside a token it has to be the token's `aud`.
+    public var clientID: String?
 
-    public init(idToken: String? = nil, serverAuthCode: String? = nil, nonce: String? = nil) {
+    public init(
+        idToken: String? = nil, serverAuthCode: String? = nil, nonce: String? = nil, clientID: String? = nil
+    ) {
         self.idToken = idToken
         self.serverAuthCode = serverAuthCode
         self.nonce = nonce
+        self.clientID = clientID
     }
 }
 
@@ -63,6 +74,7 @@ extension GoogleCredential {
         members["idToken"] = idToken.map(JSONValue.string)
         members["serverAuthCode"] = serverAuthCode.map(JSONValue.string)
         members["nonce"] = nonce.map(JSONValue.string)
+        members["clientId"] = clientID.map(JSONValue.string)
         return members
     }
 }

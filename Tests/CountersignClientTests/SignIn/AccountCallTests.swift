@@ -311,7 +311,7 @@ import Testing
         let client = server.client(store)
         let apple = AppleCredential(
             identityToken: Fixture.token(), authorizationCode: "code", nonce: "nonce",
-            fullName: Fixture.name("Kim", "Example"))
+            fullName: Fixture.name("Kim", "Example"), clientID: "com.example.lamp")
         #expect(try await client.link(apple: apple).id == Fixture.accountID)
         #expect(try await client.link(google: GoogleCredential(idToken: "t", nonce: "n")).id == Fixture.accountID)
         #expect(
@@ -321,7 +321,7 @@ import Testing
         #expect(
             server.requests[0].json == [
                 "identityToken": .string(Fixture.token()), "authorizationCode": "code", "nonce": "nonce",
-                "fullName": .object(["givenName": "Kim", "familyName": "Example"]),
+                "clientId": "com.example.lamp", "fullName": .object(["givenName": "Kim", "familyName": "Example"]),
             ])
         #expect(server.requests[2].json == ["idToken": "t", "nonce": "n"])
         // Apple's name has arrived.

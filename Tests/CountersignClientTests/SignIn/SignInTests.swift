@@ -82,6 +82,18 @@ import Testing
         #expect(server.requests[1].json == ["serverAuthCode": "4/0A"])
     }
 
+    @Test func `a code without a token says which client it is for`() async throws {
+        let server = try ScriptedServer { _ in .json(200, Fixture.signedIn(identity: nil)) }
+        let client = server.client()
+        _ = try await client.signIn(apple: AppleCredential(authorizationCode: "code", clientID: "com.example.lamp"))
+        _ = try await client.signIn(google: GoogleCredential(serverAuthCode: "4/0A", clientID: "1234.example"))
+        #expect(
+            server.requests.map(\.json) == [
+                ["authorizationCode": "code", "clientId": "com.example.lamp"],
+                ["serverAuthCode": "4/0A", "clientId": "1234.example"],
+            ])
+    }
+
     @Test func `an unknown identity becomes a ticket, and a session of before stays`() async throws {
         let server = try ScriptedServer { _ in .json(200, Fixture.linkRequired(choices: #"["bind","later","create"]"#))
         }

@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(Darwin)
+    import Darwin
+#endif
+
 /// What the person's list of devices calls the one that is signing in. It is sent with every sign-in.
 public struct DeviceDescription: Sendable, Equatable {
     /// Shown to the person, and to support.

@@ -17,7 +17,8 @@ public enum SessionError: Error, Sendable, Equatable {
     /// is not done as them. A refresh that others wait for goes on.
     case cancelled
     /// The server said no, with one of its codes, or the library did with status 0 and sent nothing. Repeating the call
-    /// does not help; the session is as it was.
+    /// does not help; the session is as it was. `invalid_token` may also mean a key of the provider's that the server does
+    /// not have yet: another sign-in after a minute may succeed.
     case refused(code: String, status: Int, requestID: String? = nil)
     /// The store failed, or holds what this version can't read. What it holds is left as it is.
     case storage(String)

@@ -45,7 +45,8 @@ extension SignInClient {
     }
 
     /// Everything that is stored about the person, as JSON to be saved as a file (fresh; five an hour).
-    /// `URLSessionTransport` takes answers of at most 16 MiB.
+    /// `URLSessionTransport` takes answers of at most 16 MiB, or of its `maximumBytes`, that are there within 15 seconds: one
+    /// that takes longer needs a transport of your own.
     public func exportAccount() async throws(SessionError) -> Data {
         let answer = try await send("v1/account/export")
         try answer.require(200)

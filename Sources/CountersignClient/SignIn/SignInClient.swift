@@ -60,7 +60,8 @@ public actor SignInClient {
         return keeper.known.session != nil
     }
 
-    /// The state now, then each change, for any number of observers. A stream ends with its client.
+    /// The state now, then each change, for any number of observers. A stream ends with its client. A store that can't be
+    /// read counts as empty; the next stream or call looks again.
     public nonisolated var states: AsyncStream<SessionState> {
         let stream = sessionStates.stream()
         // Every call begins by announcing the state it found, so this one can't come too late.

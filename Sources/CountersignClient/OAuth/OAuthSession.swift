@@ -139,7 +139,7 @@ extension OAuthSession {
         let request = endpoint.refreshRequest(sent, additional: await additionalRefreshParameters())
         let sentAt = now()
         do {
-            return try take(try await transport.exchange(request).granted(), sentAt: sentAt, for: sent)
+            return try take(try await transport.exchange(request), sentAt: sentAt, for: sent)
         } catch .reauthenticate(let code, let requestID) {
             return try end(sent, .reauthenticate(code: code, requestID: requestID))
         } catch .cancelled {
@@ -151,9 +151,8 @@ extension OAuthSession {
     /// Makes what was granted the session's, and saves it before it is used: a server that rotates takes the old refresh
     /// token for stolen. A grant that is malformed, or whose ID token is not one for this client, is not used; but the
     /// refresh token in it is by now the only one that the server takes.
-    private func take(
-        _ members: [String: JSONValue], sentAt: Date, for sent: String
-    ) throws(SessionError) -> String {
+    private func take(_ answer: HTTPAnswer, sentAt: Date, for sent: String) throws(SessionError) -> String {
+        let members = try answer.granted()
         if isKept, unsaved == nil {
             // A store that can't be read now is written all the same: it is all that has the new refresh token.
             let found: StoredOAuthSession?
@@ -169,7 +168,7 @@ extension OAuthSession {
                 next.tokens.refreshToken = rotated
                 try keep(next)
             }
-            throw .transient(retryAfter: nil)
+            throw .transient(retryAfter: nil, requestID: answer.requestID)
         }
         next.apply(grant)
         try keep(next)

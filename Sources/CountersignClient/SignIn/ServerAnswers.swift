@@ -10,13 +10,15 @@ struct SessionWire: Decodable {
     let refreshToken: String
     let refreshExpiresAt: TimeWire
 
-    /// - Parameter sentAt: when it was asked for: the lifetime began later.
-    func session(of accountID: String, sentAt: Date) throws(SessionError) -> StoredSession {
+    /// - Parameters:
+    ///   - sentAt: when it was asked for: the lifetime began later.
+    ///   - requestID: of the answer.
+    func session(of accountID: String, sentAt: Date, _ requestID: String?) throws(SessionError) -> StoredSession {
         // A token goes into a header. Ten years bound the sum.
         func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
         guard isToken(accessToken), isToken(refreshToken), tokenType.lowercased() == "bearer",
             (1...315_360_000).contains(expiresIn), !sessionId.isEmpty
-        else { throw .transient(retryAfter: nil) }
+        else { throw .transient(retryAfter: nil, requestID: requestID) }
         return StoredSession(
             sessionID: sessionId, accountID: accountID, accessToken: accessToken,
             accessExpiresAt: Timestamp.seconds(sentAt) + expiresIn, refreshToken: refreshToken,

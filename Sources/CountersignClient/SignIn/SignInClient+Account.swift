@@ -18,9 +18,7 @@ extension SignInClient {
         body["displayName"] = displayName.map(JSONValue.string)
         body["device"] = device.json
         let sentAt = now()
-        let answer = try await server.send("v1/accounts", body).body(SignInWire.self, status: 201)
-        guard case .signedIn(let signedIn) = answer else { throw .transient(retryAfter: nil) }
-        return try open(signedIn, sentAt: sentAt)
+        return try openMade(try await server.send("v1/accounts", body), sentAt: sentAt)
     }
 
     /// - Parameter name: nil clears it.

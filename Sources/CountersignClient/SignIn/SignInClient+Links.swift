@@ -30,9 +30,7 @@ extension SignInClient {
         body["displayName"] = displayName.map(JSONValue.string)
         body["password"] = password.map(JSONValue.string)
         let sentAt = now()
-        let answer = try await server.send("v1/links/create", body).body(SignInWire.self, status: 201)
-        guard case .signedIn(let signedIn) = answer else { throw .transient(retryAfter: nil) }
-        return try open(signedIn, sentAt: sentAt)
+        return try openMade(try await server.send("v1/links/create", body), sentAt: sentAt)
     }
 
     /// Links the ticket's identity to an account that its person shows to be theirs.
@@ -64,7 +62,7 @@ extension SignInClient {
             return .conflict(maskedEmail: JSONText.decode(ConflictWire.self, from: answer.body)?.existing?.email)
         }
         switch try answer.body(SignInWire.self) {
-        case .signedIn(let signedIn): return .signedIn(try open(signedIn, sentAt: sentAt))
+        case .signedIn(let signedIn): return .signedIn(try open(signedIn, sentAt: sentAt, answer.requestID))
         case .linkRequired(let ticket): return .holder(ticket)
         }
     }

@@ -149,7 +149,8 @@ extension SignInClient {
         {
             throw end(session, code: code, answer.requestID)
         }
-        var refreshed = try answer.body(SessionWire.self).session(of: session.accountID, sentAt: sentAt)
+        var refreshed = try answer.body(SessionWire.self).session(
+            of: session.accountID, sentAt: sentAt, answer.requestID)
         refreshed.openedBy = session.openedBy
         var isOurs = true
         try keeper.change { document in

@@ -24,9 +24,9 @@ extension SignInClient {
     ///
     /// - Throws: `refused("invalid_credentials", 401)` for a wrong password and an unknown address alike.
     public func signIn(email: String, password: String) async throws(SessionError) -> ClientAccount {
-        let outcome = try await signIn(
+        let (outcome, requestID) = try await answered(
             "v1/sign-in/password", ["email": .string(email), "password": .string(password)])
-        guard case .signedIn(let account) = outcome else { throw .transient(retryAfter: nil) }
+        guard case .signedIn(let account) = outcome else { throw .transient(retryAfter: nil, requestID: requestID) }
         return account
     }
 
@@ -53,23 +53,41 @@ extension SignInClient {
     func signIn(
         _ path: String, _ body: [String: JSONValue], subject: String? = nil
     ) async throws(SessionError) -> SignInOutcome {
+        try await answered(path, body, subject: subject).outcome
+    }
+
+    /// As ``signIn(_:_:subject:)``, with the id of the request.
+    private func answered(
+        _ path: String, _ body: [String: JSONValue], subject: String? = nil
+    ) async throws(SessionError) -> (outcome: SignInOutcome, requestID: String?) {
         begin()
         var body = body
         body["device"] = device.json
         let sentAt = now()
-        switch try await server.send(path, body).body(SignInWire.self) {
-        case .signedIn(let answer): return .signedIn(try open(answer, sentAt: sentAt, subject: subject))
-        case .linkRequired(let ticket): return .linkRequired(ticket)
+        let answer = try await server.send(path, body)
+        switch try answer.body(SignInWire.self) {
+        case .signedIn(let signedIn):
+            let account = try open(signedIn, sentAt: sentAt, answer.requestID, subject: subject)
+            return (.signedIn(account), answer.requestID)
+        case .linkRequired(let ticket): return (.linkRequired(ticket), answer.requestID)
         }
+    }
+
+    /// Opens the session of an account that the server has just made.
+    func openMade(_ answer: HTTPAnswer, sentAt: Date) throws(SessionError) -> ClientAccount {
+        guard case .signedIn(let signedIn) = try answer.body(SignInWire.self, status: 201) else {
+            throw .transient(retryAfter: nil, requestID: answer.requestID)
+        }
+        return try open(signedIn, sentAt: sentAt, answer.requestID)
     }
 
     /// Makes the session of an answer the client's. One that the store does not take is the client's all the same, and
     /// saved before it is used.
     func open(
-        _ answer: SignInWire.SignedIn, sentAt: Date, subject: String? = nil
+        _ answer: SignInWire.SignedIn, sentAt: Date, _ requestID: String?, subject: String? = nil
     ) throws(SessionError) -> ClientAccount {
         let account = answer.account.account
-        var session = try answer.session.session(of: account.id, sentAt: sentAt)
+        var session = try answer.session.session(of: account.id, sentAt: sentAt, requestID)
         session.openedBy = answer.identity?.identityId
         let isApple = answer.identity?.provider == .apple
         refreshes.renounce()

@@ -56,7 +56,8 @@ extension SignInClient {
         let answer = try await server.send(
             "v1/sessions/refresh", ["refreshToken": .string(session.refreshToken)])
         if answer.status == 401, answer.problemCode != nil { return }
-        let refreshed = try answer.body(SessionWire.self).session(of: session.accountID, sentAt: now())
+        let refreshed = try answer.body(SessionWire.self).session(
+            of: session.accountID, sentAt: now(), answer.requestID)
         let second = try await revoke(refreshed.accessToken)
         if !second.refusesSession { try second.require(204) }
     }

@@ -78,6 +78,18 @@ struct OAuthRefreshTests {
         #expect(try OAuthFixture.stored(store)?.tokens == tokens)
     }
 
+    @Test func `a malformed grant carries the request's id`() async throws {
+        let server = try ScriptedServer { _ in
+            .json(200, OAuthFixture.grant(2, #","expires_in":"soon""#), headers: ["X-Request-Id": "id-1"])
+        }
+        do {
+            _ = try await server.oauthSession().authorize(OAuthFixture.api)
+            Issue.record("no error")
+        } catch {
+            #expect(error == .transient(retryAfter: nil) && error.requestID == "id-1")
+        }
+    }
+
     // MARK: The ID token of a refresh
 
     /// Issued by this server.

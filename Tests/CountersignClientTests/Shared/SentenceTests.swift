@@ -57,6 +57,38 @@ import Testing
         #expect(SessionError.noSession.requestID == nil && SessionError.noSession != .cancelled)
     }
 
+    @Test func `an answer that is none to the call carries the request's id too`() async throws {
+        typealias Call = @Sendable (SignInClient) async throws(SessionError) -> Void
+        let ticket = try LinkTests.ticket()
+        let question = Fixture.linkRequired()
+        let dead = Fixture.session(2, expiresIn: "0")
+        let opened = Fixture.signedIn(session: dead)
+        let register: Call = { (client) async throws(SessionError) in
+            _ = try await client.register(email: "a@x.example", password: "p")
+        }
+        let create: Call = { (client) async throws(SessionError) in _ = try await client.create(ticket) }
+        let signIn: Call = { (client) async throws(SessionError) in
+            _ = try await client.signIn(email: "a@x.example", password: "p")
+        }
+        let bind: Call = { (client) async throws(SessionError) in _ = try await client.bind(ticket, proof: .ticket) }
+        let refresh: Call = { (client) async throws(SessionError) in _ = try await client.account() }
+        let cases: [(Int, String, Call)] = [
+            (201, question, register), (201, question, create), (200, question, signIn), (201, opened, register),
+            (201, opened, create), (200, opened, signIn), (200, opened, bind), (200, dead, refresh),
+        ]
+        for (number, (status, body, call)) in cases.enumerated() {
+            let server = try ScriptedServer { _ in .json(status, body, headers: ["X-Request-Id": "id-\(number)"]) }
+            let client = server.client(FaultyStore(Fixture.document(expiresIn: -1)))
+            do throws(SessionError) {
+                try await call(client)
+                Issue.record("no error of case \(number)")
+            } catch {
+                #expect(error == .transient(retryAfter: nil), "case \(number)")
+                #expect(error.requestID == "id-\(number)", "case \(number)")
+            }
+        }
+    }
+
     @Test(arguments: ["a b", "<script>", String(repeating: "a", count: 129)])
     func `what is no id is not one`(_ id: String) async throws {
         let server = try ScriptedServer { _ in .problem(503, "down", headers: ["X-Request-Id": id]) }

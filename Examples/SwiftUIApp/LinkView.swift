@@ -10,6 +10,8 @@ struct LinkView: View {
     let signIn: (@MainActor () -> Void)?
     /// Another ticket to show, or none: the person is signed in, or begins again.
     let proceed: @MainActor (LinkTicket?) -> Void
+    /// For who is signed in by it.
+    var done: @MainActor (ClientAccount) -> Void = { _ in }
     @State private var email = ""
     @State private var code = ""
     @State private var password = ""
@@ -78,8 +80,9 @@ struct LinkView: View {
 
     private func makeAccount() async {
         do {
-            _ = try await client.create(ticket)
+            let account = try await client.create(ticket)
             proceed(nil)
+            done(account)
         } catch { report(error) }
     }
 
@@ -90,7 +93,9 @@ struct LinkView: View {
     private func bind(_ proof: BindProof, replacing: Bool = false) async {
         do {
             switch try await client.bind(ticket, proof: proof, replacing: replacing) {
-            case .signedIn: proceed(nil)
+            case .signedIn(let account):
+                proceed(nil)
+                done(account)
             case .holder(let shown): proceed(shown)
             case .conflict(let maskedEmail): conflict = (proof, maskedEmail)
             }

@@ -30,7 +30,9 @@ struct SignInView: View {
             if let failure { Text(failure) }
             if let nonceFailure { Text(nonceFailure) }
             if let ticket, !isProving {
-                LinkView(client: client, ticket: ticket, signIn: { isProving = true }) { self.ticket = $0 }
+                LinkView(
+                    client: client, ticket: ticket, signIn: { isProving = true }, proceed: { self.ticket = $0 },
+                    done: done)
             } else {
                 if isProving {
                     Text("Sign in the way you did before.")

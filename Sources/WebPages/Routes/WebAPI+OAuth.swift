@@ -40,7 +40,7 @@ extension WebAPI {
     private func open(_ query: OAuthQuery, _ oauth: OAuthServer, _ request: Request) async throws -> Response {
         let browser = try cookies.browser(of: request) ?? .fresh()
         switch try await oauth.authorize(query, browser: browser, by: call(of: request)) {
-        case .unknownClient: throw PageRefusal(.unknownApp, Problem(.invalidRequest, reason: "unknown_client"))
+        case .unknownClient: throw PageRefusal(.unknownClient, Problem(.invalidRequest, reason: "unknown_client"))
         case .refused(let uri): return redirect(to: uri)
         case .opened(let flow):
             let isSignedIn = try await session(of: request) != nil

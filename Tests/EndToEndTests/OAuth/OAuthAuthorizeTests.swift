@@ -179,6 +179,7 @@ import Testing
         #expect(page.status == 400)
         #expect(page.answer["Location"] == nil)
         #expect(page.answer["Content-Type"]?.hasPrefix("text/html") == true)
+        #expect(page.html.title.hasPrefix("This service isn’t registered here"), "\(page.html.title)")
     }
 
     @Test func `an address that is not byte for byte a registered one leads nowhere`() async throws {
@@ -272,6 +273,8 @@ import Testing
         try await eventually("the disabling of a client") {
             try await browser.open(client.url(), following: false).status == 400
         }
+        let asking = try await browser.open(client.url(), following: false)
+        #expect(asking.html.title.hasPrefix("This service isn’t registered here"), "\(asking.html.title)")
         let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
         let answer = try await browser.submit(form, on: page, button: "allow", following: false)
         #expect(answer.status == 400)

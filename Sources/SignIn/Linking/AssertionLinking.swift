@@ -28,7 +28,12 @@ package struct AssertionLinking: Sendable {
         }
         guard let email = identity.email else { return .unknown(isFree: false) }
         let holder = try await stored { try await accounts.holder(of: email.address) }
-        if email.candidate != nil, case .bindAutomatically = decide(identity, holder) { return .linkable }
+        // As linking decides again: what would be refused there is not found.
+        if email.candidate != nil, case .bindAutomatically(let id) = decide(identity, holder),
+            try await stored({ try await accounts.isCurrent(identity.issuedAt, for: id) })
+        {
+            return .linkable
+        }
         return .unknown(isFree: email.isVerified && holder == nil)
     }
 

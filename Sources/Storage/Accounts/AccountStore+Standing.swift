@@ -25,4 +25,18 @@ extension AccountStore {
             return (accountID: id, decision: decision)
         }.first
     }
+
+    /// Whether a token of that time may lead to the account by its address, without a proof of the account.
+    package func isCurrent(_ issuedAt: Timestamp, for accountID: AccountID) async throws(PostgresError) -> Bool {
+        try await AccountStore.isCurrent(issuedAt, for: accountID, in: database)
+    }
+
+    static func isCurrent(
+        _ issuedAt: Timestamp, for accountID: AccountID, in session: some PostgresSession
+    ) async throws(PostgresError) -> Bool {
+        let cutoffs = try await session.query(
+            "SELECT tokens_not_before FROM accounts WHERE account_id = \(accountID)"
+        ) { row throws(PostgresError) in ProofCutoff(tokens: try row.decode(Timestamp?.self)) }
+        return cutoffs.first?.admits(issuedAt: issuedAt) ?? false
+    }
 }

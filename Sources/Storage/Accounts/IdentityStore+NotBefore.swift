@@ -47,9 +47,6 @@ extension Change.Identities {
 
     /// Whether a token or ticket of that time may lead to the account by its address, without a proof of the account.
     func isCurrent(_ issuedAt: Timestamp, for accountID: AccountID) async throws(PostgresError) -> Bool {
-        let cutoffs = try await change.query(
-            "SELECT tokens_not_before FROM accounts WHERE account_id = \(accountID)"
-        ) { row throws(PostgresError) in ProofCutoff(tokens: try row.decode(Timestamp?.self)) }
-        return cutoffs.first?.admits(issuedAt: issuedAt) ?? false
+        try await AccountStore.isCurrent(issuedAt, for: accountID, in: change)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import Postgres
 import TestSupport
@@ -115,6 +116,24 @@ import Testing
                 if leads { #expect(try !world.mailbox("proven@gmail.com").isEmpty) }
             }
         }
+    }
+
+    @Test(.oauthWorld(["linking.verifiedEmail": "automatic"]))
+    func `an assertion from before its identity was unlinked is not found, as it links nothing`() async throws {
+        let client = try await world.linkingClient()
+        let device = try SignedInDevice(try await world.register("leaver@gmail.com"), status: 201)
+        try await world.verify("leaver@gmail.com", bearer: device.bearer)
+        try await world.newPerson("leaver", email: "leaver@gmail.com")
+        let link = try await ask("get", client, try await assertion("leaver"))
+        #expect(link.status == 200, "\(link.text)")
+        let items = try await world.service.get("/v1/account/identities", bearer: device.bearer).json?["items"]
+        let id = try #require(items?.elements?.first?["identityId"]?.string)
+        #expect(try await world.service.delete("/v1/account/identities/\(id)", bearer: device.bearer).status == 202)
+
+        let minuteAgo = Int64(Date.now.timeIntervalSince1970) - 60
+        let before = try await assertion("leaver", .init(claims: #"{"iat":\#(minuteAgo)}"#))
+        try await expect(client, before, check: false, get: false, create: false)
+        try await expect(client, try await assertion("leaver"), check: true, get: true, create: false)
     }
 
     @Test func `an account that is disabled is not found, and stays as it is`() async throws {

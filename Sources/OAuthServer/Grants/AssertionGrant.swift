@@ -41,7 +41,7 @@ extension OAuthServer {
         guard !client.assertionAudiences.isEmpty, google != nil else { throw .unauthorizedClient }
         let allowed = client.allowedScopes(of: configuration.scopes)
         let scopes = try Self.scopes(request) ?? allowed
-        guard scopes.isSubset(of: allowed) else { throw .invalidScope }
+        guard !scopes.isEmpty, scopes.isSubset(of: allowed) else { throw .invalidScope }
         let identity = try await person(of: assertion, for: client, by: call)
         let hint = identity.email?.address.text
         let standing = try await clientCall { () throws(SignInFailure) in

@@ -155,6 +155,21 @@ import Testing
         #expect(try await world.countAccounts(with: "plain@gmail.com") == 0)
     }
 
+    @Test(.oauthWorld(["oauth.scopes": "profile"]))
+    func `a client that may have none of the server's scopes links nobody`() async throws {
+        let client = try await world.linkingClient(
+            ["--google-project", "p", "--assertion-audience", OAuthWorld.audience, "--scope", "email"])
+        _ = try await world.signedInBrowser("scopeless")
+        try await world.newPerson("newcomer", email: "newcomer@gmail.com")
+        for (intent, person) in [("check", "scopeless"), ("get", "scopeless"), ("create", "newcomer")] {
+            let answer = try await ask(intent, client, try await assertion(person))
+            #expect(answer.status == 400, "\(intent)")
+            #expect(answer.text == #"{"error":"invalid_scope"}"#, "\(intent)")
+        }
+        #expect(try await world.grants(of: client) == 0)
+        #expect(try await world.countAccounts(with: "newcomer@gmail.com") == 0)
+    }
+
     @Test func `an assertion that Google did not make for this client is refused`() async throws {
         let client = try await world.linkingClient()
         _ = try await world.signedInBrowser("forged")

@@ -160,7 +160,7 @@ extension OAuthServer {
 
     private func client(asking authorization: OAuthAuthorization) async throws(SignInFailure) -> OAuthClient {
         guard let client = try await client(authorization.clientID.text),
-            client.status == .active, client.registers(authorization.redirectURI),
+            client.status == .active, client.redirectURI(matching: authorization.redirectURI) != nil,
             authorization.scopes.isSubset(of: client.allowedScopes(of: configuration.scopes)),
             authorization.challenge != nil || !client.requiresPKCE
         else { throw .webFlowExpired }

@@ -48,6 +48,7 @@ package struct OAuthAuthorization: Hashable, Sendable {
     private static let maximumHintBytes = 320
 
     package let clientID: OAuthClientID
+    /// As it was requested.
     package let redirectURI: String
     package let state: String
     package let scopes: OAuthScopes
@@ -80,11 +81,10 @@ package struct OAuthAuthorization: Hashable, Sendable {
     ///   - configured: the scopes of the server.
     package static func decide(_ query: OAuthQuery, client: OAuthClient?, configured: OAuthScopes) -> Decision {
         guard query.clientID.count == 1, let client, client.status == .active, query.redirectURI.count == 1,
-            let uri = client.redirectURIs.first(where: { $0.text.utf8.elementsEqual(query.redirectURI[0].utf8) }),
-            !uri.isForFlip
+            case let uri = query.redirectURI[0], client.redirectURI(matching: uri)?.isForFlip == false
         else { return .refuse }
         let state = query.state.count == 1 ? query.state[0] : nil
-        func redirect(_ error: AuthorizationError) -> Decision { .redirect(error, to: uri.text, state: state) }
+        func redirect(_ error: AuthorizationError) -> Decision { .redirect(error, to: uri, state: state) }
         guard !query.hasRepeats, let state, state.utf8.count <= maximumStateBytes, let type = query.responseType.first
         else { return redirect(.invalidRequest) }
         guard type.utf8.elementsEqual("code".utf8) else { return redirect(.unsupportedResponseType) }
@@ -97,7 +97,7 @@ package struct OAuthAuthorization: Hashable, Sendable {
         else { return redirect(.invalidRequest) }
         return .accept(
             OAuthAuthorization(
-                clientID: client.id, redirectURI: uri.text, state: state, scopes: requested, challenge: challenge))
+                clientID: client.id, redirectURI: uri, state: state, scopes: requested, challenge: challenge))
     }
 
     /// A challenge without a method is `plain`, which is refused as any other method but S256.

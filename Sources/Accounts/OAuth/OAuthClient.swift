@@ -61,6 +61,12 @@ package struct OAuthClient: Hashable, Sendable {
     /// Whether it is Google, which gets no `iss` in its redirects.
     package var isGoogles: Bool { redirectURIs.contains(where: \.isGoogles) }
 
+    /// The registered redirect URI that a request's is.
+    package func redirectURI(matching requested: String) -> OAuthRedirectURI? {
+        redirectURIs.first { $0.matches(requested) }
+    }
+
+    /// Whether a URI is a registered one, byte for byte.
     package func registers(_ uri: String) -> Bool {
         redirectURIs.contains { $0.text.utf8.elementsEqual(uri.utf8) }
     }

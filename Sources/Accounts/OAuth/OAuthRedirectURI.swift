@@ -1,4 +1,4 @@
-/// A redirect URI of a client: compared byte for byte, never normalised (RFC 9700 §2.1).
+/// A redirect URI of a client: compared byte for byte but for the port of a loopback address, never normalised (RFC 9700 §2.1).
 ///
 /// Registrable are https URIs, and http ones on a loopback address.
 package struct OAuthRedirectURI: ExactString {
@@ -10,6 +10,12 @@ package struct OAuthRedirectURI: ExactString {
         case .https, .loopback: self.text = text
         case .privateScheme: return nil
         }
+    }
+
+    /// Whether a request's URI is this one: by its bytes, but for the port of a loopback address, which a client on the
+    /// person's device learns only when it listens (RFC 8252 §7.3).
+    package func matches(_ requested: String) -> Bool {
+        AppRedirectURI(registering: text)?.matches(requested) ?? false
     }
 
     /// Whether it is one of Google's for App Flip, which `/oauth/flip` alone takes.

@@ -24,7 +24,8 @@ struct OAuthClientCommand: AsyncParsableCommand {
         @Flag(help: "And that of Google's sandbox.") var googleSandbox = false
         @Flag(help: "And the two App Flip URIs of Google's published apps.") var appFlip = false
         @Flag(help: "And all twelve App Flip URIs.") var appFlipAll = false
-        @Option(help: "A redirect URI, compared byte for byte; may repeat.") var redirectUri: [String] = []
+        @Option(help: "A redirect URI, compared byte for byte but for the port of a loopback address; may repeat.")
+        var redirectUri: [String] = []
         @Option(help: "A scope that it may have, of oauth.scopes; may repeat. Without one, all of them.")
         var scope: [String] = []
         @Option(help: "What its assertions are addressed to: Google's own client ID; may repeat.")

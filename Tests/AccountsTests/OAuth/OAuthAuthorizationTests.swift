@@ -70,6 +70,27 @@ import Testing
         #expect(Self.outcome(Self.query(changes), try Self.client()) == expected)
     }
 
+    @Test(arguments: [
+        ("http://127.0.0.1:8080/linked", true), ("http://127.0.0.1:4711/linked", true),
+        ("http://127.0.0.1/linked", true),
+        ("http://127.0.0.1:4711/other", false), ("http://127.0.0.1:4711/linked?x=y", false),
+        ("http://127.0.0.1:0/linked", false), ("http://127.0.0.1:4711@evil.example/linked", false),
+        ("http://[::1]:4711/linked", false), ("http://localhost:4711/linked", false),
+        ("https://127.0.0.1:4711/linked", false),
+    ])
+    func `of a loopback address the port is the request's`(requested: String, isRegistered: Bool) throws {
+        var client = try Self.client()
+        client.redirectURIs.append(try #require(OAuthRedirectURI(registering: "http://127.0.0.1:8080/linked")))
+        let decision = OAuthAuthorization.decide(
+            Self.query(["redirect_uri": [requested]]), client: client, configured: Self.configured)
+        var accepted: String?
+        if case .accept(let request) = decision { accepted = request.redirectURI }
+        #expect(accepted == (isRegistered ? requested : nil))
+        // Where the client hears of a fault, too.
+        let faulty = Self.query(["redirect_uri": [requested], "response_type": ["token"]])
+        #expect(Self.outcome(faulty, client) == (isRegistered ? requested : "refuse"))
+    }
+
     @Test func `the pages have the languages of ui_locales, then Google's`() {
         #expect(OAuthAuthorization.languages(Self.query()) == [])
         #expect(OAuthAuthorization.languages(Self.query(["user_locale": ["de-DE"]])) == ["de-de"])

@@ -209,6 +209,27 @@ import Testing
 
     @Test(
         arguments: [
+            ("http://127.0.0.1/linked", "http://127.0.0.1:4711/linked"),
+            ("http://[::1]:8080/linked", "http://[::1]:4711/linked"),
+        ])
+    func `a client on a loopback address gets its code at the port at which it listens`(
+        registered: String, requested: String
+    ) async throws {
+        let client = try await world.linkingClient(["--redirect-uri", registered], redirectURI: requested)
+        let browser = try await world.signedInBrowser("listener-\(registered.utf8.count)")
+        let page = try await world.consentPage(client, browser)
+        let answer = try await world.decision("allow", on: page, browser)
+        #expect(answer.address == requested)
+        #expect(try await world.redeem(try #require(answer["code"]), client).status == 200)
+        // The code is for the address that was asked with, at its port.
+        let code = try await world.oauthCode(client, browser)
+        let elsewhere = try await world.redeem(code, client, ["redirect_uri": registered])
+        #expect(elsewhere.status == 400)
+        #expect(elsewhere.text == #"{"error":"invalid_grant"}"#)
+    }
+
+    @Test(
+        arguments: [
             (["response_type": "token"], "unsupported_response_type"), (["state": nil], "invalid_request"),
             (["scope": "profile admin"], "invalid_scope"),
             (["state": String(repeating: "s", count: 2_049)], "invalid_request"),

@@ -6,6 +6,7 @@ import Storage
 extension OAuthServer {
     /// A token that is good (RFC 7662 §2.2).
     package struct Introspection: Sendable {
+        /// Empty where the client may have none of what was granted any more.
         package let scope: String
         package let clientID: String
         package let subject: AccountID
@@ -32,7 +33,8 @@ extension OAuthServer {
             }
             guard let found, found.clientID == client.id || client.introspects else { return nil }
             return Introspection(
-                scope: found.scopes.description, clientID: found.clientID.text, subject: found.accountID,
+                scope: found.scopes(of: configuration.scopes).description, clientID: found.clientID.text,
+                subject: found.accountID,
                 isAccessToken: kind == .accessToken, issuedAt: found.issuedAt, expiresAt: found.expiresAt,
                 issuer: configuration.issuer)
         }
@@ -83,7 +85,8 @@ extension OAuthServer {
             throw .failed(error)
         }
         guard let found, let account else { throw .invalidToken }
-        let (seesEmail, seesName) = (found.scopes.contains(.email), found.scopes.contains(.profile))
+        let scopes = found.scopes(of: configuration.scopes)
+        let (seesEmail, seesName) = (scopes.contains(.email), scopes.contains(.profile))
         guard seesEmail || seesName else { throw .insufficientScope }
         return UserInfo(
             subject: account.id, email: seesEmail && account.isEmailVerified ? account.email : nil,

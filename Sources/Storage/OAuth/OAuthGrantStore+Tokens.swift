@@ -6,10 +6,28 @@ package import Postgres
 package struct LiveOAuthToken: Sendable {
     package let clientID: OAuthClientID
     package let accountID: AccountID
-    package let scopes: OAuthScopes
+    private let granted: OAuthScopes
+    /// What may be granted to the client now; nil for all that are configured.
+    private let clientScopes: OAuthScopes?
     package let issuedAt: Timestamp
     /// Of an access token.
     package let expiresAt: Timestamp?
+
+    fileprivate init(_ row: PostgresRow) throws(PostgresError) {
+        let texts: [String]
+        let clientTexts: [String]?
+        (clientID, accountID, texts, clientTexts, issuedAt, expiresAt) = try row.decode(
+            OAuthClientID.self, AccountID.self, [String].self, [String]?.self, Timestamp.self, Timestamp?.self)
+        granted = try OAuthScopes(stored: texts)
+        clientScopes = try clientTexts.map(OAuthScopes.init(stored:))
+    }
+
+    /// What was granted and may still be.
+    ///
+    /// - Parameter configured: the scopes of the server.
+    package func scopes(of configured: OAuthScopes) -> OAuthScopes {
+        granted.intersection(clientScopes.map(configured.intersection) ?? configured)
+    }
 }
 
 /// A refresh token that takes the place of another.
@@ -69,7 +87,7 @@ extension OAuthGrantStore {
     package func accessToken(_ hash: SecretHash, by call: Call) async throws(PostgresError) -> LiveOAuthToken? {
         try await token(
             """
-            SELECT g.client_id, g.account_id, t.scopes, t.created_at, t.expires_at
+            SELECT g.client_id, g.account_id, t.scopes, c.scopes, t.created_at, t.expires_at
             FROM oauth_access_tokens t
             JOIN oauth_chains h ON h.chain_id = t.chain_id
             JOIN oauth_grants g ON g.grant_id = h.grant_id
@@ -83,7 +101,7 @@ extension OAuthGrantStore {
     package func refreshToken(_ hash: SecretHash) async throws(PostgresError) -> LiveOAuthToken? {
         try await token(
             """
-            SELECT g.client_id, g.account_id, h.scopes, r.created_at, NULL::timestamptz
+            SELECT g.client_id, g.account_id, h.scopes, c.scopes, r.created_at, NULL::timestamptz
             FROM oauth_refresh_tokens r
             JOIN oauth_chains h ON h.chain_id = r.chain_id
             JOIN oauth_grants g ON g.grant_id = h.grant_id
@@ -94,14 +112,7 @@ extension OAuthGrantStore {
     }
 
     private func token(_ statement: SQL) async throws(PostgresError) -> LiveOAuthToken? {
-        let rows = try await database.query(statement) { row throws(PostgresError) in
-            let (client, account, scopes, issuedAt, expiresAt) = try row.decode(
-                OAuthClientID.self, AccountID.self, [String].self, Timestamp.self, Timestamp?.self)
-            return LiveOAuthToken(
-                clientID: client, accountID: account, scopes: try OAuthScopes(stored: scopes), issuedAt: issuedAt,
-                expiresAt: expiresAt)
-        }
-        return rows.first
+        try await database.query(statement, as: LiveOAuthToken.init).first
     }
 
     /// Revokes a token of a client (RFC 7009): a refresh token with all that belongs to it, an access token by itself.

@@ -87,6 +87,36 @@ import Testing
         #expect(try await world.redeem(code, client).text == #"{"error":"invalid_grant"}"#)
     }
 
+    @Test func `a token shows no more than its client may still have, and all again once it may`() async throws {
+        let client = try await world.linkingClient()
+        let api = try await world.linkingClient(["--introspect"])
+        let browser = try await world.signedInBrowser("token-narrowed")
+        let all = try await world.linked(client, browser)
+        let email = try await world.linked(client, browser, ["scope": "email"])
+        try await change(client, Self.profileOnly)
+
+        let info = try await world.userinfo(all.access)
+        #expect(info.status == 200)
+        #expect(info.json?["sub"] != nil && info.json?["email"] == nil)
+        let refused = try await world.userinfo(email.access)
+        #expect(refused.status == 403)
+        #expect(refused.header("WWW-Authenticate")?.contains(#"error="insufficient_scope""#) == true)
+        for viewer in [client, api] {
+            for (token, scope) in [
+                (all.access, "profile"), (all.refresh, "profile"), (email.access, ""), (email.refresh, ""),
+            ] {
+                let shown = try await world.introspected(token, viewer)
+                #expect(shown.json?["active"]?.bool == true)
+                #expect(shown.json?["scope"]?.string == scope)
+            }
+        }
+
+        try await change(client, #"{"scopes":[]}"#)
+        #expect(try await world.userinfo(email.access).json?["email"]?.string == "token-narrowed@gmail.com")
+        #expect(
+            try await world.introspected(all.access, api).json?["scope"]?.string == "profile email devices.read")
+    }
+
     @Test(arguments: [[], ["--rotate-refresh"]])
     func `a refresh gives no more than the client may still have, and ends nothing`(options: [String]) async throws {
         let client = try await world.linkingClient(["--google-project", OAuthWorld.project] + options)

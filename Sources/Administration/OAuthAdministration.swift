@@ -113,9 +113,11 @@ package struct OAuthAdministration: Sendable {
         guard isChanged else { throw .notFound }
     }
 
-    package func linkedClients(of id: AccountID) async throws(AdministrationFailure) -> [LinkedClient] {
+    package func linkedClients(
+        of id: AccountID, by call: Call
+    ) async throws(AdministrationFailure) -> [LinkedClient] {
         guard try await stored({ try await accounts.account(id) }) != nil else { throw .notFound }
-        return try await stored { try await grants.linkedClients(of: id) }
+        return try await stored { try await grants.linkedClients(of: id, by: call) }
     }
 
     package func unlink(

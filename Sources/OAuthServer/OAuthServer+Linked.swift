@@ -4,8 +4,8 @@ import Storage
 
 /// What a person has linked.
 extension OAuthServer {
-    package func linkedClients(of session: Session) async throws(SignInFailure) -> [LinkedClient] {
-        try await SignIn.stored { try await grants.linkedClients(of: session.accountID) }
+    package func linkedClients(of session: Session, by call: Call) async throws(SignInFailure) -> [LinkedClient] {
+        try await SignIn.stored { try await grants.linkedClients(of: session.accountID, by: call) }
     }
 
     /// Unlinks a client: its tokens and codes are dead at once.

@@ -75,8 +75,8 @@ extension AdminAPI {
                     writer.member("clientSecret", rotated.secret)
                 }
             },
-            operation(.get, "/accounts/{accountId}/linked-clients", .read) { request, _ in
-                let clients = try await oauth.linkedClients(of: try request.accountID)
+            operation(.get, "/accounts/{accountId}/linked-clients", .read) { request, administrator in
+                let clients = try await oauth.linkedClients(of: try request.accountID, by: administrator.call)
                 return .json { $0.objects("items", of: clients) { $1.members(of: $0) } }
             },
             operation(.delete, "/accounts/{accountId}/linked-clients/{clientId}", .manage) { request, administrator in

@@ -12,7 +12,7 @@ extension MobileAPI {
         return [
             Route(.get, "/v1/account/linked-clients", priority: .reading) { request in
                 let call = call(of: request)
-                let clients = try await oauth.linkedClients(of: try await session(of: request, by: call))
+                let clients = try await oauth.linkedClients(of: try await session(of: request, by: call), by: call)
                 return .json { $0.objects("items", of: clients) { $1.members(of: $0) } }
             },
             Route(.delete, "/v1/account/linked-clients/{clientId}", priority: .revoking) { request in

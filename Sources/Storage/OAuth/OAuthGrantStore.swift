@@ -90,14 +90,28 @@ package struct OAuthGrantStore: Sendable {
 
     // MARK: Looking
 
+    /// The condition on `oauth_grants`, named `g`, that something of the link is good: a refresh token, or a code that may
+    /// still be redeemed. The rows of any other wait for the sweep, so that a code is recognised that comes a second time.
+    static func isLinked(at now: Timestamp) -> SQL {
+        """
+        EXISTS (
+            SELECT FROM oauth_chains h
+            WHERE h.grant_id = g.grant_id AND (
+                EXISTS (SELECT FROM oauth_refresh_tokens r WHERE r.chain_id = h.chain_id)
+                OR EXISTS (
+                    SELECT FROM oauth_codes k
+                    WHERE k.chain_id = h.chain_id AND k.used_at IS NULL AND k.expires_at > \(now))))
+        """
+    }
+
     /// The clients that are linked to an account, the oldest link first.
-    package func linkedClients(of id: AccountID) async throws(PostgresError) -> [LinkedClient] {
+    package func linkedClients(of id: AccountID, by call: Call) async throws(PostgresError) -> [LinkedClient] {
         try await database.query(
             """
             SELECT g.client_id, c.name, g.scopes, g.linked_at, g.last_used_at
             FROM oauth_grants g
             JOIN oauth_clients c ON c.client_id = g.client_id
-            WHERE g.account_id = \(id)
+            WHERE g.account_id = \(id) AND \(OAuthGrantStore.isLinked(at: call.now))
             ORDER BY g.linked_at, g.client_id
             """
         ) { row throws(PostgresError) in

@@ -110,16 +110,21 @@ extension ExportedTable {
             "grant_id", "client_id",
             .init(
                 "client_id", as: "name",
-                reading: "(SELECT c.name FROM oauth_clients c WHERE c.client_id = oauth_grants.client_id)"),
+                reading: "(SELECT c.name FROM oauth_clients c WHERE c.client_id = g.client_id)"),
             "scopes", "linked_at", "last_used_at",
         ],
-        omitted: ["account_id": ofAccount], time: "linked_at", id: "grant_id"
-    ) { id, _ in "account_id = \(id)" }
+        omitted: ["account_id": ofAccount], from: "oauth_grants g", time: "linked_at", id: "grant_id"
+    ) { id, now in isLinked(to: id, at: now) }
 
     private static let consents = ExportedTable(
         "oauth_chains", as: "linkedClientConsents",
         columns: [.init("chain_id", as: "consentId"), "grant_id", "origin", "scopes", "created_at"], id: "chain_id"
-    ) { id, _ in "grant_id IN (SELECT g.grant_id FROM oauth_grants g WHERE g.account_id = \(id))" }
+    ) { id, now in "grant_id IN (SELECT g.grant_id FROM oauth_grants g WHERE \(isLinked(to: id, at: now)))" }
+
+    /// The condition on `oauth_grants`, named `g`.
+    private static func isLinked(to id: AccountID, at now: Timestamp) -> SQL {
+        "g.account_id = \(id) AND \(OAuthGrantStore.isLinked(at: now))"
+    }
 
     // MARK: Authorizations at the providers
 

@@ -151,7 +151,8 @@ extension ConsoleAPI {
             .heading("Sessions"), .table(Self.sessions(sessions, of: id, visitor)),
         ]
         if let oauth = administration.oauth {
-            page.blocks += [.heading("Linked clients"), .table(Self.clients(try await oauth.linkedClients(of: id)))]
+            let clients = try await oauth.linkedClients(of: id, by: visitor.administrator.call)
+            page.blocks += [.heading("Linked clients"), .table(Self.clients(clients))]
         }
         page.blocks += [
             .heading("Mail"),

@@ -90,6 +90,45 @@ struct OAuthGrantEndTests {
                 """) == 1)
     }
 
+    @Test func `a link of which nothing is good is shown nowhere, though its rows wait for the sweep`() async throws {
+        let client = try await world.linkingClient(withPKCE: true)
+        let browser = try await world.signedInBrowser("hesitant")
+        let device = try SignedInDevice(try await world.signIn("hesitant", with: .google))
+        let key = try await world.adminKey("read")
+        /// For the app, on the page of the account, and for the support.
+        func shown() async throws -> [Bool] {
+            [
+                try await world.service.get("/v1/account/linked-clients", bearer: device.bearer).text,
+                try await browser.open(WebWorld.publicURL + "/web/account").answer.body,
+                try await world.service.administer(
+                    "GET", "/admin/v1/accounts/\(device.account.id)/linked-clients", bearer: key
+                ).body,
+            ].map { $0.contains(client.id) }
+        }
+        func exported() async throws -> [Int?] {
+            let answer = try await world.service.get("/v1/account/export", bearer: device.bearer)
+            return ["linkedClients", "linkedClientConsents"].map { answer.json?[$0]?.elements?.count }
+        }
+        // Spent on a wrong verifier.
+        let code = try await world.oauthCode(client, browser)
+        #expect(try await shown() == [true, true, true])
+        #expect(try await exported() == [1, 1])
+        let wrong = try await world.redeem(code, client, ["code_verifier": String(repeating: "v", count: 43)])
+        #expect(wrong.status == 400)
+        #expect(try await shown() == [false, false, false])
+        // Never redeemed.
+        _ = try await world.oauthCode(client, browser)
+        #expect(try await shown() == [true, true, true])
+        try await world.expireCodesAndTokens(of: client)
+        #expect(try await shown() == [false, false, false])
+        #expect(try await exported() == [0, 0])
+        #expect(try await world.grants(of: client) == 1)
+        // Redeemed: its refresh token is there.
+        _ = try await world.linked(client, browser)
+        try await world.expireCodesAndTokens(of: client)
+        #expect(try await shown() == [true, true, true])
+    }
+
     @Test func `disabling an account ends its links, and enabling revives none`() async throws {
         let linked = try await link("disabled")
         let path = "/admin/v1/accounts/\(linked.device.account.id)"

@@ -9,7 +9,7 @@ struct RecordedPerson: Sendable {
     let name: String
 
     /// Texts that are stored as they are, or by their SHA-256.
-    var secrets: [String] { (1...11).map { "\(name)-secret-\($0)" } }
+    var secrets: [String] { (1...12).map { "\(name)-secret-\($0)" } }
 
     init(_ name: String, in database: Database, at now: Timestamp) async throws {
         let id = AccountID(now: now)
@@ -62,6 +62,11 @@ struct RecordedPerson: Sendable {
             ), access AS (
                 INSERT INTO oauth_access_tokens (token_hash, chain_id, scopes, created_at, expires_at)
                 SELECT sha256(convert_to(\(name) || '-secret-4', 'UTF8')), chain_id, '{openid}', \(now), \(later) FROM chain
+            ), refresh AS (
+                INSERT INTO oauth_refresh_tokens (token_hash, chain_id, fingerprint, created_at)
+                SELECT sha256(convert_to(\(name) || '-secret-12', 'UTF8')), chain_id,
+                    sha512(convert_to(\(name) || '-secret-12', 'UTF8')), \(now)
+                FROM chain
             ), revocation AS (
                 INSERT INTO outbox (message_id, kind, status, provider, realm, subject, identity_id, attempts, next_attempt_at,
                     last_error, created_at, finished_at)

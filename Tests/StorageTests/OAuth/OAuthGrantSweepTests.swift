@@ -77,6 +77,35 @@ import Testing
         }
     }
 
+    @Test func `a link is listed while a code or a refresh token is good, not until it is swept`() async throws {
+        try await World.run { world in
+            func isListed(at seconds: Int64) async throws -> Bool {
+                let call = Call.at(Self.start.advanced(bySeconds: seconds))
+                let clients = try await OAuthGrantStore(database: world.database)
+                    .linkedClients(of: world.account, by: call)
+                return clients.map(\.clientID.text) == ["csc_test"]
+            }
+            try await world.link(1, at: 0, in: world.database)
+            #expect(try await isListed(at: 599))
+            #expect(try await !isListed(at: 600))
+            try await world.link(2, at: 1_000, in: world.database)
+            #expect(try await isListed(at: 1_001))
+            // Spent, as by a wrong verifier, and nothing came of it.
+            try await world.database.execute(
+                "UPDATE oauth_codes SET used_at = \(Self.start) WHERE code_hash = \(World.hash(2))")
+            #expect(try await !isListed(at: 1_001))
+            #expect(try await world.database.count("oauth_grants") == 1)
+            try await world.database.execute(
+                """
+                INSERT INTO oauth_refresh_tokens (token_hash, chain_id, fingerprint, created_at)
+                SELECT \(World.hash(3)), chain_id, \([UInt8](repeating: 0, count: 64)), \(Self.start)
+                FROM oauth_codes
+                WHERE code_hash = \(World.hash(2))
+                """)
+            #expect(try await isListed(at: 1_000_000))
+        }
+    }
+
     @Test func `a link that is made while the sweep runs stays`() async throws {
         try await World.run { world in
             try await world.link(1, at: 0, in: world.database)

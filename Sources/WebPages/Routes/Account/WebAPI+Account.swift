@@ -139,7 +139,7 @@ extension WebAPI {
         // A child task would copy all of `self` for one of its values.
         let sessions = signIn.sessions
         async let sessionsRead = sessions.list(of: visit.session, by: visit.call)
-        let clients = try await linkedClients(of: visit.session)
+        let clients = try await linkedClients(of: visit)
         let (account, devices) = (visit.account, try await sessionsRead)
         let linked = Set(account.identities.map(\.key.provider))
         var shown = notice
@@ -170,8 +170,8 @@ extension WebAPI {
             query: "".naming(visit.languages), notice: shown, error: error)
     }
 
-    func linkedClients(of session: Session) async throws -> [LinkedClient] {
-        try await oauth?.linkedClients(of: session) ?? []
+    func linkedClients(of visit: AccountVisit) async throws -> [LinkedClient] {
+        try await oauth?.linkedClients(of: visit.session, by: visit.call) ?? []
     }
 }
 

@@ -61,7 +61,7 @@ extension WebAPI {
         let linked = Set(visit.account.identities.map(\.key.provider))
         return DeletePage(
             account: AccountTitle(masked: visit.account), providers: Provider.allCases.filter(linked.contains),
-            clients: try await linkedClients(of: visit.session).map(\.name), form: try visit.target(AccountPath.delete),
+            clients: try await linkedClients(of: visit).map(\.name), form: try visit.target(AccountPath.delete),
             cancelLink: visit.accountLink, isOfOtherAccount: visit.isOfOtherAccount)
     }
 }

@@ -128,7 +128,7 @@ extension WebAPI {
                     id, identity.key.provider, email: identity.email?.text,
                     opensSession: visit.session.identityID == id)
             case .client(let id):
-                guard let client = try await linkedClient(id, of: visit.session) else {
+                guard let client = try await linkedClient(id, of: visit) else {
                     return try await missing(Problem(.notFound), visit, request)
                 }
                 asked = .client(id.text, name: client.name)
@@ -167,15 +167,15 @@ extension WebAPI {
             }
             notice = provider.map { .unlinkedProvider($0) }
         case .client(let id):
-            let name = try await linkedClient(id, of: visit.session)?.name
+            let name = try await linkedClient(id, of: visit)?.name
             _ = try await oauth?.unlink(id, of: visit.session, by: visit.call)
             notice = name.map { .unlinkedClient($0) }
         }
         return try done(notice, visit)
     }
 
-    private func linkedClient(_ id: OAuthClientID, of session: Session) async throws -> LinkedClient? {
-        try await linkedClients(of: session).first { $0.clientID == id }
+    private func linkedClient(_ id: OAuthClientID, of visit: AccountVisit) async throws -> LinkedClient? {
+        try await linkedClients(of: visit).first { $0.clientID == id }
     }
 
     private func refusedLastMethod(_ visit: AccountVisit, _ request: Request) async throws -> Response {

@@ -32,8 +32,15 @@ package struct WebhookTargets: Sendable {
     /// Whether the host of a URL is an address to which `http` may not go, in any of the spellings that curl takes for one.
     package func refusesHTTP(to host: String) -> Bool {
         let text = host.hasPrefix("[") ? String(host.dropFirst().prefix { $0 != "]" && $0 != "%" }) : host
-        guard let address = AddressBlock(text) ?? AddressBlock(numbers: text) else { return false }
-        return !accept(PeerAddress(bits: address.prefix), isEncrypted: false)
+        guard let bits = AddressBlock(text)?.prefix ?? Self.numbers(text) else { return false }
+        return !accept(PeerAddress(bits: bits), isEncrypted: false)
+    }
+
+    /// An address of IPv4 as one to four numbers, decimal, octal or hexadecimal: `2130706433`, `0x7f.1`.
+    private static func numbers(_ text: String) -> UInt128? {
+        var address = in_addr()
+        guard inet_aton(text, &address) == 1 else { return nil }
+        return 0xFFFF << 32 | UInt128(UInt32(bigEndian: address.s_addr))
     }
 
     /// Where clouds hand out the credentials of a machine.
@@ -81,14 +88,6 @@ struct AddressBlock: Sendable {
         hostBits = 128 - offset - length
         let bits = octets.reduce(0 as UInt128) { $0 << 8 | UInt128($1) }
         prefix = (bits >> hostBits) << hostBits
-    }
-
-    /// An address of IPv4 as one to four numbers, decimal, octal or hexadecimal: `2130706433`, `0x7f.1`.
-    init?(numbers text: String) {
-        var address = in_addr()
-        guard inet_aton(text, &address) == 1 else { return nil }
-        hostBits = 0
-        prefix = 0xFFFF << 32 | UInt128(UInt32(bigEndian: address.s_addr))
     }
 
     func contains(_ bits: UInt128) -> Bool { bits >> hostBits == prefix >> hostBits }

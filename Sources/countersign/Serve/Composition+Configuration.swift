@@ -196,7 +196,7 @@ extension Health {
     /// - Parameters:
     ///   - inspection: of a connection of its own, as that of the schema is.
     ///   - database: whose writes may be held.
-    init(
+    convenience init(
         inspection: DatabaseInspection, schema: ServedSchema, database: Database,
         keySets: @escaping @Sendable () -> [KeySetCache]
     ) {

@@ -5,6 +5,7 @@ import HTTPServer
 import Logging
 import Metrics
 import Migrator
+import OAuthServer
 import Postgres
 import Prometheus
 import Providers

@@ -88,6 +88,8 @@ package struct StaffSignIn: Sendable {
     package let staff: ConsoleStaff
     private let configuration: Configuration
     private let endpoint: GoogleTokenEndpoint
+    private let refusedCredentials = RefusedCredentials()
+    private let logger: Logger
 
     /// - Parameter keys: Google's.
     package init(
@@ -96,6 +98,7 @@ package struct StaffSignIn: Sendable {
     ) {
         self.configuration = configuration
         self.staff = staff
+        self.logger = logger
         // The token is for this client alone, whatever the apps' clients are.
         var rules = GoogleProvider.Configuration(
             clientIDs: [configuration.clientID], authorizedParties: [configuration.clientID],
@@ -146,6 +149,10 @@ package struct StaffSignIn: Sendable {
                 nonce: .posted(nonce), timeout: Self.timeout, at: now
             ).identity
         } catch {
+            if case .clientRejected(let fault, let keyID) = error {
+                refusedCredentials.log(
+                    fault, at: .google, keyID: keyID, clientID: configuration.clientID, to: logger)
+            }
             throw Refusal(error)
         }
         guard let email = identity.email, email.isVerified else {

@@ -348,22 +348,16 @@ extension CodeExchange {
     }
 
     private func log(_ refusal: EndpointRefusal, of posted: PostedCode) {
-        var metadata: Logger.Metadata = ["provider": "\(posted.provider.rawValue)"]
         switch refusal {
         case .clientRejected(let error, let keyID):
-            // A wrong key costs everybody's codes, so it is an error however it shows. Apple answers the same to a redirect
-            // URI that is not the code's, and Google to another client's code: who posts one gets a line too, but
-            // not more than one a minute.
-            guard let unlogged = refusedCredentials.sample(keyID, at: .now) else { return }
-            metadata["error"] = "\(error)"
-            metadata["key"] = "\(keyID)"
-            metadata["client"] = "\(posted.code.clientID)"
-            if let redirectURI = posted.redirectURI { metadata["redirectUri"] = "\(redirectURI)" }
-            if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
-            logger.error("client credentials refused by the provider, check the key", metadata: metadata)
+            // Apple answers the same to a redirect URI that is not the code's, and Google to another client's code: who
+            // posts one gets a line too, but not more than one a minute.
+            refusedCredentials.log(
+                error, at: posted.provider, keyID: keyID, clientID: posted.code.clientID,
+                redirectURI: posted.redirectURI, to: logger)
         case .unavailable(let detail):
-            metadata["error"] = "\(detail)"
-            logger.warning("code not exchanged", metadata: metadata)
+            logger.warning(
+                "code not exchanged", metadata: ["provider": "\(posted.provider.rawValue)", "error": "\(detail)"])
         case .grantRejected, .requestRejected, .credentialRejected, .notConfigured:
             break
         }

@@ -16,6 +16,7 @@ package struct GrantCheckWorker: Sendable {
     private let clock: any WallClock
     private let logger: Logger
     private let checks = OutcomeCounters<Provider, Outcome>(label: "countersign_grant_checks_total", by: "provider")
+    private let refusedCredentials = RefusedCredentials()
 
     private enum Outcome: String, CaseIterable {
         case alive
@@ -79,7 +80,11 @@ package struct GrantCheckWorker: Sendable {
                     return try await store.noteDoubt(check, by: clock.call(by: .service))
                 }
                 try await end(check, reason: error)
-            case .clientRejected, .unavailable, .notConfigured, .credentialRejected:
+            case .clientRejected(let error, let keyID):
+                checks.count(check.provider, .unavailable)
+                refusedCredentials.log(
+                    error, at: check.provider, keyID: keyID, clientID: check.clientID, to: logger)
+            case .unavailable, .notConfigured, .credentialRejected:
                 checks.count(check.provider, .unavailable)
                 logger.warning(
                     "grant not checked",

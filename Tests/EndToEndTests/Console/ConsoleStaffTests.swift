@@ -142,6 +142,22 @@ import Testing
         #expect(host.status == 403)
     }
 
+    @Test func `a client secret that Google refuses is an error in the log that names the client`() async throws {
+        try await person("google-secretless", #"{"email":"kim@lamp.example","hostedDomain":"lamp.example"}"#)
+        try await world.sandbox.fail("/google/token", .status(401, body: #"{"error":"invalid_client"}"#), times: 1)
+        let page = try await StaffWorld.signIn("google-secretless", ConsoleVisit(world))
+        #expect(page.status == 503 && page.notice?.hasPrefix("Google can't be asked") == true)
+        // The lines of a request come before its own.
+        _ = try await world.service.logged(try #require(page.answer["X-Request-Id"]))
+        let lines = try world.service.logLines().filter {
+            $0["message"]?.string?.hasPrefix("client credentials refused") == true
+        }
+        #expect(lines.map { $0["level"]?.string } == ["error"])
+        #expect(lines.first?["error"]?.string == "invalid_client")
+        #expect(lines.first?["key"]?.string == StaffWorld.client)
+        #expect(lines.first?["client"]?.string == StaffWorld.client)
+    }
+
     @Test func `an answer of another flow leaves the one under way, and only a person cancels`() async throws {
         try await person("google-ann", #"{"email":"ann@lamp.example","hostedDomain":"lamp.example"}"#)
         let visit = ConsoleVisit(world)
@@ -322,71 +338,4 @@ import Testing
             #expect(typed.status == 401 && typed.notice == "Admin keys open nothing here.")
         }
     }
-}
-
-/// A world whose console has staff.
-enum StaffWorld {
-    static let client = "console-client"
-
-    static func run(_ body: (World) async throws -> Void) async throws {
-        try await World.run(try settings(secretFile: "console-secret"), addresses) { world in
-            try await register(at: world)
-            try await body(world)
-        }
-    }
-
-    static func settings(secretFile: String) throws -> Countersign.Settings {
-        [
-            "console.google.clientId": client, "console.google.hostedDomain": "lamp.example",
-            "console.google.clientSecretPath": try World.privateFile(secretFile, "console-web-secret\n"),
-            "console.staff": "kim,ann,bo,jo", "console.person.kim.email": "kim@lamp.example",
-            "console.person.kim.scopes": "read,manage", "console.person.ann.email": "ann@lamp.example",
-            "console.person.ann.scopes": "read", "console.person.bo.email": "bo@lamp.example",
-            "console.person.bo.scopes": "read", "console.person.jo.email": "jo@lamp.example",
-            "console.person.jo.scopes": "read",
-        ]
-    }
-
-    /// The lines of a configuration file.
-    static func yaml(_ people: [String], keys: Bool = true) throws -> String {
-        let secret = try World.privateFile("console-secret-reloaded", "console-web-secret\n")
-        return """
-            console:
-              google: {clientId: \(client), clientSecretPath: \(secret), hostedDomain: lamp.example}
-              staff: [\(people.joined(separator: ", "))]
-              keySignIn: \(keys)
-            """ + people.map { "\nconsole.person.\($0): {email: \($0)@lamp.example, scopes: [read]}" }.joined() + "\n"
-    }
-
-    static func addresses(_ sandbox: Sandbox) -> Countersign.Settings {
-        ["google.authorizeUrl": sandbox.url + "/google/o/oauth2/v2/auth"]
-    }
-
-    static func register(at world: World) async throws {
-        try await world.sandbox.registerWebClient(
-            .google, client, redirectURIs: [world.service.privateURL + "/console/callback/google"],
-            secret: "console-web-secret")
-    }
-
-    /// The whole way of a person to Google and back.
-    ///
-    /// - Parameters:
-    ///   - other: the browser that comes back, if it is another.
-    ///   - changes: of the parameters of Google's answer.
-    static func signIn(
-        _ person: String, _ visit: ConsoleVisit, action: String = "continue", returningBy other: ConsoleVisit? = nil,
-        changes: [String: String] = [:], meanwhile: () async throws -> Void = {}
-    ) async throws -> Browser.Page {
-        let begun = try await visit.browser.open(visit.origin + "/console/sign-in/google", following: false)
-        let url = try #require(begun.answer["Location"], "\(begun.answer.body)")
-        let answer = try await visit.world.sandbox.authorize(at: url, person: person, action: action)
-        try await meanwhile()
-        let parameters = answer.parameters.map { name, value in (name: name, value: changes[name] ?? value) }
-        let target = try #require(answer.target, "\(answer.page)")
-        return try await (other ?? visit).browser.open(target + "?" + FormEncoding.encode(parameters))
-    }
-}
-
-extension Trait where Self == FixtureTrait<World> {
-    static func staffWorld() -> Self { sharedFixture { try await StaffWorld.run($0) } }
 }

@@ -173,6 +173,24 @@ import Testing
         #expect(try await fixture.grants(.apple).map(\.checks) == [1])
     }
 
+    @Test func `a key that the provider refuses is an error in the log that names it, once a minute`() async throws {
+        for person in ["kim", "ada"] { _ = try await fixture.account(.apple, person) }
+        try await fixture.advance(by: 2 * Self.day)
+        try await fixture.refuseKey(of: .apple)
+        let log = RecordingLog()
+        let checks = GrantCheckWorker(
+            store: fixture.storage.grants, endpoints: fixture.endpoints, clock: fixture.clock, logger: log.logger)
+        #expect(try await checks.checkDue() == 2)
+        let client = LifeCycleFixture.appleClient
+        #expect(
+            log.lines == [
+                """
+                error client credentials refused by the provider, check the key client=\(client) error=invalid_client \
+                key=\(LifeCycleFixture.keyID) provider=apple
+                """
+            ])
+    }
+
     @Test(.noFixture(LifeCycleFixture.self)) func `of two clients' grants the second decides`() async throws {
         let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
         try await LifeCycleFixture.run(appleClients: clients) { fixture in

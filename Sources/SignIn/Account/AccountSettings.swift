@@ -75,6 +75,7 @@ package struct AccountSettings: Sendable {
         guard let address = EmailAddress(email) else { throw .malformedEmail }
         // A reader of the account's mailbox can set its password.
         try session.requireFresh(by: call)
+        try await limits.drawNetworks(.mailPerNetwork, by: call)
         var request = try codes.request(
             for: address, purpose: .verifyEmail, network: call.caller.network, language: language, by: call)
         // Per account too: its owner chooses who receives these mails.

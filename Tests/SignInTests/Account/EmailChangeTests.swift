@@ -280,6 +280,26 @@ import Testing
         }
     }
 
+    @Test(.noFixture(SignInFixture.self))
+    func `a change counts among the codes that its network asks for, whatever the address`() async throws {
+        let limits = [LimitKind.mailPerNetwork: RateLimit.limit(count: 2, seconds: 3600)]
+        try await SignInFixture.withMail(limits: limits) { fixture in
+            let client = Caller(requestID: "test", address: nil, network: "192.0.2.0/24", device: nil)
+            let members = try await [fixture.register(Self.old), fixture.register("ada@example.com")]
+            @Sendable func request(_ email: String, of signedIn: SignedIn) async throws {
+                try await fixture.service.accounts.requestEmail(
+                    email, of: try await fixture.opened(signedIn), by: fixture.call(by: client))
+            }
+            try await request(Self.new, of: members[0])
+            try await fixture.service.emailCodes.mailCode(
+                to: "lee@example.com", for: .signIn, by: fixture.call(by: client))
+            await expectFailure(.rateLimited(.mailPerNetwork, retryAfter: 1800)) {
+                try await request("ada@new.example", of: members[1])
+            }
+            #expect(try await fixture.mails(.verifyEmailCode).map(\.recipient) == [Self.new])
+        }
+    }
+
     @Test(arguments: ["", "kim", "kim@", "kim@new.example\r\nBcc: ada@example.com"])
     func `an address that is none is refused`(email: String) async throws {
         let member = try await fixture.register(Self.old)

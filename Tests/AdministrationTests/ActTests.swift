@@ -13,9 +13,10 @@ import Testing
         }
     }
 
-    /// The admin API reads fields from a body, which a POST of an act without a required reason lacks.
+    /// The admin API reads fields from a body, which a POST of an act without a required reason lacks; but a client from
+    /// the path.
     @Test func `what takes fields requires a reason, or is a PATCH`() {
-        for act in Act.all where !act.fields.isEmpty {
+        for act in Act.all where !act.fields.allSatisfy({ $0 == .client }) {
             if case .patch? = act.operation { continue }
             guard act.operation != nil else { continue }
             #expect(act.reason == .required, "\(act.name)")

@@ -3,7 +3,7 @@ import Accounts
 extension Act {
     static let accountActs = [
         disableAccount, enableAccount, signOutAccount, replaceEmail, cancelEmailReplacement, renameAccount, mailCode,
-        exportAccount, deleteAccount,
+        unlinkClient, exportAccount, deleteAccount,
     ]
 
     package static let disableAccount = Act(
@@ -100,6 +100,20 @@ extension Act {
     ) { administration, id, input, administrator throws(AdministrationFailure) in
         try await administration.mailCode(to: try identifier(id), reason: input.reason, by: administrator)
             ? .accepted : .nothing
+    }
+
+    package static let unlinkClient = Act(
+        name: "unlink-client", subject: .account, scope: .manage, reason: .optional, fields: [.client],
+        mail: .noticeIfConfigured, operation: .delete("/linked-clients/{clientId}"), label: "Unlink client",
+        consequence: """
+            The client's codes and tokens for the account open nothing any more, and the account's sessions in browsers \
+            end. The person is notified where mail is sent, and can link the client again.
+            """,
+        result: "The client is unlinked."
+    ) { administration, id, input, administrator throws(AdministrationFailure) in
+        guard let oauth = administration.oauth, let clientID = input.client else { throw .notFound }
+        try await oauth.unlink(clientID, of: try identifier(id), reason: input.reason, by: administrator.call)
+        return .done
     }
 
     package static let exportAccount = Act(

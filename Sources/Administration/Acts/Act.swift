@@ -5,7 +5,7 @@ package import SignIn
 /// What an administrator may do to one thing. The admin API's operation, the console's button and question, and the
 /// operator's command come from this one value.
 package struct Act: Sendable {
-    /// The last word of its path, and of its command.
+    /// The last word of its path, but for a client's id, and of its command.
     package let name: String
     package let subject: Subject
     /// The scope that its operation requires.
@@ -95,6 +95,8 @@ package struct Act: Sendable {
         case none
         /// Those whom it concerns are notified.
         case notice
+        /// The same, where mail is configured; it need not be.
+        case noticeIfConfigured
         /// A code, which is derived from the key ring and limited.
         case code
     }
@@ -110,6 +112,8 @@ package struct Act: Sendable {
         case name
         /// From when on.
         case since
+        /// Which of the clients that an account is linked to. It stands in the path, in no body and no form.
+        case client
     }
 
     package enum Operation: Sendable {
@@ -125,6 +129,9 @@ package struct Act: Sendable {
 
     /// Those that administrators need: that of the act, and the one of the page that it is on.
     package var scopes: Set<AdminKey.Scope> { subject == .adminKey ? [scope] : [.read, scope] }
+
+    /// Whether it is there only where the OAuth server is on.
+    package var needsOAuthServer: Bool { subject == .oauthClient || fields.contains(.client) }
 }
 
 /// What is said to an act.
@@ -134,16 +141,18 @@ package struct ActInput: Sendable {
     package var name: DisplayName?
     package var keepsIdentity: Bool
     package var since: Timestamp?
+    package var client: OAuthClientID?
 
     package init(
         reason: String? = nil, email: EmailAddress? = nil, name: DisplayName? = nil, keepsIdentity: Bool = false,
-        since: Timestamp? = nil
+        since: Timestamp? = nil, client: OAuthClientID? = nil
     ) {
         self.reason = reason
         self.email = email
         self.name = name
         self.keepsIdentity = keepsIdentity
         self.since = since
+        self.client = client
     }
 
     /// The most bytes of a reason.

@@ -7,7 +7,7 @@ import JSON
 extension AdminAPI {
     var actOperations: [Operation] {
         Act.all.compactMap { act in
-            guard let kind = act.operation, act.subject != .oauthClient || administration.oauth != nil else {
+            guard let kind = act.operation, !act.needsOAuthServer || administration.oauth != nil else {
                 return nil
             }
             let (method, end): (Route.Method, String) =
@@ -28,18 +28,26 @@ extension AdminAPI {
 }
 
 extension Request {
-    /// What is said to an act: in the body, else its reason in the query.
+    /// What is said to an act: in the body, else its reason in the query; a client in the path.
     fileprivate func input(of act: Act) throws -> ActInput {
-        switch (act.operation, act.reason) {
-        case (_, .none), (nil, _): ActInput()
-        case (.send, _): try optionalFields { try $0.input(of: act) } ?? ActInput()
-        case (.patch, _), (_, .required): try fields { try $0.input(of: act) }
-        case (.post, .optional), (.delete, .optional): ActInput(reason: try statedReason)
+        var clientID: OAuthClientID?
+        if act.fields.contains(.client) {
+            let id: OAuthClientID = try parameter("clientId", as: OAuthClientID.init)
+            clientID = id
         }
+        var input: ActInput =
+            switch (act.operation, act.reason) {
+            case (_, .none), (nil, _): ActInput()
+            case (.send, _): try optionalFields { try $0.input(of: act) } ?? ActInput()
+            case (.patch, _), (_, .required): try fields { try $0.input(of: act) }
+            case (.post, .optional), (.delete, .optional): ActInput(reason: try statedReason)
+            }
+        input.client = clientID
+        return input
     }
 
     /// The parameter `reason` of a change without a body.
-    var statedReason: String? {
+    private var statedReason: String? {
         get throws(Problem) { try query { $0.optionalValue("reason", as: ActInput.reason) } }
     }
 }
@@ -59,6 +67,7 @@ extension Fields {
                 case .clear: break
                 case .keep: _ = try value("displayName", as: DisplayName.init)
                 }
+            case .client: break
             }
         }
         input.reason =

@@ -79,12 +79,6 @@ extension AdminAPI {
                 let clients = try await oauth.linkedClients(of: try request.accountID, by: administrator.call)
                 return .json { $0.objects("items", of: clients) { $1.members(of: $0) } }
             },
-            operation(.delete, "/accounts/{accountId}/linked-clients/{clientId}", .manage) { request, administrator in
-                try await oauth.unlink(
-                    try request.oauthClientID, of: try request.accountID, reason: try request.statedReason,
-                    by: administrator.call)
-                return .empty()
-            },
         ]
     }
 

@@ -152,7 +152,7 @@ extension ConsoleAPI {
         ]
         if let oauth = administration.oauth {
             let clients = try await oauth.linkedClients(of: id, by: visitor.administrator.call)
-            page.blocks += [.heading("Linked clients"), .table(Self.clients(clients))]
+            page.blocks += [.heading("Linked clients"), .table(Self.clients(clients, of: id, visitor))]
         }
         page.blocks += [
             .heading("Mail"),
@@ -279,13 +279,16 @@ extension ConsoleAPI {
             next: sessions.next.map { consolePath(path(of: id), [("sessions", "\($0)")]) })
     }
 
-    private static func clients(_ clients: [LinkedClient]) -> ConsoleTable {
+    private static func clients(
+        _ clients: [LinkedClient], of id: AccountID, _ visitor: ConsoleVisitor
+    ) -> ConsoleTable {
         ConsoleTable(
-            caption: "Linked clients", columns: ["Client", "Scopes", "Linked", "Used"],
+            caption: "Linked clients", columns: ["Client", "Scopes", "Linked", "Used", "Acts"],
             rows: clients.map { client in
                 [
                     .lines([.text(client.name), .code(client.clientID.text)]), .code(client.scopes.description),
                     .time(client.linkedAt), .noted(client.lastUsedAt, everySeconds: 60),
+                    .row(visitor.buttons(for: client, of: id)),
                 ]
             }, whenEmpty: "No client is linked.")
     }

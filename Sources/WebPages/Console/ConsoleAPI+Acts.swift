@@ -6,15 +6,15 @@ import HTTPServer
 /// The page that asks before an act, and its form.
 extension ConsoleAPI {
     var actRoutes: [Route] {
-        Act.all.filter { $0.subject != .oauthClient || administration.oauth != nil }.flatMap(routes)
+        Act.all.filter { !$0.needsOAuthServer || administration.oauth != nil }.flatMap(routes)
     }
 
     private func routes(for act: Act) -> [Route] {
         [
             page(act.consoleTemplate, nil) { request, visitor in
                 try act.scopes.forEach(visitor.administrator.require)
-                let id = try request.parameter("id") { $0 }
-                let subject = try await subject(of: act, id)
+                let (id, clientID) = try request.ids(of: act)
+                let subject = try await subject(of: act, id, clientID)
                 return try show(try question(act, on: subject, visitor), in: visitor)
             },
             Route(.post, act.consoleTemplate, priority: .revoking) { request in
@@ -27,7 +27,7 @@ extension ConsoleAPI {
         _ act: Act, on subject: ConsoleSubject, _ visitor: ConsoleVisitor, typed: ActFields = ActFields(),
         notice: ConsoleNotice? = nil
     ) throws -> ConsolePage {
-        let target = try visitor.target(act.consolePath(of: subject.id))
+        let target = try visitor.target(act.consolePath(of: subject.id, client: subject.clientID?.text))
         var fields = act.fields.compactMap { Self.formField($0, for: subject, typed) }
         if act.reason != .none {
             fields.append(
@@ -69,6 +69,7 @@ extension ConsoleAPI {
             ConsoleForm.Field(
                 name: "since", label: "Since", kind: .text(maximumBytes: 20), value: typed.since, isRequired: true,
                 hint: "As 2026-01-31T12:00:00Z.")
+        case .client: nil
         case .missingAddress:
             subject.needsAddress
                 ? ConsoleForm.Field(
@@ -79,8 +80,9 @@ extension ConsoleAPI {
     }
 
     private func carryOut(_ act: Act, _ request: Request) async throws -> Response {
-        let id = try request.parameter("id") { $0 }
-        let form = try await form(of: request, action: act.consolePath(of: id)) { fields in
+        let (id, clientID) = try request.ids(of: act)
+        let action = act.consolePath(of: id, client: clientID?.text)
+        let form = try await form(of: request, action: action) { fields in
             ActFields(
                 reason: fields.optionalString("reason", maximumBytes: 8192) ?? "",
                 email: fields.optionalString("email") ?? "", name: fields.optionalString("displayName"),
@@ -88,7 +90,7 @@ extension ConsoleAPI {
         }
         guard let (visitor, typed) = form else { return showAlone(signInPage(for: request), .unauthorized) }
         try act.scopes.forEach(visitor.administrator.require)
-        let subject = try await subject(of: act, id)
+        let subject = try await subject(of: act, id, clientID)
         func again(_ fault: String, _ status: Status, _ problem: Problem? = nil) throws -> Response {
             var response = try show(
                 try question(act, on: subject, visitor, typed: typed, notice: .error(fault)), status, in: visitor)
@@ -100,9 +102,11 @@ extension ConsoleAPI {
             return response
         }
         if let fault = typed.fault(for: act) { return try again(fault, .badRequest) }
+        var input = typed.input
+        input.client = clientID
         let result: ActResult
         do throws(AdministrationFailure) {
-            result = try await act.perform(administration, id, typed.input, visitor.administrator)
+            result = try await act.perform(administration, id, input, visitor.administrator)
         } catch {
             guard let sentence = error.sentence else { throw error }
             return try again(sentence, error.problem.code.status, error.problem)
@@ -153,9 +157,11 @@ extension ConsoleAPI {
     /// What an act is done to, as the page shows it that asks.
     private struct ConsoleSubject: Sendable {
         let id: String
-        let facts: [ConsoleFact]
+        var facts: [ConsoleFact]
         /// To which *Cancel* and the act lead.
         let page: String
+        /// The client that is linked to an account, for an act that takes one.
+        var clientID: OAuthClientID?
         /// Whether it is an account without a way to sign in.
         var needsAddress = false
         /// That an account has.
@@ -164,7 +170,7 @@ extension ConsoleAPI {
         var emailProof: EmailProof?
     }
 
-    private func subject(of act: Act, _ id: String) async throws -> ConsoleSubject {
+    private func subject(of act: Act, _ id: String, _ clientID: OAuthClientID?) async throws -> ConsoleSubject {
         func known<Of>(_ parse: (String) -> Of?) throws(AdministrationFailure) -> Of {
             guard let value = parse(id) else { throw .notFound }
             return value
@@ -179,6 +185,14 @@ extension ConsoleAPI {
             subject.needsAddress = !account.hasSignInMethod
             subject.name = account.displayName?.text
             subject.emailProof = account.emailProof
+            if let clientID {
+                let clients = try await administration.oauth?.linkedClients(of: account.id) ?? []
+                guard let client = clients.first(where: { $0.clientID == clientID }) else {
+                    throw AdministrationFailure.notFound
+                }
+                subject.clientID = clientID
+                subject.facts.append(ConsoleFact("Client", .lines([.text(client.name), .code(clientID.text)])))
+            }
             return subject
         case .identity:
             let (account, identity) = try await administration.identity(try known(IdentityID.init))
@@ -227,5 +241,15 @@ extension ConsoleAPI {
         names.compactMap { name in
             Record.fields.first { $0.name == name }.map { ConsoleFact($0.title, ConsoleCell($0.value(record))) }
         }
+    }
+}
+
+extension Request {
+    /// What the path of an act names: what it is done to, and the linked client if it is about one.
+    fileprivate func ids(of act: Act) throws(Problem) -> (id: String, clientID: OAuthClientID?) {
+        let id = try parameter("id") { $0 }
+        guard act.fields.contains(.client) else { return (id, nil) }
+        let clientID: OAuthClientID = try parameter("clientId", as: OAuthClientID.init)
+        return (id, clientID)
     }
 }

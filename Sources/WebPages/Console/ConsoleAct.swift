@@ -7,10 +7,15 @@ import Webhooks
 /// How the console shows an act: a button on a page, which leads to a page that says what it will do, whose form carries
 /// it out.
 extension Act {
-    /// With the parameter `id`.
-    var consoleTemplate: String { consolePath(of: "{id}") }
+    /// With the parameter `id`, and `clientId` where it is about one of several clients.
+    var consoleTemplate: String { consolePath(of: "{id}", client: "{clientId}") }
 
-    func consolePath(of id: String) -> String { "/console/\(subject.rawValue)/\(id)/\(name)" }
+    /// - Parameter client: the id of the linked client, for an act that takes one.
+    func consolePath(of id: String, client: String? = nil) -> String {
+        let path = "/console/\(subject.rawValue)/\(id)/\(name)"
+        guard fields.contains(.client), let client else { return path }
+        return "\(path)/\(client)"
+    }
 
     /// Names it in a form's token.
     private var key: String { "\(subject.noun)-\(name)" }
@@ -32,9 +37,9 @@ extension Act {
 }
 
 extension ConsoleVisitor {
-    private func buttons(_ acts: [Act], of id: String) -> [ConsoleCell] {
+    private func buttons(_ acts: [Act], of id: String, client: OAuthClientID? = nil) -> [ConsoleCell] {
         acts.filter { $0.scopes.isSubset(of: administrator.scopes) }.map {
-            .button($0.label, to: $0.consolePath(of: id), isDangerous: $0.isDangerous)
+            .button($0.label, to: $0.consolePath(of: id, client: client?.text), isDangerous: $0.isDangerous)
         }
     }
 
@@ -60,6 +65,10 @@ extension ConsoleVisitor {
     }
 
     func buttons(for session: SessionSummary) -> [ConsoleCell] { buttons([.endSession], of: "\(session.id)") }
+
+    func buttons(for client: LinkedClient, of id: AccountID) -> [ConsoleCell] {
+        buttons([.unlinkClient], of: "\(id)", client: client.clientID)
+    }
 
     func buttons(for revocation: Revocation) -> [ConsoleCell] {
         revocation.status == .done ? [] : buttons([.retryRevocation], of: "\(revocation.id)")

@@ -11,7 +11,7 @@ struct AccountCommand: AsyncParsableCommand {
             Find.self, Show.self, ActCommand<Disable>.self, ActCommand<Enable>.self, ActCommand<SignOut>.self,
             ActCommand<Delete>.self,
             Export.self, ActCommand<ReplaceEmail>.self, ActCommand<CancelReplaceEmail>.self, ActCommand<Rename>.self,
-            ActCommand<SendCode>.self,
+            ActCommand<SendCode>.self, ActCommand<UnlinkClient>.self,
         ])
 
     enum Disable: CommandedAct {
@@ -101,6 +101,16 @@ struct AccountCommand: AsyncParsableCommand {
     enum SendCode: CommandedAct {
         typealias Input = OptionalReason
         static let act = Act.mailCode
+    }
+
+    enum UnlinkClient: CommandedAct {
+        struct Input: ActArguments {
+            @Argument(help: "The clientId of the linked client.", transform: oauthClientID) var client: OAuthClientID
+            @OptionGroup var reason: OptionalReason
+
+            var input: ActInput { ActInput(reason: reason.text, client: client) }
+        }
+        static let act = Act.unlinkClient
     }
 
     enum Exported: CommandedAct {

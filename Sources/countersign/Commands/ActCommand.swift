@@ -43,7 +43,7 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
     func run() async throws {
         let (id, result) = try await withAdministration(options, mail: Commanded.act.mail) {
             administration, administrator in
-            try await Commanded.act.onCommandLine(target.text) {
+            try await Commanded.act.onCommandLine(target.text, client: input.input.client) {
                 () async throws(AdministrationFailure) -> (String, ActResult?) in
                 let id = try await administration.identifier(of: Commanded.act.subject, target.text)
                 guard try await input.isMeant(id, administration) else { return (id, nil) }
@@ -102,10 +102,13 @@ extension Administration {
 
 extension Act {
     /// Runs the body, and names what is not there.
+    ///
+    /// - Parameter client: that it is about, which may not be linked to what the text names.
     func onCommandLine<Result: Sendable>(
-        _ text: String, _ body: () async throws(AdministrationFailure) -> Result
+        _ text: String, client: OAuthClientID? = nil, _ body: () async throws(AdministrationFailure) -> Result
     ) async throws -> Result {
-        try await naming("There is no \(subject.noun) \(text).", body)
+        let missing = client.map { "There is no \(subject.noun) \(text) with a linked client \($0.text)." }
+        return try await naming(missing ?? "There is no \(subject.noun) \(text).", body)
     }
 }
 

@@ -33,7 +33,7 @@ func withDatabase<Result: Sendable>(
 /// Runs the body with the use cases of administrators, on behalf of an operator.
 ///
 /// - Parameters:
-///   - mail: what is mailed, so that it has to be configured.
+///   - mail: what is mailed, so that it may have to be configured.
 ///   - scopes: of the OAuth server, for what lists its clients.
 func withAdministration<Result: Sendable>(
     _ options: ConfigurationOptions, asOwner: Bool = false, mail: Act.Mail = .none,
@@ -43,7 +43,7 @@ func withAdministration<Result: Sendable>(
 ) async throws -> Result {
     let language = mail == .none ? nil : try options.sources().load(NoticeLanguage.init).tag
     let codes = mail == .code ? try options.sources().load(CodeConfiguration.init) : nil
-    if mail != .none, language == nil {
+    if mail == .notice || mail == .code, language == nil {
         throw CommandFailure(
             """
             No mail is configured (mail.smtpUrl, mail.from): nobody could be notified, and nobody could enter by a \

@@ -119,7 +119,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
             commandName: "show", abstract: "Prints a client as one JSON line.")
 
         @OptionGroup var options: ConfigurationOptions
-        @Argument(help: "Its clientId.", transform: clientID) var id: OAuthClientID
+        @Argument(help: "Its clientId.", transform: oauthClientID) var id: OAuthClientID
 
         func run() async throws {
             let client = try await withOAuthAdministration(options) { administration, _ in
@@ -135,7 +135,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
             discussion: "With --keep-old the secret before counts beside it for that long.")
 
         @OptionGroup var options: ConfigurationOptions
-        @Argument(help: "Its clientId.", transform: clientID) var id: OAuthClientID
+        @Argument(help: "Its clientId.", transform: oauthClientID) var id: OAuthClientID
         @Option(help: "A number and s, m, h or d; at most 30d.", transform: CommandDuration.time)
         var keepOld: Int64 = 0
 
@@ -158,7 +158,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
     }
 }
 
-@Sendable private func clientID(_ text: String) throws -> OAuthClientID {
+@Sendable func oauthClientID(_ text: String) throws -> OAuthClientID {
     guard let id = OAuthClientID(text) else { throw ValidationError("the client id is none") }
     return id
 }

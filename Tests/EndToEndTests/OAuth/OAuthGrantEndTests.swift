@@ -129,6 +129,68 @@ struct OAuthGrantEndTests {
         #expect(try await shown() == [true, true, true])
     }
 
+    private func expectNotice(to device: SignedInDevice) async throws {
+        let email = try #require(device.account.email)
+        try await eventually("the notice") {
+            try world.mailbox(email).contains { $0.header("Subject")?.contains("no longer linked to Google") == true }
+        }
+    }
+
+    @Test func `an administrator ends a link at the console, by the button beside it`() async throws {
+        let (linked, other) = (try await link("at-console"), try await world.linkingClient())
+        let id = linked.device.account.id
+        let visit = try await ConsoleVisit.signedIn(to: world, name: "unlinking")
+        let page = try await visit.account(id)
+        let question = try await visit.ask("Unlink client", on: page)
+        #expect(question.html.text.contains(linked.client.id) && question.html.text.contains(id))
+        #expect(question.buttons == ["Sign out", "Unlink client", "Cancel"])
+        let path = "/console/accounts/\(id)/unlink-client/"
+        // A client that is not linked has no such page, and a form is for the client of its own page alone.
+        for client in [other.id, "none", "a%20b"] { #expect(try await visit.open(path + client).status == 404) }
+        let token = try #require(try question.form(path + linked.client.id).input("csrf")?.value)
+        #expect(try await visit.browser.send([("csrf", token)], to: path + other.id, on: question).status == 403)
+        #expect(try await world.isAlive(linked.tokens, linked.client))
+        let done = try await visit.act("Unlink client", on: page, typed: ["reason": "case 41"])
+        #expect(done.notice == "The client is unlinked.")
+        #expect(!done.buttons.contains("Unlink client") && done.html.text.contains("No client is linked."))
+        try await expectEnd(of: linked)
+        #expect(
+            try await world.audited("client_unlinked", by: "unlinking", reason: "\(linked.client.id) case 41") == 1)
+        try await expectNotice(to: linked.device)
+        let reader = try await ConsoleVisit.signedIn(to: world, "read", name: "looking")
+        #expect(
+            try await !reader.account(try await link("looked-at").device.account.id).buttons.contains("Unlink client"))
+    }
+
+    @Test func `an operator ends a link at the command line, and its owner is notified where mail is configured`()
+        async throws
+    {
+        let (one, two) = (try await link("by-command"), try await link("by-command-alone"))
+        let plain = ["postgres.url": world.scratch.url]
+        let mail = [
+            "mail.smtpUrl": "smtp://127.0.0.1:\(try #require(MailedWorld.server).port)",
+            "mail.from": "lamp@example.com",
+        ]
+        for (linked, settings) in [(one, plain.merging(mail) { $1 }), (two, plain)] {
+            let id = linked.device.account.id
+            let arguments = ["account", "unlink-client", id, linked.client.id, "--reason", "case 42"]
+            let ended = try await Countersign.run(arguments, settings)
+            #expect(ended.status == 0 && ended.output.isEmpty, "\(ended.error)")
+            try await expectEnd(of: linked)
+            let recorded = "\(linked.client.id) case 42"
+            #expect(
+                try await world.count(
+                    """
+                    SELECT count(*) FROM audit_events
+                    WHERE type = 'client_unlinked' AND actor = 'operator' AND reason = \(recorded)
+                    """) == 1)
+            let again = try await Countersign.run(arguments, settings)
+            let sentence = "There is no account \(id) with a linked client \(linked.client.id)."
+            #expect(again.status == 1 && again.error == "countersign: \(sentence)\n")
+        }
+        try await expectNotice(to: one.device)
+    }
+
     @Test func `disabling an account ends its links, and enabling revives none`() async throws {
         let linked = try await link("disabled")
         let path = "/admin/v1/accounts/\(linked.device.account.id)"

@@ -59,7 +59,7 @@ struct SupportActTests {
             "account", "rename", "renamed@example.com", "--name", "Bo", "--reason", "case 33", world: world)
         #expect(renamed.status == 0, "\(renamed.error)")
         let shown = try await run("account", "show", id, world: world)
-        #expect(shown.output == "\(id) active renamed@example.com Bo\n")
+        #expect(shown.output.hasPrefix("\(id) active renamed@example.com Bo\n"), "\(shown.output)")
     }
 
     @Test func `a sign-in code is mailed to the person, counted, and shown to nobody`() async throws {
@@ -128,6 +128,55 @@ struct SupportActTests {
         #expect(try JSONValue(parsing: Array(shown.output.utf8))["accountId"]?.string == ids[0])
         let nobody = try await run("account", "find", "nobody@unknown.example", world: world)
         #expect(nobody.status == 1 && nobody.error == "countersign: There is no such account.\n")
+    }
+
+    @Test func `account show has the sessions that session end takes, and says what is wrong with an identity`()
+        async throws
+    {
+        let created = try await world.newAccount("shown")
+        let (id, identity) = (try created.text("account.accountId"), try created.text("identity.identityId"))
+        let session = try created.text("session.sessionId")
+        func lines() async throws -> [String] {
+            let shown = try await run("account", "show", id, world: world)
+            #expect(shown.status == 0 && shown.error.isEmpty, "\(shown.error)")
+            return shown.output.split(separator: "\n").map(String.init)
+        }
+        try await world.scratch.execute(
+            "UPDATE sessions SET device_name = 'Kim''s' || chr(10) || 'phone' WHERE session_id = \(session)::uuid")
+        let before = try await lines()
+        #expect(before.count == 3 && before[0].hasPrefix("\(id) active "), "\(before)")
+        #expect(before[1].hasPrefix("\(identity) apple ") && !before[1].contains("blocked"), "\(before)")
+        #expect(before[2].hasPrefix("\(session) session 20") && before[2].contains("Z Kim's phone"), "\(before)")
+        try await world.scratch.execute(
+            """
+            UPDATE identities
+            SET blocked_at = now(), block_reason = 'hijacking', credential_change_required_at = now()
+            WHERE identity_id = \(identity)::uuid
+            """)
+        #expect(try await lines()[1].hasSuffix(" blocked credentialChangeRequired"))
+        let json = try await run("account", "show", id, "--json", world: world)
+        let object = try JSONValue(parsing: Array(json.output.utf8))
+        #expect(object["accountId"]?.string == id && object["moreSessions"] == nil)
+        #expect(object["sessions"]?.elements?.compactMap { $0["sessionId"]?.string } == [session])
+        #expect(try await run("session", "end", session, world: world).status == 0)
+        #expect(try await lines().count == 2)
+    }
+
+    @Test func `account show says when there are more sessions than it prints`() async throws {
+        let id = try await register("much-signed-in", in: world)
+        try await world.scratch.execute(
+            """
+            INSERT INTO sessions (session_id, account_id, rotated_at, auth_time, amr, created_at, last_used_at, expires_at)
+            SELECT gen_random_uuid(), account_id, rotated_at, auth_time, amr, created_at, last_used_at, expires_at
+            FROM sessions, generate_series(1, 50)
+            WHERE account_id = \(id)::uuid
+            """)
+        let shown = try await run("account", "show", id, world: world)
+        #expect(shown.status == 0 && shown.error == "countersign: There are more sessions than these 50.\n")
+        #expect(shown.output.split(separator: "\n").count { $0.contains(" session ") } == 50)
+        let json = try await run("account", "show", id, "--json", world: world)
+        let object = try JSONValue(parsing: Array(json.output.utf8))
+        #expect(object["sessions"]?.elements?.count == 50 && object["moreSessions"]?.bool == true)
     }
 
     @Test func `account find takes a text as it was pasted, and none of white space alone`() async throws {

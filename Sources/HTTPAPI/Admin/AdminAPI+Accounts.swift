@@ -22,7 +22,7 @@ extension AdminAPI {
                 let range = try request.query { $0.range(SessionID.self) }
                 return .list(
                     try await administration.sessions(of: id, before: range.cursor, limit: range.limit)
-                ) { $1.members(of: $0, isCurrent: nil) }
+                ) { $1.members(of: $0) }
             },
             operation(.get, "/accounts/{accountId}/audit-events", .read) { request, _ in
                 var filter = AuditFilter()

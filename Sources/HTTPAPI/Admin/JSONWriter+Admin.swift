@@ -12,4 +12,7 @@ extension JSONWriter {
             object("emailReplacement") { $0.members(of: replacement) }
         }
     }
+
+    /// A session likewise.
+    package mutating func members(of session: SessionSummary) { members(of: session, isCurrent: nil) }
 }

@@ -45,21 +45,49 @@ extension AccountCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show",
-            abstract: "Prints an account, one line of what it is and one for each of its identities.")
+            abstract: "Prints an account, with its identities and the sessions that are open.",
+            discussion: """
+                A line of what it is: account, status, address, name. One for each identity: identity, provider, realm, \
+                subject, authorization, and where it applies the words blocked and credentialChangeRequired. One for \
+                each session, the newest first: session, the word session, when it was opened, when it was last used, \
+                device. Of more than 50 sessions the newest 50, which is said.
+                """)
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var target: ActTarget<Exported>
-        @Flag(help: "One JSON object, as GET /admin/v1/accounts/{id} answers with.") var json = false
+        @Flag(
+            help: """
+                One JSON object, as GET /admin/v1/accounts/{id} answers with, and "sessions" as that of its sessions; \
+                "moreSessions" is true where there are more.
+                """)
+        var json = false
+
+        /// As many as the admin API lists when it is not asked for another number.
+        private static let sessionLimit = 50
 
         func run() async throws {
-            let record = try await withAdministration(options) { administration, _ in
-                try await Exported.act.onCommandLine(target.text) { () async throws(AdministrationFailure) in
-                    try await administration.account(try await administration.accountID(target.text))
+            let (record, sessions) = try await withAdministration(options) { administration, _ in
+                try await Exported.act.onCommandLine(target.text) {
+                    () async throws(AdministrationFailure) -> (AccountRecord, Page<SessionSummary, SessionID>) in
+                    let record = try await administration.account(try await administration.accountID(target.text))
+                    let sessions = try await administration.sessions(
+                        of: record.account.id, before: nil, limit: Self.sessionLimit)
+                    return (record, sessions)
                 }
             }
-            guard !json else { return print(record.json) }
-            print(record.line)
-            for identity in record.account.identities { print(identity.line) }
+            if json {
+                print(
+                    JSONWriter.text { writer in
+                        writer.members(of: record)
+                        writer.objects("sessions", of: sessions.items) { $1.members(of: $0) }
+                        if sessions.next != nil { writer.member("moreSessions", true) }
+                    })
+            } else {
+                print(record.line)
+                for identity in record.account.identities { print(identity.line) }
+                for session in sessions.items { print(session.line) }
+            }
+            if sessions.next != nil { printNotice("There are more sessions than these \(Self.sessionLimit).") }
         }
     }
 }
@@ -77,9 +105,21 @@ extension AccountRecord {
 }
 
 extension Identity {
-    /// Identity, provider, realm, subject and authorization.
+    /// Identity, provider, realm, subject, authorization, and what else there is to know of it.
     fileprivate var line: String {
-        [id.description, key.provider.rawValue, key.realm.text, key.subject.text, authorization.rawValue]
+        var words = [id.description, key.provider.rawValue, key.realm.text, key.subject.text, authorization.rawValue]
+        if isBlocked { words.append("blocked") }
+        if credentialChangeRequiredAt != nil { words.append("credentialChangeRequired") }
+        return words.joined(separator: " ")
+    }
+}
+
+extension SessionSummary {
+    /// Session, the word for one, when it was opened and last used, and the device; `-` for an unknown one.
+    fileprivate var line: String {
+        // What an app says of its device is any text, and this is a terminal's line.
+        let shown = DisplayName([device?.name, device?.platform].compactMap(\.self).joined(separator: ", "))
+        return [id.description, "session", createdAt.rfc3339, lastUsedAt.rfc3339, shown?.text ?? "-"]
             .joined(separator: " ")
     }
 }

@@ -86,6 +86,29 @@ import Testing
         }
     }
 
+    @Test func `spaces that were pasted around what is searched for count in no field of the console`() async throws {
+        let mark = "pasted"
+        try await write(mark, to: world)
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        let account = "accountId=+\(AuditRows.account(mark))+"
+        let cases = [
+            (account, [true, true]), ("account=+\(AuditRows.account(mark))", [true, true]),
+            ("request=+request-\(mark)+", [true, true]), ("actor=+\(mark)+", [true, false]),
+            ("identity=+\(AuditRows.id(9, mark))+", [false, true]),
+            ("\(account)&network=+198.51.100.7+", [true, false]),
+            ("\(account)&since=+2026-11-01T00:02:00Z+", [false, true]),
+            ("\(account)&until=+2026-11-01T00:02:00Z+", [true, false]),
+            ("\(account)&since=+2026-11-01+&until=+&type=+", [true, true]),
+        ]
+        for (query, expected) in cases {
+            let page = try await visit.open("/console/audit?\(query)")
+            #expect(page.status == 200 && page.notice == nil, "\(query)")
+            #expect([1, 2].map { page.html.text.contains("\(mark) \($0)") } == expected, "\(query)")
+        }
+        let revocation = "/console/revocations?id=+\(AuditRows.id(8, mark))+"
+        #expect(try await visit.open(revocation).status == 404)
+    }
+
     @Test func `CSV has the rows that the filters match, no formula, and leaves a row that says which`() async throws {
         let mark = "sheet"
         try await write(mark, to: world)

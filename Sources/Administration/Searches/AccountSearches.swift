@@ -81,7 +81,8 @@ extension AccountFilter {
             add { $0.identityEmail = email }
         }
         for provider in Provider.allCases where text.hasPrefix("\(provider.rawValue):") {
-            guard let subject = ProviderSubject(String(text.dropFirst(provider.rawValue.count + 1))) else { continue }
+            let rest = text.dropFirst(provider.rawValue.count + 1).drop(while: \.isWhitespace)
+            guard let subject = ProviderSubject(String(rest)) else { continue }
             add {
                 $0.provider = provider
                 $0.subject = subject

@@ -167,8 +167,8 @@ private struct AuditSearchForm {
         for name in AuditFilter.parameterNames {
             do {
                 // Links of before have another name for it.
-                let former = name == "accountId" ? try request.parameterValue("account") : nil
-                guard let text = try request.parameterValue(name) ?? former, !text.isEmpty else { continue }
+                let former = name == "accountId" ? try request.typedValue("account") : nil
+                guard let text = try request.typedValue(name) ?? former, !text.isEmpty else { continue }
                 form.typed[name] = text
                 guard !form.filter.set(name, to: text),
                     !(["since", "until"].contains(name) && form.filter.set(name, to: text + "T00:00:00Z"))

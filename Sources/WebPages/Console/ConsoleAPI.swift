@@ -240,6 +240,14 @@ extension Request {
         try queryValues(plusIsSpace: true).only(name)
     }
 
+    /// The same without the spaces around it, which come along when it is pasted.
+    func typedValue(_ name: String) throws(Problem) -> String? {
+        guard let value = try parameterValue(name) else { return nil }
+        var text = value.drop(while: \.isWhitespace)
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
+    }
+
     /// One of some words.
     func choice<Choice: RawRepresentable<String>>(_ name: String, of choice: Choice.Type) throws(Problem) -> Choice? {
         guard let text = try parameterValue(name) else { return nil }

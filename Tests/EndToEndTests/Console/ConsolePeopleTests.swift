@@ -28,9 +28,10 @@ import Testing
         #expect(named.status == 200)
         let subject = try await world.scratch.texts("SELECT subject FROM identities WHERE account_id = \(id)::uuid")[0]
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        let session = try created.text("session.sessionId")
         let texts = [
             "console+found@example.com", "CONSOLE+found@EXAMPLE.com", id, try created.text("identity.identityId"),
-            try created.text("session.sessionId"), "google:\(subject)", "ann console", "console+fou",
+            session, "google:\(subject)", "google: \(subject)", "ann console", "console+fou",
         ]
         for text in texts { #expect(try await Self.found(text, visit) == [id], "\(text)") }
         try await world.scratch.execute(

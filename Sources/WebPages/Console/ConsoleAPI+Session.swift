@@ -7,6 +7,8 @@ import SignIn
 extension ConsoleAPI {
     var sessionRoutes: [Route] {
         [
+            // What a browser opens that knows the listener's address alone.
+            Route(.get, "/", priority: .reading) { _ in redirect(to: Self.root) },
             Route(.get, "/console", priority: .reading) { _ in redirect(to: Self.root) },
             Route(.get, Self.signInPath, priority: .reading) { request in
                 showAlone(signInPage(for: request))

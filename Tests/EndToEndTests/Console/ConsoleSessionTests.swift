@@ -30,6 +30,18 @@ import Testing
         #expect(try await world.audited("console_opened") > 0)
     }
 
+    @Test func `the address of the listener alone leads to the console`() async throws {
+        let visit = ConsoleVisit(world)
+        for path in ["/", "/console"] {
+            let answer = try await visit.browser.open(visit.origin + path, following: false)
+            #expect(answer.status == 303 && answer.answer["Location"] == "/console/", "\(path)")
+        }
+        #expect(try await visit.open("/", headers: [("Host", "evil.example")]).status == 403)
+        for path in ["/nowhere", "//", "/index.html"] {
+            #expect(try await world.service.privateGet(path).status == 404, "\(path)")
+        }
+    }
+
     @Test func `a key for the feed opens no page`() async throws {
         let visit = ConsoleVisit(world)
         let page = try await visit.signIn(with: try await world.adminKey("feed"))

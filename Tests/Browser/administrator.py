@@ -52,10 +52,12 @@ class Administrator(Visitor):
         self.response = navigation.value
         return self.shown(self.page)
 
-    def act(self, label, reason=None, within="main"):
-        """From the button to the end: the page that asks, the reason, the same button there."""
+    def act(self, label, reason=None, within="main", **typed):
+        """From the button to the end: the page that asks, its fields by name, the reason, the same button there."""
         page = self.press(label, within)
         assert page.locator("h1").inner_text() == label, page.inner_text("main")
+        for name, text in typed.items():
+            self.write(page.locator(f"main input[name={name}]"), text)
         if reason is not None:
             self.write(page.get_by_label("Reason"), reason)
         self.press(label)
@@ -183,10 +185,14 @@ def crowd(stack, browser):
     by = administrator(browser, stack, name=f"{MARKUP[:40]}{REORDERED}")
     hostile = Person(
         stack, display_name=MARKUP + REORDERED, device={"name": MARKUP + REORDERED, "platform": MARKUP[:60]})
-    hostile.link(browser, LinkingClient(stack, MARKUP[:40] + REORDERED))
+    client = LinkingClient(stack, MARKUP[:40] + REORDERED)
+    hostile.link(browser, client)
     disabled = Person(stack, display_name="Disabled Example")
     by.open(disabled.path)
     by.act("Disable", MARKUP + REORDERED)
+    replaced = Person(stack, display_name="Replaced Example")
+    by.open(replaced.path)
+    by.act("Replace address", MARKUP + REORDERED, email=f"new.{replaced.email}")
     blocked = Person(stack, display_name="Blocked Example")
     blocked.block()
     apple = Person(stack, provider="apple", hidesEmail=True, givenName="Apple", familyName="Example")
@@ -200,5 +206,11 @@ def crowd(stack, browser):
     by.open(deleted.path)
     by.act("Delete", "ticket 4712")
     by.close()
-    return {"hostile": hostile, "disabled": disabled, "blocked": blocked, "apple": apple, "failed": failed,
-            "mailed": mailed, "deleted": deleted}
+    # As if an event had been tried in vain for days.
+    stack.eventually("SELECT count(*) > 0 FROM webhook_streams WHERE endpoint = 'crm'", "t")
+    stack.sql(
+        "INSERT INTO webhook_failures (endpoint, event_id, position, type, account_id, sequence, members, happened_at,"
+        " attempts, last_error, given_up_at) SELECT 'crm', gen_random_uuid(), 1, 'account.created',"
+        f" '{hostile.id}', 1, '{{}}', now(), 10, 'status_500', now()")
+    return {"hostile": hostile, "client": client, "disabled": disabled, "replaced": replaced, "blocked": blocked,
+            "apple": apple, "failed": failed, "mailed": mailed, "deleted": deleted}

@@ -2,6 +2,7 @@
 import json
 import pathlib
 import re
+import time
 
 from administrator import HANDS, MARKUP, Administrator, Key, Person, administrator, crowd, given_up_revocation
 from axe_playwright_python.sync_playwright import Axe
@@ -11,7 +12,8 @@ from registry import test
 from stack import LinkingClient
 
 WIDE = 1440, 900
-NAV = ["Overview", "Accounts", "Revocations", "Provider events", "Audit", "OAuth clients", "Admin keys", "System"]
+NAV = ["Overview", "Accounts", "Revocations", "Provider events", "Audit", "Webhooks", "OAuth clients", "Admin keys",
+       "System"]
 COOKIE = "csn_console"
 
 
@@ -125,10 +127,12 @@ def console_form_of_another_site_is_refused(browser, stack):
 @test
 def console_shows_what_the_key_may_do(browser, stack):
     there = crowd(stack, browser)
-    paths = [there["hostile"].path, there["disabled"].path, there["blocked"].path, "/console/revocations",
-             "/console/provider-events", "/console/oauth-clients"]
-    manage = {"Disable", "Enable", "Sign out everywhere", "Replace address", "Send sign-in code", "Change name", "Export",
-              "Delete", "End session", "Unlink", "Unblock", "Replay"}
+    paths = [there["hostile"].path, there["disabled"].path, there["replaced"].path, there["blocked"].path,
+             "/console/revocations", "/console/provider-events", "/console/webhooks", "/console/oauth-clients"]
+    # The endpoint of webhooks is not paused, and nothing of it waits: it has no Resume.
+    manage = {"Disable", "Enable", "Sign out everywhere", "Replace address", "Stop replacement", "Send sign-in code",
+              "Change name", "Export", "Delete", "End session", "Unlink client", "Unlink", "Unblock", "Test", "Pause",
+              "Replay"}
     for scopes, wanted in (("read",), set()), (("read", "revoke"), {"Revoke", "Retry"}), (("read", "manage"), manage):
         visitor = administrator(browser, stack, *scopes)
         nav = visitor.page.locator("nav a").all_inner_texts()
@@ -144,7 +148,8 @@ def console_shows_what_the_key_may_do(browser, stack):
     for path in [
         f"{there['blocked'].path}/disable", f"{there['blocked'].path}/delete", f"/console/identities/{identity}/unlink",
         f"/console/identities/{identity}/revoke", f"/console/identities/{identity}/unblock",
-        f"/console/revocations/{there['failed']}/retry", "/console/admin-keys",
+        f"/console/revocations/{there['failed']}/retry", "/console/admin-keys", "/console/webhooks/crm/pause",
+        f"{there['hostile'].path}/unlink-client/{there['client'].id}",
     ]:
         visitor.open(path)
         assert visitor.response.status == 403, (path, visitor.response.status)
@@ -294,6 +299,32 @@ def console_disables_enables_signs_out_and_deletes(browser, stack, by):
 
 
 @test(by=HANDS)
+def console_replaces_an_address_sends_a_code_renames_and_ends_a_session(browser, stack, by):
+    visitor, person = administrator(browser, stack, by=by), Person(stack, display_name="Named Example")
+    email, session = f"new.{person.email}", person.session["sessionId"]
+    page = visitor.open(person.path)
+    visitor.act("Replace address", "ticket 10", email=email)
+    assert email in page.locator("dl").first.inner_text(), page.inner_text("main")
+    audited(visitor, "email_replacement_requested", "ticket 10", account_id=person.id)
+    visitor.act("Stop replacement", "ticket 11")
+    assert email not in page.locator("dl").first.inner_text(), page.inner_text("main")
+    assert page.get_by_role("button", name="Stop replacement").count() == 0
+    audited(visitor, "email_replacement_cancelled", "ticket 11", account_id=person.id)
+    visitor.act("Send sign-in code", "ticket 12")
+    assert stack.mailed_code(person.email).isdigit()
+    audited(visitor, "code_requested", "ticket 12", account_id=person.id)
+    visitor.act("Change name", "ticket 13", displayName="Renamed Example")
+    assert "Renamed Example" in page.locator("dl").first.inner_text(), page.inner_text("main")
+    audited(visitor, "display_name_changed", "ticket 13", account_id=person.id)
+    visitor.act("End session", "ticket 14", within=f'tr:has-text("{session}")')
+    assert stack.sql(f"SELECT ended_at IS NOT NULL FROM sessions WHERE session_id = '{session}'") == "t"
+    # The other one goes on.
+    assert stack.sql(f"SELECT count(*) FROM sessions WHERE account_id = '{person.id}' AND ended_at IS NULL") == "1"
+    expect_nothing_refused(visitor)
+    visitor.close()
+
+
+@test(by=HANDS)
 def console_exports(browser, stack, by):
     visitor, person = administrator(browser, stack, by=by), Person(stack, display_name="Exported Example")
     page = visitor.open(person.path)
@@ -429,6 +460,49 @@ def console_disables_and_enables_a_client(browser, stack, by):
 
 
 @test(by=HANDS)
+def console_unlinks_a_client(browser, stack, by):
+    visitor, person = administrator(browser, stack, by=by), Person(stack)
+    client, other = LinkingClient(stack, "Console Home"), LinkingClient(stack, "Console Garden")
+    for service in client, other:
+        person.link(browser, service)
+    page = visitor.open(person.path)
+    row = f'tr:has-text("{client.id}")'
+    visitor.press("Unlink client", within=row)
+    assert "Console Home" in page.inner_text("main") and person.email in page.inner_text("main")
+    visitor.press("Cancel")
+    visitor.act("Unlink client", "ticket 15", within=row)
+    left = stack.sql(f"SELECT string_agg(client_id, ' ') FROM oauth_grants WHERE account_id = '{person.id}'")
+    assert left == other.id, left
+    audited(visitor, "client_unlinked", f"{client.id} ticket 15", account_id=person.id)
+    expect_nothing_refused(visitor)
+    visitor.close()
+
+
+@test(by=HANDS)
+def console_tests_pauses_resumes_and_replays_a_webhook(browser, stack, by):
+    visitor, row = administrator(browser, stack, by=by), 'tr:has-text("crm")'
+
+    def state():
+        return stack.sql("SELECT status FROM webhook_endpoints WHERE name = 'crm'")
+
+    stack.eventually("SELECT count(*) > 0 FROM webhook_streams WHERE endpoint = 'crm'", "t")
+    page = visitor.open("/console/webhooks")
+    visitor.act("Test", within=row)
+    for label, reason, type, wanted in (
+        ("Pause", "ticket 16", "webhook_paused", "paused"), ("Resume", "ticket 17", "webhook_resumed", "active"),
+    ):
+        visitor.act(label, reason, within=row)
+        assert state() == wanted and wanted in page.locator(row).inner_text(), page.inner_text("main")
+        audited(visitor, type, f"crm {reason}")
+    # Something that can be sent once more.
+    stack.eventually(f"SELECT count(*) > 0 FROM account_events WHERE account_id = '{Person(stack).id}'", "t")
+    visitor.act("Replay", within=row, since=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600)))
+    audited(visitor, "webhook_replayed")
+    expect_nothing_refused(visitor)
+    visitor.close()
+
+
+@test(by=HANDS)
 def console_revokes_a_key(browser, stack, by):
     visitor, other = administrator(browser, stack, by=by), administrator(browser, stack, "read")
     page = visitor.open("/console/admin-keys")
@@ -482,21 +556,27 @@ def walk(visitor, there, see):
         "accounts": "/console/accounts", "accounts-found": "/console/accounts?q=shown",
         "accounts-none": "/console/accounts?q=nobody%40example.com",
         "account": hostile.path, "account-disabled": there["disabled"].path, "account-blocked": blocked.path,
+        "account-replaced": there["replaced"].path,
         "account-apple": there["apple"].path, "account-mailed": f"/console/accounts/{there['mailed']}",
         "account-deleted": there["deleted"].path,
         "revocations": "/console/revocations", "provider-events": "/console/provider-events",
         "audit": "/console/audit", "audit-compared": f"/console/audit?account={hostile.id}&type=&since=&verify=1",
-        "oauth-clients": "/console/oauth-clients", "admin-keys": "/console/admin-keys", "system": "/console/system",
+        "webhooks": "/console/webhooks", "oauth-clients": "/console/oauth-clients",
+        "admin-keys": "/console/admin-keys", "system": "/console/system",
         "act-disable": f"{hostile.path}/disable", "act-enable": f"{there['disabled'].path}/enable",
         "act-sign-out": f"{hostile.path}/sign-out", "act-export": f"{hostile.path}/export",
-        "act-delete": f"{hostile.path}/delete",
+        "act-delete": f"{hostile.path}/delete", "act-replace-email": f"{hostile.path}/replace-email",
+        "act-cancel-replace-email": f"{there['replaced'].path}/cancel-replace-email",
+        "act-send-code": f"{hostile.path}/send-code", "act-rename": f"{hostile.path}/rename",
+        "act-unlink-client": f"{hostile.path}/unlink-client/{there['client'].id}",
+        "act-end-session": f"/console/sessions/{hostile.session['sessionId']}/end",
         "act-unlink": f"/console/identities/{hostile.identity_id}/unlink",
         "act-revoke": f"/console/identities/{hostile.identity_id}/revoke",
         "act-unblock": f"/console/identities/{blocked.identity_id}/unblock",
         "act-retry": f"/console/revocations/{there['failed']}/retry",
         "act-revoke-key": f"/console/admin-keys/{visitor.key.id}/revoke",
         "refused": "/console/accounts/none",
-    }
+    } | {f"act-{name}-webhook": f"/console/webhooks/crm/{name}" for name in ("test", "pause", "resume", "replay")}
     for name, path in paths.items():
         visitor.open(path)
         see(name)

@@ -191,10 +191,12 @@ def stack(binaries, state):
             time.sleep(0.05)
 
         apple_key, google_secret = state / "AuthKey.p8", secrets.token_hex(16)
+        webhook_secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
         (state / "scopes.yaml").write_text(SCOPE_TEXTS)
         for path, content in (
             (state / "keyring", f"browser {run('openssl', 'rand', '-base64', '32')}"),
             (apple_key, run("openssl", "genpkey", "-quiet", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")),
+            (state / "webhook-secret", webhook_secret),
         ):
             path.unlink(missing_ok=True)
             path.touch(0o600)
@@ -208,6 +210,7 @@ def stack(binaries, state):
         post(f"{control}/google/clients", {
             "clientId": GOOGLE_CLIENT, "clientSecret": google_secret,
             "redirectUris": [f"{service}/web/callback/google"]})
+        post(f"{control}/receiver", {"secrets": [webhook_secret]})
         # The script that sends Apple's form.
         post(f"{control}/apple/browser", {"autoSubmit": True})
 
@@ -227,6 +230,9 @@ def stack(binaries, state):
             "MAIL_SMTP_URL": f"smtp://127.0.0.1:{int(line)}", "MAIL_FROM": "lamp@example.com",
             "OAUTH_ENABLED": "true", "OAUTH_SCOPES": ",".join(LinkingClient.SCOPES),
             "OAUTH_SCOPE_TEXTS_PATH": state / "scopes.yaml",
+            "WEBHOOKS_ENDPOINTS": "crm", "WEBHOOKS_ALLOWED_NETWORKS": "127.0.0.0/8",
+            "WEBHOOKS_ENDPOINT_CRM_URL": f"http://127.0.0.1:{outside}/receiver",
+            "WEBHOOKS_ENDPOINT_CRM_SECRET_PATH": state / "webhook-secret",
             # The tests are about what is behind the limits.
             "LIMITS_PASSWORD_PER_ACCOUNT": 0, "LIMITS_GUESS_PER_NETWORK": 0, "LIMITS_GUESS_PER_WIDE_NETWORK": 0,
             "LIMITS_REGISTRATION_PER_NETWORK": 0, "LIMITS_MAIL_PER_ADDRESS": 0, "LIMITS_WEB_FLOWS_PER_NETWORK": 0,

@@ -8,6 +8,8 @@ package struct WebhookSummary: Sendable {
     package let record: WebhookRecord
     /// Of the oldest event that is neither delivered nor given up.
     package let behindSeconds: Int64
+    /// Since an event was given up, the last time.
+    package let givenUpSecondsAgo: Int64?
 }
 
 /// What came of a test.
@@ -47,11 +49,12 @@ extension Administration {
         let record =
             try await stored { try await webhookStore.record(of: name, types: endpoint.types) }
             ?? WebhookRecord(
-                name: name, status: .active, reason: nil, oldest: nil, failures: 0, parkedAccounts: 0,
-                nextAttemptAt: nil, lastSuccessAt: nil, lastError: nil)
+                name: name, status: .active, reason: nil, oldest: nil, failures: 0, lastGivenUpAt: nil,
+                parkedAccounts: 0, nextAttemptAt: nil, lastSuccessAt: nil, lastError: nil)
+        func age(_ time: Timestamp) -> Int64 { max(0, now.seconds - time.seconds) }
         return WebhookSummary(
             endpoint: endpoint, record: record,
-            behindSeconds: record.oldest.map { max(0, now.seconds - $0.seconds) } ?? 0)
+            behindSeconds: record.oldest.map(age) ?? 0, givenUpSecondsAgo: record.lastGivenUpAt.map(age))
     }
 
     /// Posts an event to it that is in no feed, also while it is paused.

@@ -53,6 +53,7 @@ package struct WebhookRecord: Sendable {
     /// Of the oldest event that is neither delivered nor given up.
     package let oldest: Timestamp?
     package let failures: Int
+    package let lastGivenUpAt: Timestamp?
     package let parkedAccounts: Int
     /// The next one of the accounts that are parked.
     package let nextAttemptAt: Timestamp?
@@ -60,14 +61,16 @@ package struct WebhookRecord: Sendable {
     package let lastError: String?
 
     package init(
-        name: String, status: WebhookStatus, reason: String?, oldest: Timestamp?, failures: Int, parkedAccounts: Int,
-        nextAttemptAt: Timestamp?, lastSuccessAt: Timestamp?, lastError: String?
+        name: String, status: WebhookStatus, reason: String?, oldest: Timestamp?, failures: Int,
+        lastGivenUpAt: Timestamp?, parkedAccounts: Int, nextAttemptAt: Timestamp?, lastSuccessAt: Timestamp?,
+        lastError: String?
     ) {
         self.name = name
         self.status = status
         self.reason = reason
         self.oldest = oldest
         self.failures = failures
+        self.lastGivenUpAt = lastGivenUpAt
         self.parkedAccounts = parkedAccounts
         self.nextAttemptAt = nextAttemptAt
         self.lastSuccessAt = lastSuccessAt

@@ -15,6 +15,7 @@ extension WebhookStore {
                 """
                 SELECT w.status, w.reason, w.last_success_at, w.last_error,
                     (SELECT count(*) FROM webhook_failures f WHERE f.endpoint = w.name),
+                    (SELECT max(f.given_up_at) FROM webhook_failures f WHERE f.endpoint = w.name),
                     (SELECT count(*) FROM webhook_parked p WHERE p.stream_id = s.stream_id),
                     (SELECT min(p.next_attempt_at) FROM webhook_parked p WHERE p.stream_id = s.stream_id),
                     LEAST(
@@ -42,12 +43,13 @@ extension WebhookStore {
                 WHERE w.name = \(name)
                 """
             ) { row throws(PostgresError) in
-                let (status, reason, success, error, failures, parked, next, oldest) = try row.decode(
-                    WebhookStatus.self, String?.self, Timestamp?.self, String?.self, Int.self, Int.self,
-                    Timestamp?.self, Timestamp?.self)
+                let (status, reason, success, error, failures, givenUp, parked, next, oldest) = try row.decode(
+                    WebhookStatus.self, String?.self, Timestamp?.self, String?.self, Int.self, Timestamp?.self,
+                    Int.self, Timestamp?.self, Timestamp?.self)
                 return WebhookRecord(
                     name: name, status: status, reason: reason, oldest: oldest, failures: failures,
-                    parkedAccounts: parked, nextAttemptAt: next, lastSuccessAt: success, lastError: error)
+                    lastGivenUpAt: givenUp, parkedAccounts: parked, nextAttemptAt: next, lastSuccessAt: success,
+                    lastError: error)
             }.first
         }
     }

@@ -123,12 +123,19 @@ extension ConsoleAPI {
         guard let webhooks else {
             return Check(label: "Webhooks", isWell: false, figure: "could not be read", path: webhooksPath)
         }
-        let faults = webhooks.compactMap { webhook -> String? in
+        let faults = webhooks.flatMap { webhook -> [String] in
             let (name, behind) = (webhook.endpoint.name, webhook.behindSeconds)
-            if webhook.record.status == .stopped { return "\(name) is stopped" }
-            guard behind > longestBehind else { return nil }
-            let paused = webhook.record.status == .paused ? "paused and " : ""
-            return "\(name) is \(paused)\(ConsoleCell.duration(behind)) behind"
+            var faults: [String] = []
+            if webhook.record.status == .stopped {
+                faults.append("\(name) is stopped")
+            } else if behind > longestBehind {
+                let paused = webhook.record.status == .paused ? "paused and " : ""
+                faults.append("\(name) is \(paused)\(ConsoleCell.duration(behind)) behind")
+            }
+            if let age = webhook.givenUpSecondsAgo, age < failureSeconds {
+                faults.append("an event for \(name) was given up \(ConsoleCell.duration(age)) ago")
+            }
+            return faults
         }
         return Check(
             label: "Webhooks", isWell: faults.isEmpty,

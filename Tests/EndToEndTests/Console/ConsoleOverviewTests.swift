@@ -75,6 +75,35 @@ import Testing
         }
     }
 
+    @Test func `a webhook's event that was given up in the last day is reason to look`() async throws {
+        let receiver = try LoopbackServer { _ in [.respond(204)] }
+        try await WebhookEndpointFile.with(receiver.url + "/hook") { settings in
+            try await World.run(settings) { world in
+                let visit = try await ConsoleVisit.signedIn(to: world)
+                try await eventually("the endpoint is known") {
+                    try await world.count("SELECT count(*) FROM webhook_streams WHERE endpoint = 'crm'") == 1
+                }
+                func text(hoursAgo: Int32) async throws -> String {
+                    try await world.scratch.execute(
+                        "DELETE FROM webhook_failures",
+                        """
+                        INSERT INTO webhook_failures (endpoint, event_id, position, type, account_id, sequence, members,
+                            happened_at, attempts, last_error, given_up_at)
+                        SELECT 'crm', gen_random_uuid(), n, 'account.created', gen_random_uuid(), 1, '{}',
+                            now() - interval '5 days', 10, 'status_500', now() - n * make_interval(hours => \(hoursAgo))
+                        FROM generate_series(1, 2) n
+                        """)
+                    return try await visit.open("/console/").html.text
+                }
+                let recent = try await text(hoursAgo: 23)
+                #expect(recent.contains("an event for crm was given up 23 h"), "\(recent)")
+                #expect(!recent.contains("The service is well"))
+                let old = try await text(hoursAgo: 25)
+                #expect(old.contains("none is more than 15 min behind"), "\(old)")
+            }
+        }
+    }
+
     @Test func `an endpoint that is stopped or far behind is reason to look`() async throws {
         let receiver = try LoopbackServer { _ in [.respond(204)] }
         try await WebhookEndpointFile.with(receiver.url + "/hook") { settings in

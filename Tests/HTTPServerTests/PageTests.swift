@@ -31,6 +31,13 @@ struct PageTests {
                 json.member("a", query.all("a"))
             }
         },
+        Route(.get, "/judged") { request in
+            let query = try request.queryValues(judgesValues: true)
+            return .json { json in
+                json.member("a", query.all("a"))
+                json.member("malformed", query.isMalformed)
+            }
+        },
     ]
 
     @Test func `a cookie is found by its exact name, and not at all when it is there twice`() async throws {
@@ -93,6 +100,27 @@ struct PageTests {
                 #expect(try await connection.exchange(Self.get("/values")).json?["a"]?.elements?.isEmpty == true)
                 for query in ["a=%", "a=%00", "=1", "a&&b"] {
                     #expect(try await connection.exchange(Self.get("/values?\(query)")).status == 400, "\(query)")
+                }
+            }
+        }
+    }
+
+    @Test func `a route that judges values has the others beside one that can't be read, and no name that can't be`()
+        async throws
+    {
+        let cases: [(query: String, values: [String], isMalformed: Bool)] = [
+            ("a=1&b=%FF", ["1"], true), ("a=1&b=%0A", ["1"], true), ("a=1&a=%00", [], true), ("a=%", [], true),
+            ("a=1&b=2&b=3", ["1"], true), ("a=1&b=2&b=", ["1"], false), ("", [], false),
+        ]
+        try await withServer(Self.routes) { port in
+            try await RawConnection.open(port) { connection in
+                for (query, values, isMalformed) in cases {
+                    let answer = try await connection.exchange(Self.get("/judged?\(query)"))
+                    #expect(answer.json?["a"]?.elements?.compactMap(\.string) == values, "\(query)")
+                    #expect(answer.json?["malformed"]?.bool == isMalformed, "\(query)")
+                }
+                for query in ["a%FF=1", "%0A=1", "=1", "a=1&&b=2"] {
+                    #expect(try await connection.exchange(Self.get("/judged?\(query)")).status == 400, "\(query)")
                 }
             }
         }

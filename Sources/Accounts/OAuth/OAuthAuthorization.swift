@@ -12,12 +12,12 @@ package struct OAuthQuery: Sendable {
     /// Google's own.
     package let userLocale: [String]
     package let loginHint: [String]
-    /// Whether a name came more than once, be it one that the server doesn't know.
-    package let hasRepeats: Bool
+    /// Whether a name came more than once, be it one that the server doesn't know, or with a value that can't be read.
+    package let isMalformed: Bool
 
     /// - Parameter values: all values of a parameter.
-    package init(hasRepeats: Bool, _ values: (_ name: String) -> [String]) {
-        self.hasRepeats = hasRepeats
+    package init(isMalformed: Bool, _ values: (_ name: String) -> [String]) {
+        self.isMalformed = isMalformed
         func given(_ name: String) -> [String] { values(name).filter { !$0.isEmpty } }
         clientID = given("client_id")
         redirectURI = given("redirect_uri")
@@ -85,7 +85,7 @@ package struct OAuthAuthorization: Hashable, Sendable {
         else { return .refuse }
         let state = query.state.count == 1 ? query.state[0] : nil
         func redirect(_ error: AuthorizationError) -> Decision { .redirect(error, to: uri, state: state) }
-        guard !query.hasRepeats, let state, state.utf8.count <= maximumStateBytes, let type = query.responseType.first
+        guard !query.isMalformed, let state, state.utf8.count <= maximumStateBytes, let type = query.responseType.first
         else { return redirect(.invalidRequest) }
         guard type.utf8.elementsEqual("code".utf8) else { return redirect(.unsupportedResponseType) }
         let allowed = client.allowedScopes(of: configured)

@@ -8,13 +8,13 @@ package struct AuthorizeQuery: Sendable {
     package var provider: [String]
     package var uiLocales: [String]
     package var loginHint: [String]
-    /// Whether a name came more than once, be it one that we don't know.
-    package var hasRepeats: Bool
+    /// Whether a name came more than once, be it one that we don't know, or with a value that can't be read.
+    package var isMalformed: Bool
 
     package init(
         app: [String], redirectURI: [String], codeChallenge: [String] = [], codeChallengeMethod: [String] = [],
         state: [String] = [], provider: [String] = [], uiLocales: [String] = [], loginHint: [String] = [],
-        hasRepeats: Bool = false
+        isMalformed: Bool = false
     ) {
         self.app = app
         self.redirectURI = redirectURI
@@ -24,7 +24,7 @@ package struct AuthorizeQuery: Sendable {
         self.provider = provider
         self.uiLocales = uiLocales
         self.loginHint = loginHint
-        self.hasRepeats = hasRepeats
+        self.isMalformed = isMalformed
     }
 }
 
@@ -87,8 +87,8 @@ extension AppAuthorization {
         guard query.codeChallengeMethod.only.map({ $0.utf8.elementsEqual("S256".utf8) }) == true else {
             return refusal(for: "code_challenge_method")
         }
-        guard query.uiLocales.count <= 1, query.loginHint.count <= 1, !query.hasRepeats else {
-            return refusal(for: "repeated")
+        guard query.uiLocales.count <= 1, query.loginHint.count <= 1, !query.isMalformed else {
+            return refusal(for: "malformed")
         }
         return .open(
             AppAuthorization(

@@ -18,13 +18,26 @@ enum URLEncodedPairs {
     static func pairs(
         in text: some Collection<UInt8>, _ encoding: Encoding
     ) -> [(name: String, value: String)]? {
+        guard let all = namedPairs(in: text, encoding) else { return nil }
         var pairs: [(name: String, value: String)] = []
+        for (name, value) in all {
+            guard let value else { return nil }
+            pairs.append((name, value))
+        }
+        return pairs
+    }
+
+    /// - Returns: `nil` as above, but for text of which a value alone is not so encoded: that value is `nil`.
+    static func namedPairs(
+        in text: some Collection<UInt8>, _ encoding: Encoding
+    ) -> [(name: String, value: String?)]? {
+        var pairs: [(name: String, value: String?)] = []
         for pair in text.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             guard encoding != .form || pairs.count < maximumFormFields, let name = decoded(parts[0], encoding),
-                !name.isEmpty, let value = parts.count == 2 ? decoded(parts[1], encoding) : ""
+                !name.isEmpty
             else { return nil }
-            pairs.append((name, value))
+            pairs.append((name, parts.count == 2 ? decoded(parts[1], encoding) : ""))
         }
         return pairs
     }
@@ -52,36 +65,47 @@ enum URLEncodedPairs {
 
 /// The parameters of a query with all their values.
 package struct QueryValues: Sendable {
-    fileprivate let pairs: [(name: String, value: String)]
+    /// A value that can't be read is `nil`.
+    fileprivate let pairs: [(name: String, value: String?)]
 
-    /// The values with exactly this name, in their order.
+    /// The values with exactly this name, in their order; none where one of them can't be read.
     package func all(_ name: String) -> [String] {
-        pairs.filter { $0.name.utf8.elementsEqual(name.utf8) }.map(\.value)
+        let values = pairs.filter { $0.name.utf8.elementsEqual(name.utf8) }.map(\.value)
+        return values.contains(nil) ? [] : values.compactMap(\.self)
     }
 
-    /// Whether a name comes more than once, known or not (RFC 6749 §3.1). An empty value is no value.
-    package var hasRepeats: Bool {
-        let names = pairs.filter { !$0.value.isEmpty }.map { Array($0.name.utf8) }
-        return Set(names).count < names.count
+    /// Whether a name comes more than once, known or not (RFC 6749 §3.1), or a value can't be read. An empty value is no
+    /// value.
+    package var isMalformed: Bool {
+        let names = pairs.filter { $0.value?.isEmpty != true }.map { Array($0.name.utf8) }
+        return Set(names).count < names.count || !isReadable
     }
+
+    fileprivate var isReadable: Bool { pairs.allSatisfy { $0.value != nil } }
 }
 
 extension Request {
     /// The parameters of the query, for an operation whose caller adds others or is answered by itself for what is
     /// repeated.
     ///
+    /// - Parameter judgesValues: whether the caller is also answered by itself for a value that can't be read.
     /// - Throws: 400 for text that is no query.
-    package func queryValues(plusIsSpace: Bool = false) throws(Problem) -> QueryValues {
-        QueryValues(pairs: try queryPairs(plusIsSpace ? .spacedQuery : .query))
+    package func queryValues(plusIsSpace: Bool = false, judgesValues: Bool = false) throws(Problem) -> QueryValues {
+        let text = (queryText ?? "").utf8
+        guard let pairs = text.isEmpty ? [] : URLEncodedPairs.namedPairs(in: text, plusIsSpace ? .spacedQuery : .query)
+        else { throw Self.malformedQuery }
+        let values = QueryValues(pairs: pairs)
+        guard judgesValues || values.isReadable else { throw Self.malformedQuery }
+        return values
     }
 
     func queryPairs(_ encoding: URLEncodedPairs.Encoding) throws(Problem) -> [(name: String, value: String)] {
         guard let text = queryText, !text.isEmpty else { return [] }
-        guard let pairs = URLEncodedPairs.pairs(in: text.utf8, encoding) else {
-            throw Problem(.invalidRequest, detail: "The query is not well-formed.")
-        }
+        guard let pairs = URLEncodedPairs.pairs(in: text.utf8, encoding) else { throw Self.malformedQuery }
         return pairs
     }
+
+    private static var malformedQuery: Problem { Problem(.invalidRequest, detail: "The query is not well-formed.") }
 
     /// The text of a search box: the value of a form-encoded parameter, without the white space around it. Empty where
     /// there is no such parameter.

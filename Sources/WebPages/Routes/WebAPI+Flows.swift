@@ -34,7 +34,7 @@ extension WebAPI {
     }
 
     private func authorize(_ request: Request) async throws -> Response {
-        let values = try request.queryValues()
+        let values = try request.queryValues(judgesValues: true)
         guard !request.isSpeculative else { return untouched }
         let query = AuthorizeQuery(
             app: values.all("app"), redirectURI: values.all("redirect_uri"),
@@ -42,7 +42,7 @@ extension WebAPI {
             state: values.all("state"), provider: values.all("provider"),
             // Some libraries write the spaces between tags as a plus.
             uiLocales: values.all("ui_locales").map { $0.replacing("+", with: " ") },
-            loginHint: values.all("login_hint"), hasRepeats: values.hasRepeats)
+            loginHint: values.all("login_hint"), isMalformed: values.isMalformed)
         let browser = try cookies.browser(of: request) ?? .fresh()
         switch try await signIn.authorize(query, browser: browser, by: call(of: request)) {
         case .unknownApp:

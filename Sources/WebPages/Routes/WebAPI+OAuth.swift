@@ -21,10 +21,10 @@ extension WebAPI {
         }
         return [flip].compactMap(\.self) + [
             Route(.get, Self.authorizePath) { request in
-                let values = try request.queryValues(plusIsSpace: true)
+                let values = try request.queryValues(plusIsSpace: true, judgesValues: true)
                 guard !request.isSpeculative else { return untouched }
                 guard values.all("flow").isEmpty else { return try await showConsent(oauth, request) }
-                return try await open(OAuthQuery(hasRepeats: values.hasRepeats, values.all), oauth, request)
+                return try await open(OAuthQuery(isMalformed: values.isMalformed, values.all), oauth, request)
             },
             Route(.post, Self.authorizePath) { request in try await takeConsent(oauth, request) },
             Route(.post, Self.otherAccountPath, priority: .revoking) { request in

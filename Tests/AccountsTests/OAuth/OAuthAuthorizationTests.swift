@@ -22,7 +22,7 @@ import Testing
             "client_id": ["csc_home"], "redirect_uri": [uri], "state": ["s"], "response_type": ["code"],
         ].merging(changes) { _, change in change }
         let repeated = values.values.contains { $0.count > 1 }
-        return OAuthQuery(hasRepeats: repeated) { values[$0] ?? [] }
+        return OAuthQuery(isMalformed: repeated) { values[$0] ?? [] }
     }
 
     private static func outcome(_ query: OAuthQuery, _ client: OAuthClient?) -> String {

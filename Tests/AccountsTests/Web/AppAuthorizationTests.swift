@@ -79,7 +79,7 @@ import Testing
         Change("repeated provider") { $0.provider = ["apple", "apple"] },
         Change("repeated locales") { $0.uiLocales = ["de", "fr"] },
         Change("repeated hint") { $0.loginHint = ["a@b.example", "a@b.example"] },
-        Change("repeated unknown parameter") { $0.hasRepeats = true },
+        Change("repeated unknown parameter") { $0.isMalformed = true },
     ]) func `any other fault is the app's to hear`(change: Change) {
         guard case .refuse(let answer) = Self.decide(change.apply) else { return #expect(Bool(false)) }
         #expect(answer.isError && answer.kind == .https && answer.appName == "Lamp")

@@ -264,9 +264,27 @@ import Testing
             #expect(!page.answer.body.contains("<script>"))
             #expect(try await world.decision("deny", on: page, browser)["state"] == state)
         }
-        let split = try await browser.open(client.url(["state": "a\r\nX-Injected: 1"]), following: false)
-        #expect(split.status == 400)
+        let split = try await browser.open(client.url(["state": "a\r\nX-Injected: 1"]))
+        #expect(try AppAnswer(split)["error"] == "invalid_request")
+        #expect(try AppAnswer(split)["state"] == nil)
         #expect(split.answer["X-Injected"] == nil)
+    }
+
+    @Test(arguments: ["%0A", "%00", "%FF", "%"])
+    func `a value that can't be read is the client's to hear of, but for its own name and address`(
+        value: String
+    ) async throws {
+        let client = try await world.linkingClient()
+        for name in ["state", "scope", "login_hint", "ui_locales", "x"] {
+            let page = try await world.browser().open(client.url([name: nil]) + "&\(name)=a\(value)b")
+            let answer = try AppAnswer(page)
+            #expect(answer.address == client.redirectURI && answer["error"] == "invalid_request", "\(name)")
+            #expect(answer["state"] == (name == "state" ? nil : "AB+cd/EF=="), "\(name)")
+        }
+        for pair in ["client_id=\(value)", "redirect_uri=\(value)", "x\(value)=a"] {
+            let page = try await world.browser().open(client.url() + "&\(pair)", following: false)
+            #expect(page.status == 400 && page.answer["Location"] == nil, "\(pair)")
+        }
     }
 
     @Test func `a client that must use PKCE is asked for it, and others hear who answers`() async throws {

@@ -91,12 +91,34 @@ import Testing
             let line = try await world.service.logged(try #require(page.answer["X-Request-Id"]))
             #expect(line["code"]?.string == "invalid_request" && line["reason"]?.string == "state")
         }
-        // A query with a control character is none at all.
         for control in ["\r\nX-Injected: 1", "\u{0}", "\u{1f}", "\u{7f}"] {
             let page = try await world.browser().open(try AppAttempt().url(["state": control + "and sixteen more"]))
-            #expect(page.status == 400)
-            #expect(page.locations == [])
+            let back = try AppAnswer(page)
+            #expect(back["error"] == "invalid_request" && back["state"] == nil, "\(back.uri)")
             #expect(page.answer["X-Injected"] == nil)
+        }
+    }
+
+    @Test(arguments: ["%0A", "%00", "%FF", "%C3", "%", "%4", "%zz"])
+    func `a value that can't be read is the app's to hear of, but for its own name and address`(
+        value: String
+    ) async throws {
+        for name in ["state", "provider", "login_hint", "ui_locales", "code_challenge", "unknown"] {
+            let attempt = try AppAttempt()
+            let page = try await world.browser().open(
+                attempt.url([name: nil]) + "&\(name)=0123456789abc\(value)")
+            let back = try AppAnswer(page)
+            #expect(back.address == WebWorld.appLink && back["error"] == "invalid_request", "\(name): \(back.uri)")
+            #expect(back["iss"] == WebWorld.publicURL, "\(name)")
+            #expect(back["state"] == (name == "state" ? nil : attempt.state), "\(name): \(back.uri)")
+        }
+        let attempt = try AppAttempt()
+        for pair in ["app=\(value)", "redirect_uri=\(value)", "x\(value)=a"] {
+            for url in [attempt.url() + "&\(pair)", attempt.url([String(pair.prefix { $0 != "=" }): nil]) + "&\(pair)"]
+            {
+                let page = try await world.browser().open(url, following: false)
+                #expect(page.status == 400 && page.answer["Location"] == nil, "\(url)")
+            }
         }
     }
 

@@ -100,7 +100,7 @@ extension RandomWalker {
             "client_id": world.oauthClient.record.client.id.text, "redirect_uri": WalkClient.webURI, "state": "s",
             "response_type": "code", "scope": "profile",
         ]
-        let query = OAuthQuery(hasRepeats: false) { parameters[$0].map { [$0] } ?? [] }
+        let query = OAuthQuery(isMalformed: false) { parameters[$0].map { [$0] } ?? [] }
         guard case .opened(let flow) = try await world.oauth.authorize(query, browser: browser, by: call) else {
             throw Unanswered()
         }

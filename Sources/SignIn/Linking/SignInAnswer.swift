@@ -45,13 +45,18 @@ package struct ShownHolder: Sendable {
 }
 
 extension LinkRequired {
-    /// The providers by which the account that is shown is entered, and by which it can be proven: not where it has another
-    /// identity of the ticket's own provider, which *bind* would have to replace.
+    /// The providers by which the account that is shown is entered, and by which it can be proven.
     package var provers: [Provider] {
-        guard case .identity(let own) = person, let holder = holder?.account else { return [] }
-        let keys = holder.identities.map(\.key)
-        guard !keys.contains(where: { $0.provider == own.key.provider && $0.realm == own.key.realm }) else { return [] }
-        return Provider.allCases.filter { provider in keys.contains { $0.provider == provider } }
+        guard case .identity = person, let holder = holder?.account else { return [] }
+        return Provider.allCases.filter { provider in holder.identities.contains { $0.key.provider == provider } }
+    }
+
+    /// The shown account's other identity of the ticket's own provider, which *bind* would have to replace.
+    var conflicting: Identity? {
+        guard case .identity(let own) = person else { return nil }
+        return holder?.account.identities.first { identity in
+            identity.key.provider == own.key.provider && identity.key.realm == own.key.realm
+        }
     }
 }
 

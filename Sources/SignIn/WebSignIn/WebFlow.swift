@@ -69,6 +69,8 @@ package enum UnprovenReason: Sendable {
     case cancelled
     /// The identity is not one of the account that is shown.
     case otherIdentity
+    /// It is, but the account has this other identity of the ticket's provider. It is replaced by another proof.
+    case conflict(Identity, provenBy: Provider)
     /// The provider has, or the answer was.
     case refused(SignInFailure)
 }

@@ -33,18 +33,23 @@ extension WebSignIn {
     }
 
     /// Binds to the account that is shown by an identity of it. Another identity changes nothing.
+    ///
+    /// - Parameter replaced: the identity in whose place the ticket's is to be, as the person said before they left.
     func prove(
-        _ flow: StoredWebFlow, _ ticket: String, by person: ProvenPerson, by call: Call
+        _ flow: StoredWebFlow, _ ticket: String, by person: ProvenPerson, replacing replaced: IdentityID?, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         let identity: VerifiedIdentity
         let grant: NewGrant?
         let holder: AccountID
+        let isReplacing: Bool
         do throws(SignInFailure) {
-            guard case .identity(let own, let ownGrant, _) = person,
-                let shown = try await linkRequired(ticket, by: call).holder?.account,
+            let link = try await linkRequired(ticket, by: call)
+            guard case .identity(let own, let ownGrant, _) = person, let shown = link.holder?.account,
                 shown.identities.contains(where: { $0.key == own.key })
             else { throw .invalidCredentials }
             (identity, grant, holder) = (own, ownGrant, shown.id)
+            // One that has come meanwhile is not the one that they have seen.
+            isReplacing = replaced != nil && link.conflicting?.id == replaced
         } catch {
             await credentials.abandon(person, after: error, by: call)
             guard case .invalidCredentials = error else { throw error }
@@ -55,9 +60,12 @@ extension WebSignIn {
             guard
                 case .signedIn(let proof) = try await persons.signIn(
                     .identity(identity, grant: grant, displayName: nil), by: call.with(.browser)),
-                case .signedIn(let signedIn) = try await bind(ticket, to: holder, provenBy: proof, by: call)
+                case .signedIn(let signedIn) = try await bind(
+                    ticket, to: holder, provenBy: proof, replacing: isReplacing, by: call)
             else { throw .invalidCredentials }
             bound = signedIn
+        } catch .providerAlreadyLinked(let existing) {
+            return try await unproven(flow, .conflict(existing, provenBy: identity.key.provider), by: call)
         } catch {
             return try await unproven(flow, .refused(error), by: call)
         }
@@ -67,18 +75,23 @@ extension WebSignIn {
     /// The session that proves the account ends, whatever comes of it: the browser has the one that *bind* opens. It proves
     /// nothing if the identity was moved to another account since that was shown.
     private func bind(
-        _ ticket: String, to holder: AccountID, provenBy proof: SignedIn, by call: Call
+        _ ticket: String, to holder: AccountID, provenBy proof: SignedIn, replacing: Bool, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
         let answer: Result<SignInAnswer, SignInFailure>
         do throws(SignInFailure) {
             guard proof.account.id == holder else { throw .invalidCredentials }
             let token = Array(proof.session.accessToken.utf8)
             answer = .success(
-                try await linking.bind(linkTicket: ticket, credential: .session(token), by: call.with(.browser)))
+                try await linking.bind(
+                    linkTicket: ticket, credential: .session(token), replacing: replacing, by: call.with(.browser)))
         } catch {
             answer = .failure(error)
         }
-        try await sessions.sessions.end(proof.session.id, of: proof.account.id, by: call)
+        do throws(SignInFailure) {
+            try await sessions.sessions.end(proof.session.id, of: proof.account.id, by: call)
+        } catch .sessionNotFound {
+            // It was of the identity that was replaced, and went with it.
+        }
         return try answer.get()
     }
 

@@ -29,9 +29,11 @@ extension WebSignIn {
     /// Sends the browser of a person who has a ticket to a provider, by which the account that is shown is entered: that
     /// identity of it proves it.
     ///
+    /// - Parameter replaced: the identity of the account that the proof lets the ticket's replace.
     /// - Returns: the provider's URL.
     package func startProof(
-        by provider: Provider, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+        by provider: Provider, replacing replaced: IdentityID? = nil, flow id: WebFlowID, browser: BrowserSecret?,
+        by call: Call
     ) async throws(SignInFailure) -> String {
         let flow = try await read(id, browser: browser, by: call)
         guard let ticket = flow.linkTicket, try await linkRequired(ticket, by: call).provers.contains(provider) else {
@@ -40,12 +42,13 @@ extension WebSignIn {
         // The flow comes back to its ticket whatever the answer was, so each way there counts as a flow of its own.
         try await limits.drawNetworks(.webFlowsPerNetwork, by: call)
         return try await start(
-            provider, id, only: flow.onlyProvider, loginHint: flow.loginHint, browser: browser, by: call)
+            provider, id, only: flow.onlyProvider, loginHint: flow.loginHint, replacing: replaced, browser: browser,
+            by: call)
     }
 
     private func start(
-        _ provider: Provider, _ id: WebFlowID, only: Provider?, loginHint: String?, browser: BrowserSecret?,
-        by call: Call
+        _ provider: Provider, _ id: WebFlowID, only: Provider?, loginHint: String?,
+        replacing replaced: IdentityID? = nil, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> String {
         try await steps.counting(.start) { () throws(SignInFailure) in
             guard let browser else { throw .webFlowExpired }
@@ -54,7 +57,7 @@ extension WebSignIn {
             let secrets = WebFlowSecrets(
                 nonce: try OpaqueSecret.fresh().text,
                 // Apple documents no challenge.
-                verifier: provider == .google ? try OpaqueSecret.fresh().text : nil)
+                verifier: provider == .google ? try OpaqueSecret.fresh().text : nil, replacing: replaced)
             let (url, request) = try self.request(
                 to: provider, state: state, secrets: secrets, loginHint: loginHint)
             guard try await stored({ try await store.send(id, of: browser.hash, to: request, by: call) }) else {
@@ -153,7 +156,7 @@ extension WebSignIn {
             if let error = held.error {
                 return try await decline(answer.flow, browser: browser, error: error, by: call)
             }
-            return try await finish(answer.flow, by: call) { () throws(SignInFailure) in
+            return try await finish(answer.flow, replacing: secrets.replaced, by: call) { () throws(SignInFailure) in
                 try await credentials.apple(
                     held, clientID: answer.clientID, redirectURI: answer.redirectURI, secrets, by: call)
             }
@@ -182,7 +185,7 @@ extension WebSignIn {
             if let error = answer.error {
                 return try await decline(taken.flow, browser: browser, error: error, by: call)
             }
-            return try await finish(taken.flow, by: call) { () throws(SignInFailure) in
+            return try await finish(taken.flow, replacing: secrets.replaced, by: call) { () throws(SignInFailure) in
                 try await credentials.google(
                     answer.code, clientID: taken.clientID, redirectURI: taken.redirectURI, secrets, by: call)
             }
@@ -225,7 +228,8 @@ extension WebSignIn {
     }
 
     private func finish(
-        _ flow: StoredWebFlow, by call: Call, _ verify: () async throws(SignInFailure) -> ProvenPerson
+        _ flow: StoredWebFlow, replacing replaced: IdentityID?, by call: Call,
+        _ verify: () async throws(SignInFailure) -> ProvenPerson
     ) async throws(SignInFailure) -> WebStep {
         let person: ProvenPerson
         do throws(SignInFailure) {
@@ -236,7 +240,9 @@ extension WebSignIn {
             return try await unproven(flow, .refused(error), by: call)
         }
         if let session = flow.errand?.session { return try await link(flow, person, to: session, by: call) }
-        if let ticket = flow.linkTicket { return try await prove(flow, ticket, by: person, by: call) }
+        if let ticket = flow.linkTicket {
+            return try await prove(flow, ticket, by: person, replacing: replaced, by: call)
+        }
         return try await settle(flow, person, by: call)
     }
 

@@ -16,11 +16,16 @@ package struct WebFlowSecrets: Codable, Sendable {
     package let nonce: String
     /// The verifier of our own challenge (RFC 7636); `nil` at a provider that takes none.
     package let verifier: String?
+    private let replacedIdentity: String?
 
-    package init(nonce: String, verifier: String?) {
+    /// - Parameter replaced: the identity that the person, who has seen it, wants to be replaced by that of their ticket.
+    package init(nonce: String, verifier: String?, replacing replaced: IdentityID? = nil) {
         self.nonce = nonce
         self.verifier = verifier
+        self.replacedIdentity = replaced?.description
     }
+
+    package var replaced: IdentityID? { replacedIdentity.flatMap(IdentityID.init) }
 }
 
 /// Apple's answer as it was posted, until the browser comes for it.

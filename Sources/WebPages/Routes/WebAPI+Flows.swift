@@ -198,6 +198,7 @@ extension FormError {
             switch reason {
             case .cancelled: .cancelledAtProvider
             case .otherIdentity: .otherIdentity
+            case .conflict: .providerAlreadyLinked
             case .refused(let failure): Self(failure, wrong: .providerRefused) ?? .providerRefused
             }
     }

@@ -22,6 +22,8 @@ extension WebAPI {
         let password: String?
         let code: String?
         let isReplacing: Bool
+        /// The identity that was shown as the one to replace.
+        let existing: IdentityID?
 
         init(_ form: inout Fields) {
             screen = form.screen()
@@ -31,6 +33,7 @@ extension WebAPI {
             password = form.optionalString("password", maximumBytes: FieldLimit.password)
             code = form.optionalString("code", maximumBytes: FieldLimit.emailCode)
             isReplacing = form.optionalChoice("onConflict", of: ConflictResolution.self) == .replace
+            existing = form.optionalValue("existing", as: IdentityID.init)
         }
     }
 
@@ -43,7 +46,8 @@ extension WebAPI {
                 if let screen = form.screen { return try await show(screen, typed: form.email, flow, request) }
                 if let provider = form.provider {
                     let url = try await signIn.startProof(
-                        by: provider, flow: flow.id, browser: flow.browser, by: call(of: request))
+                        by: provider, replacing: form.isReplacing ? form.existing : nil, flow: flow.id,
+                        browser: flow.browser, by: call(of: request))
                     return redirect(to: url)
                 }
                 switch (form.proof, form.email, form.password, form.code) {
@@ -99,11 +103,7 @@ extension WebAPI {
         }
         if case .providerAlreadyLinked(let existing) = failure {
             let page = try await signIn.flow(flow.id, browser: flow.browser, by: call(of: request))
-            let conflict = ConflictPage(
-                purpose: page.purpose, provider: existing.key.provider, existing: HeldIdentity(existing),
-                proof: ConflictPage.Proof(credential), replace: try flow.target("/web/link/bind"),
-                keep: try flow.target("/web/link/cancel"))
-            return response(.conflict(conflict), after: failure, to: request, flow: page)
+            return try conflict(with: existing, ConflictPage.Proof(credential), page, flow, request)
         }
         let wrong: FormError =
             switch credential {
@@ -118,6 +118,17 @@ extension WebAPI {
             }
             return .bind(try bindPage(page, flow, link, email: form.email ?? link.ownEmail, error: fault))
         }
+    }
+
+    /// The question whether another identity of the account is replaced.
+    func conflict(
+        with existing: Identity, _ proof: ConflictPage.Proof, _ flow: WebFlow, _ reference: FlowReference,
+        _ request: Request
+    ) throws -> Response {
+        let page = ConflictPage(
+            purpose: flow.purpose, provider: existing.key.provider, existing: HeldIdentity(existing), proof: proof,
+            replace: try reference.target("/web/link/bind"), keep: try reference.target("/web/link/cancel"))
+        return response(.conflict(page), after: .providerAlreadyLinked(existing), to: request, flow: flow)
     }
 
     /// Another screen, with the address that was typed.

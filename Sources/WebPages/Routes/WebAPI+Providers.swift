@@ -27,16 +27,25 @@ extension WebAPI {
                 guard !request.isSpeculative else { return untouched }
                 let step = try await signIn.finishApple(
                     handle: handle, browser: cookies.browser(of: request), by: call(of: request))
-                return try await response(to: request, step)
+                return try await arrive(step, request)
             },
             Route(.get, "/web/callback/google") { request in
                 let answer = try googleAnswer(in: try request.queryValues())
                 guard !request.isSpeculative else { return untouched }
                 let step = try await signIn.finishGoogle(
                     answer, browser: cookies.browser(of: request), by: call(of: request))
-                return try await response(to: request, step)
+                return try await arrive(step, request)
             },
         ]
+    }
+
+    /// Where a browser goes on that has come back, unless it has brought a question.
+    private func arrive(_ step: WebStep, _ request: Request) async throws -> Response {
+        guard case .unproven(let flow, .conflict(let existing, let prover)) = step,
+            let browser = cookies.browser(of: request)
+        else { return try await response(to: request, step) }
+        let reference = FlowReference(id: flow.id, browser: browser)
+        return try conflict(with: existing, .provider(prover, replacing: existing.id), flow, reference, request)
     }
 
     private func start(_ provider: Provider, _ request: Request) async throws -> Response {

@@ -120,18 +120,27 @@ import Testing
 
     // MARK: By a provider
 
+    /// Presses a button that leads to a provider, and goes on there.
+    private func press(
+        _ value: String, to provider: Sandbox.Provider, as person: String, on page: Browser.Page, _ browser: Browser,
+        cancel: Bool = false
+    ) async throws -> Browser.Page {
+        let button = try #require(
+            page.html.forms.first { $0.path == Self.target && $0.buttons.contains { $0.value == value } },
+            "\(page.answer.body)")
+        let shown = try await browser.submit(button, on: page, button: value)
+        #expect(shown.url.hasPrefix(world.sandbox.url))
+        let answer = try await world.consent(person, at: shown, browser, cancel: cancel)
+        guard provider == .apple else { return answer }
+        let form = try #require(answer.html.forms.first { $0.attributes["id"] == "answer" }, "\(answer.answer.text)")
+        return try await browser.submit(form, on: answer)
+    }
+
     /// Continues with Apple, by which the holder is entered.
     private func continueWithApple(
         as person: String, on page: Browser.Page, _ browser: Browser, cancel: Bool = false
     ) async throws -> Browser.Page {
-        let button = try #require(
-            page.html.forms.first { $0.path == Self.target && $0.buttons.contains { $0.value == "apple" } },
-            "\(page.answer.body)")
-        let shown = try await browser.submit(button, on: page, button: "apple")
-        #expect(shown.url.hasPrefix(world.sandbox.url))
-        let answer = try await world.consent(person, at: shown, browser, cancel: cancel)
-        let form = try #require(answer.html.forms.first { $0.attributes["id"] == "answer" }, "\(answer.answer.text)")
-        return try await browser.submit(form, on: answer)
+        try await press("apple", to: .apple, as: person, on: page, browser, cancel: cancel)
     }
 
     @Test func `the provider by which the account is entered binds, with one session more`() async throws {
@@ -169,6 +178,84 @@ import Testing
         #expect(cancelled.html.text.contains("You cancelled."))
         try await expectEntered(
             try await continueWithApple(as: "mistaken", on: cancelled, browser), holder, proof: "stated")
+    }
+
+    /// Another Google account opens the holder's account by now: the answer, with its id.
+    @discardableResult
+    private func linkGoogle(_ person: String, to holder: DegreeHolder) async throws -> Answer {
+        try await world.openGoogleAccount(person, email: "\(person)@example.com")
+        let linked = try await world.service.post(
+            "/v1/account/identities/google", ["idToken": .string(try await world.googleToken(person))],
+            bearer: holder.device.bearer)
+        #expect(linked.status == 201, "\(linked.text)")
+        return linked
+    }
+
+    /// The page of *bind* of somebody whose address a holder has who is entered by Apple and by another Google account.
+    private func rivalledPage(
+        _ name: String, former: String, _ browser: Browser
+    ) async throws -> (holder: DegreeHolder, former: Answer, page: Browser.Page) {
+        let email = "\(name)@company.example"
+        let holder = try await world.holder(.stated, name, email: email)
+        let linked = try await linkGoogle(former, to: holder)
+        try await world.openGoogleAccount(name, email: email)
+        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
+        let question = try await world.signIn(name, with: .google, on: chooser, browser)
+        return (holder, linked, try await follow("bind", on: question, browser))
+    }
+
+    private func googleAddresses(of holder: DegreeHolder) async throws -> [String] {
+        try await world.scratch.texts(
+            """
+            SELECT email FROM identities
+            WHERE account_id = \(holder.device.account.id)::uuid AND provider = 'google'
+            """)
+    }
+
+    @Test(arguments: Sandbox.Provider.allCases)
+    func `another account of the provider is replaced by a second proof, once it was shown`(
+        _ prover: Sandbox.Provider
+    ) async throws {
+        let name = "rival-\(prover.rawValue)"
+        let browser = world.browser()
+        let (holder, _, page) = try await rivalledPage(name, former: "former-\(name)", browser)
+        #expect(page.html.text.contains("Continue with Apple") && page.html.text.contains("Continue with Google"))
+        let person = prover == .apple ? name : "former-\(name)"
+        let conflict = try await press(prover.rawValue, to: prover, as: person, on: page, browser)
+        #expect(conflict.status == 409)
+        #expect(conflict.html.text.contains("f***@example.com"), "\(conflict.answer.body)")
+        #expect(try await googleAddresses(of: holder) == ["former-\(name)@example.com"])
+
+        // Who thinks better of it at the provider has replaced nothing, and chooses again.
+        let cancelled = try await press("replace", to: prover, as: person, on: conflict, browser, cancel: true)
+        #expect(cancelled.html.text.contains("You cancelled."))
+        let again = try await press(prover.rawValue, to: prover, as: person, on: cancelled, browser)
+        #expect(again.status == 409)
+        let account = try await press("replace", to: prover, as: person, on: again, browser)
+        try await expectEntered(account, holder, proof: "stated")
+        #expect(try await googleAddresses(of: holder) == [holder.email])
+        // That of the person's device, and the browser's.
+        let sessions = try await world.count(
+            "SELECT count(*) FROM sessions WHERE account_id = \(holder.device.account.id)::uuid AND ended_at IS NULL")
+        #expect(sessions == 2)
+    }
+
+    @Test func `an account of the provider that has come since the question is not replaced before it was shown`()
+        async throws
+    {
+        let browser = world.browser()
+        let (holder, former, page) = try await rivalledPage("unseen", former: "seen-before", browser)
+        let conflict = try await continueWithApple(as: "unseen", on: page, browser)
+        let id = try former.text("identityId")
+        let unlinked = try await world.service.delete("/v1/account/identities/\(id)", bearer: holder.device.bearer)
+        #expect(unlinked.status == 202, "\(unlinked.text)")
+        try await linkGoogle("late-rival", to: holder)
+        let again = try await press("replace", to: .apple, as: "unseen", on: conflict, browser)
+        #expect(again.status == 409)
+        #expect(again.html.text.contains("l***@example.com"), "\(again.answer.body)")
+        #expect(try await googleAddresses(of: holder) == ["late-rival@example.com"])
+        let account = try await press("replace", to: .apple, as: "unseen", on: again, browser)
+        try await expectEntered(account, holder, proof: "stated")
     }
 
     @Test func `who comes back from the provider without an answer goes on by another proof`() async throws {
@@ -230,11 +317,7 @@ import Testing
         let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "late", workspace: "company.example", browser)
         let button = try #require(confirmation(on: page), "\(page.answer.body)")
-        try await world.openGoogleAccount("latecomer", email: "latecomer@example.com")
-        let linked = try await world.service.post(
-            "/v1/account/identities/google", ["idToken": .string(try await world.googleToken("latecomer"))],
-            bearer: holder.device.bearer)
-        #expect(linked.status == 201, "\(linked.text)")
+        try await linkGoogle("latecomer", to: holder)
 
         let changed = try await browser.submit(button, on: page, button: "ticket")
         #expect(changed.status == 401)

@@ -180,6 +180,7 @@ struct PageSamples {
             ("conflict-password", conflict(.password(email: email))),
             ("conflict-code", conflict(.emailCode(email: email, code: "123456"))),
             ("conflict-ticket", conflict(.ticket)),
+            ("conflict-provider", conflict(.provider(.apple, replacing: .first(at: linked)))),
         ]
     }
 

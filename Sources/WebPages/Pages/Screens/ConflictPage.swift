@@ -11,6 +11,8 @@ struct ConflictPage: Sendable {
         case emailCode(email: String, code: String)
         /// Posts `proof=ticket` (hidden).
         case ticket
+        /// Posts `provider` and `existing`, both hidden: the way to the provider once more, by which the account was proven.
+        case provider(Provider, replacing: IdentityID)
     }
 
     let purpose: SignInPurpose
@@ -68,6 +70,7 @@ extension ConflictPage {
         case .password(let email): [("email", email)]
         case .emailCode(let email, let code): [("email", email), ("code", code)]
         case .ticket: [("proof", "ticket")]
+        case .provider(let provider, let id): [("provider", provider.rawValue), ("existing", id.description)]
         }
     }
 }

@@ -259,12 +259,20 @@ extension WebAPI {
 
     func failure(_ error: any Error, _ problem: Problem, _ request: Request) -> Response {
         let failure = FailurePage.Failure(error, problem)
-        let again = AccountPath.account.naming(uiLocales(of: request))
-        let retryLink = (error as? PageRefusal)?.retryLink ?? (failure == .reauthenticationRequired ? again : nil)
+        let retryLink = (error as? PageRefusal)?.retryLink ?? self.retryLink(after: failure, request)
         let page = FailurePage(failure, retryLink: retryLink, requestID: request.id)
         var response = response(.failure(page), problem.code.status, to: request)
         response.headers += problem.headers
         return response
+    }
+
+    private func retryLink(after failure: FailurePage.Failure, _ request: Request) -> String? {
+        switch failure {
+        case .reauthenticationRequired: AccountPath.account.naming(uiLocales(of: request))
+        // The address of the page itself, which need not be repeated there. That of a form leads to what the form is of.
+        case .unavailable, .internalError: ""
+        default: nil
+        }
     }
 
     /// The languages that a request names; those of a flow are kept with it.

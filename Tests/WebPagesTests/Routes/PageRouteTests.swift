@@ -170,6 +170,17 @@ import Testing
         #expect(try await server.flows() == 0)
     }
 
+    @Test func `a fault of ours can be tried again at its address, which the page doesn't repeat`() async throws {
+        var browser = PageBrowser(server)
+        try await server.database.execute("ALTER TABLE web_flows RENAME TO web_flows_away")
+        let page = try await browser.get(PageServer.authorize())
+        #expect(page.status >= 500 && page.location == nil)
+        #expect(page.text.contains(#"href="">Try again</a>"#), "\(page.text)")
+        #expect(!page.text.contains(PageServer.state))
+        try await server.database.execute("ALTER TABLE web_flows_away RENAME TO web_flows")
+        #expect(try await browser.get(PageServer.authorize()).status == 303)
+    }
+
     @Test func `one provider is gone to at once, but for a private scheme after a click`() async throws {
         var browser = PageBrowser(server)
         for (provider, target) in [

@@ -29,7 +29,7 @@ struct FailurePage: Sendable {
     }
 
     let failure: Failure
-    /// A page from which the person can begin again; `nil` where only the app can.
+    /// A page from which the person can begin again, empty for the address that has failed; `nil` where only the app can.
     let retryLink: String?
     /// The request's id, for the support.
     let requestID: String?

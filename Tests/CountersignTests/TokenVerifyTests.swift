@@ -1,5 +1,6 @@
 import Accounts
 import Foundation
+import OpenSSL
 import TestSupport
 import Testing
 

@@ -14,7 +14,7 @@ extension ConsoleAPI {
             page(act.consoleTemplate, nil) { request, visitor in
                 try act.scopes.forEach(visitor.administrator.require)
                 let (id, clientID) = try request.ids(of: act)
-                let subject = try await subject(of: act, id, clientID)
+                let subject = try await subject(of: act, id, clientID, by: visitor.administrator.call)
                 return try show(try question(act, on: subject, visitor), in: visitor)
             },
             Route(.post, act.consoleTemplate, priority: .revoking) { request in
@@ -90,7 +90,7 @@ extension ConsoleAPI {
         }
         guard let (visitor, typed) = form else { return showAlone(signInPage(for: request), .unauthorized) }
         try act.scopes.forEach(visitor.administrator.require)
-        let subject = try await subject(of: act, id, clientID)
+        let subject = try await subject(of: act, id, clientID, by: visitor.administrator.call)
         func again(_ fault: String, _ status: Status, _ problem: Problem? = nil) throws -> Response {
             var response = try show(
                 try question(act, on: subject, visitor, typed: typed, notice: .error(fault)), status, in: visitor)
@@ -170,7 +170,9 @@ extension ConsoleAPI {
         var emailProof: EmailProof?
     }
 
-    private func subject(of act: Act, _ id: String, _ clientID: OAuthClientID?) async throws -> ConsoleSubject {
+    private func subject(
+        of act: Act, _ id: String, _ clientID: OAuthClientID?, by call: Call
+    ) async throws -> ConsoleSubject {
         func known<Of>(_ parse: (String) -> Of?) throws(AdministrationFailure) -> Of {
             guard let value = parse(id) else { throw .notFound }
             return value
@@ -186,7 +188,7 @@ extension ConsoleAPI {
             subject.name = account.displayName?.text
             subject.emailProof = account.emailProof
             if let clientID {
-                let clients = try await administration.oauth?.linkedClients(of: account.id) ?? []
+                let clients = try await administration.oauth?.linkedClients(of: account.id, by: call) ?? []
                 guard let client = clients.first(where: { $0.clientID == clientID }) else {
                     throw AdministrationFailure.notFound
                 }

@@ -8,8 +8,8 @@ import Storage
 ///
 /// It sends many accounts' events at once, and of one account one after the other. The stream's position is behind what is
 /// done; what is done in front of it, out of the order of the feed, comes again after a crash. An account of which an
-/// event fails is parked at it, in a row, and skipped from then on; tried again, it goes on event by event until it has
-/// caught up. So is an account that has many events at once, or it would fill what is read ahead and hold all others back.
+/// event fails is parked at it, in a row, and skipped from then on; tried again, it goes on by itself until it has caught
+/// up. So is an account that has many events at once, or it would fill what is read ahead and hold all others back.
 actor WebhookPusher {
     /// What all streams of an endpoint share.
     struct Surroundings: Sendable {
@@ -37,7 +37,7 @@ actor WebhookPusher {
     private static let concurrency = 64
     /// Events that are read ahead.
     private static let readAhead = 512
-    /// Of these, those that one account may have behind the one that is sent.
+    /// An account that has more of these when one is delivered is parked; and goes on by so many from then on.
     private static let readAheadOfAccount = 16
     /// After as many failures without a success one new event is tried at a time, beside what is parked.
     private static let failuresInARow = 64
@@ -234,10 +234,12 @@ actor WebhookPusher {
             _ = try await around.store.note(nil, of: around.lease.endpoint, at: around.clock.now())
         }
         let account = item.event.accountID
-        guard !item.isParked else { return try await goOn(account, behind: item.event.position) }
+        let left = (queues[account]?.count ?? 1) - 1
+        // The queue of a parked account stands until its next events are in it, so that its row is not taken meanwhile.
+        if item.isParked && left == 0 { return try await goOn(account, behind: item.event.position) }
         outstanding.remove(item.event.position)
         queues[account]?.removeFirst()
-        switch queues[account]?.count ?? 0 {
+        switch left {
         case 0: queues[account] = nil
         case 1...Self.readAheadOfAccount: ready.append(account)
         default:
@@ -264,27 +266,28 @@ actor WebhookPusher {
         }
     }
 
-    /// Lets a parked account go on with its next event at once, or with the others when it has caught up.
+    /// Lets a parked account go on with its next events at once, or with the others when it has caught up.
     private func goOn(_ account: AccountID, behind position: FeedPosition) async throws {
-        guard let next = try await parkNext(of: account, behind: position) else { return }
-        enqueue(Item(event: next, attempts: 0, isParked: true))
+        leaving += 1
+        defer { leaving -= 1 }
+        let next = try await parkNext(of: account, behind: position)
+        outstanding.subtract((queues[account] ?? []).map(\.event.position))
+        queues[account] = nil
+        for event in next { enqueue(Item(event: event, attempts: 0, isParked: true)) }
         progress.raise()
     }
 
-    /// Parks an account at its next event; lets it be where it has caught up. Until that is decided its queue stands, so that
-    /// it is not taken again.
-    private func parkNext(of account: AccountID, behind position: FeedPosition) async throws -> FeedEvent? {
-        leaving += 1
-        defer {
-            leaving -= 1
-            outstanding.subtract((queues[account] ?? []).map(\.event.position))
-            queues[account] = nil
-        }
+    /// Parks an account at its next event; lets it be where it has caught up.
+    ///
+    /// - Returns: that event and those behind it.
+    private func parkNext(of account: AccountID, behind position: FeedPosition) async throws -> [FeedEvent] {
         while true {
             let end = read
-            if let next = try await around.store.event(of: account, after: position, upTo: end, types: types) {
+            let next = try await around.store.events(
+                of: account, after: position, upTo: end, types: types, limit: Self.readAheadOfAccount)
+            if let first = next.first {
                 try await around.store.park(
-                    ParkedEvent(accountID: account, position: next.position, attempts: 0, event: next),
+                    ParkedEvent(accountID: account, position: first.position, attempts: 0, event: first),
                     until: around.clock.now(), error: nil, in: stream.id, under: around.lease)
                 return next
             }
@@ -293,7 +296,7 @@ actor WebhookPusher {
             // Meanwhile more may have been read, and left out because the account was parked.
             guard read == end else { continue }
             parked.remove(account)
-            return nil
+            return []
         }
     }
 

@@ -1,4 +1,5 @@
-/// A redirect URI of a client: compared byte for byte but for the port of a loopback address, never normalised (RFC 9700 §2.1).
+/// A redirect URI of a client: compared byte for byte but for the port of a loopback address, never normalised (RFC 9700
+/// §2.1).
 ///
 /// Registrable are https URIs, and http ones on a loopback address.
 package struct OAuthRedirectURI: ExactString {

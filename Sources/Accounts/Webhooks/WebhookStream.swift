@@ -28,7 +28,7 @@ package enum WebhookStatus: String, CaseIterable, Sendable {
     case stopped
 }
 
-/// An event that failed, at which its account is parked.
+/// An event at which its account is parked: it failed, or many follow it.
 package struct ParkedEvent: Sendable {
     package let accountID: AccountID
     package let position: FeedPosition
@@ -54,6 +54,7 @@ package struct WebhookRecord: Sendable {
     package let oldest: Timestamp?
     package let failures: Int
     package let lastGivenUpAt: Timestamp?
+    /// Those that wait since an event of theirs failed.
     package let parkedAccounts: Int
     /// The next one of the accounts that are parked.
     package let nextAttemptAt: Timestamp?

@@ -30,11 +30,6 @@ extension AdminAPI {
 extension Request {
     /// What is said to an act: in the body, else its reason in the query; a client in the path.
     fileprivate func input(of act: Act) throws -> ActInput {
-        var clientID: OAuthClientID?
-        if act.fields.contains(.client) {
-            let id: OAuthClientID = try parameter("clientId", as: OAuthClientID.init)
-            clientID = id
-        }
         var input: ActInput =
             switch (act.operation, act.reason) {
             case (_, .none), (nil, _): ActInput()
@@ -42,7 +37,7 @@ extension Request {
             case (.patch, _), (_, .required): try fields { try $0.input(of: act) }
             case (.post, .optional), (.delete, .optional): ActInput(reason: try statedReason)
             }
-        input.client = clientID
+        if act.fields.contains(.client) { input.client = try oauthClientID }
         return input
     }
 

@@ -94,7 +94,7 @@ extension Fields {
 }
 
 extension Request {
-    fileprivate var oauthClientID: OAuthClientID {
+    var oauthClientID: OAuthClientID {
         get throws(Problem) { try parameter("clientId", as: OAuthClientID.init) }
     }
 }

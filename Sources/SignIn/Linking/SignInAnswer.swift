@@ -54,9 +54,7 @@ extension LinkRequired {
     /// The shown account's other identity of the ticket's own provider, which *bind* would have to replace.
     var conflicting: Identity? {
         guard case .identity(let own) = person else { return nil }
-        return holder?.account.identities.first { identity in
-            identity.key.provider == own.key.provider && identity.key.realm == own.key.realm
-        }
+        return holder?.account.identity(besides: own.key)
     }
 }
 

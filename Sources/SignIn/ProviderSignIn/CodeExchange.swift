@@ -93,7 +93,7 @@ struct CodeExchange: Sendable {
     /// Any client can post an app's, and the provider throttles by our client: so rejected ones are limited by the sender's
     /// network, and few are under way at a time. A code is counted before it is sent, so that concurrent ones are counted
     /// too; only one that the provider may have refused for itself stays counted. Those of web flows are not: each
-    /// way to the provider is.
+    /// flow is, and each proof of a ticket in one.
     func exchangeAlone(_ code: PostedCode, by call: Call) async throws(SignInFailure) -> CodeEvidence {
         let deadline = ContinuousClock.now + timeout.alone
         let answer = try await underWay.admit(at: code.provider, beside: nil, by: call) { () throws(SignInFailure) in

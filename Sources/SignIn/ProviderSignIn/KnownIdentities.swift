@@ -44,7 +44,7 @@ struct KnownIdentities: Sendable {
     }
 
     /// What a sign-in means for the address of the account: the identity's claim may raise its degree, and its owner may
-    /// have to hear of the sign-in. Both are rare.
+    /// have to hear of the sign-in. Both are rare. And for another account that has the address of the claim.
     private func note(
         _ identity: VerifiedIdentity, of account: Account, by call: Call
     ) async throws(SignInFailure) -> Account {
@@ -54,7 +54,8 @@ struct KnownIdentities: Sendable {
             }
         }
         if let claim = identity.email, AddressEvidence(claim) == .authoritative, claim.address != account.email {
-            _ = try await holder(of: identity, by: call)
+            // What it means for another account fails no sign-in; the next one says it again.
+            _ = try? await holder(of: identity, by: call)
         }
         guard let raised = account.emailRaised(by: identity.email) else { return account }
         let isRaised = try await stored {
@@ -73,7 +74,10 @@ struct KnownIdentities: Sendable {
         guard let candidate = identity.email?.candidate,
             let holder = try await stored({ try await accounts.holder(of: candidate) }), holder.id != own
         else { return nil }
-        if holder.emailProof == .proven, holder.isSucceeded(by: identity) {
+        // A token from before all access to the account ended says nothing of who reads the mailbox now.
+        if holder.emailProof == .proven, holder.isSucceeded(by: identity),
+            try await stored({ try await accounts.isCurrent(identity.issuedAt, for: holder.id) })
+        {
             try await stored { try await accounts.lower(candidate, of: holder.id, by: call) }
         }
         return holder

@@ -22,8 +22,8 @@ package struct SignInNonces: Sendable {
 
     /// The nonce of this service that a sign-in has to spend.
     ///
-    /// - Parameter unposted: what a verified or exchanged token has where none was posted. One of this service counts there too, or the
-    ///   token would be good again for who leaves it out.
+    /// - Parameter unposted: what a verified or exchanged token has where none was posted. One of this service counts
+    ///   there too, or the token would be good again for who leaves it out.
     /// - Returns: `nil` when the policy lets apps make up their own nonces, and there is such or none.
     func nonceToSpend(
         _ posted: String?, or unposted: String? = nil, for provider: Provider, by call: Call

@@ -17,6 +17,7 @@ package struct RevocationWorker: Sendable {
     private let endpoints: TokenEndpoints
     private let clock: any WallClock
     private let logger: Logger
+    private let refusedCredentials = RefusedCredentials()
     private let backlog = BacklogGauges(kind: "revocation")
     private let attempts = OutcomeCounters<Provider, Outcome>(
         label: "countersign_revocation_attempts_total", by: "provider")
@@ -130,10 +131,9 @@ package struct RevocationWorker: Sendable {
         do {
             try await endpoint.revoke(token, of: grant.clientID, at: clock.now())
         } catch {
-            if case .clientRejected(_, let keyID) = error {
-                logger.error(
-                    "client credentials refused by the provider, check the key",
-                    metadata: ["provider": "\(revocation.key.provider.rawValue)", "key": "\(keyID)"])
+            if case .clientRejected(let refusal, let keyID) = error {
+                refusedCredentials.log(
+                    refusal, at: revocation.key.provider, keyID: keyID, clientID: grant.clientID, to: logger)
             }
             return error.code
         }

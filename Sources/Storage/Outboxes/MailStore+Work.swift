@@ -102,8 +102,8 @@ extension MailStore {
             code: code, holderProof: holderProof, isUnproven: isUnproven)
     }
 
-    /// Deletes a mail that has been sent. If it carried a code, this is recorded with the account that awaits the code and the
-    /// request that asked for it.
+    /// Deletes a mail that has been sent. If it carried a code, this is recorded with the account that awaits the code and
+    /// the request that asked for it.
     package func finish(_ mail: ClaimedMail, by call: Call) async throws(PostgresError) {
         guard let code = mail.code, !mail.isResetRefused, !mail.isRegistrationTaken else {
             return try await delete(mail)

@@ -204,6 +204,7 @@ extension ExportedTable {
         omitted: [
             "failures": work, "claimed_until": work, "code_id": secret,
             "known_network": "a network that the account is used from, as its sessions show",
+            "request_id": "of who asked for it, who may be another",
         ], id: "message_id"
     ) { id, _ in "kind = 'mail' AND status = 'pending' AND recipient IN \(provenAddress(of: id))" }
 

@@ -3,6 +3,9 @@ package import Postgres
 
 /// The endpoints as administrators see them.
 extension WebhookStore {
+    /// Whether an account waits since an event of it failed; others have only many of them.
+    private static let hasFailed: SQL = "p.stream_id = s.stream_id AND p.last_error IS NOT NULL"
+
     /// How old its oldest event is, is looked for among the next 10,000. Where none of these is of its types, the last one
     /// stands for it: it may be older, and is not younger by much.
     ///
@@ -16,8 +19,8 @@ extension WebhookStore {
                 SELECT w.status, w.reason, w.last_success_at, w.last_error,
                     (SELECT count(*) FROM webhook_failures f WHERE f.endpoint = w.name),
                     (SELECT max(f.given_up_at) FROM webhook_failures f WHERE f.endpoint = w.name),
-                    (SELECT count(*) FROM webhook_parked p WHERE p.stream_id = s.stream_id),
-                    (SELECT min(p.next_attempt_at) FROM webhook_parked p WHERE p.stream_id = s.stream_id),
+                    (SELECT count(*) FROM webhook_parked p WHERE \(WebhookStore.hasFailed)),
+                    (SELECT min(p.next_attempt_at) FROM webhook_parked p WHERE \(WebhookStore.hasFailed)),
                     LEAST(
                         (
                             SELECT min(e.happened_at)

@@ -2,7 +2,7 @@ package import Accounts
 package import Foundation
 package import Postgres
 
-/// The accounts of which an event failed.
+/// The accounts that go on by themselves: an event failed, or there are many of them.
 extension WebhookStore {
     package func parkedAccounts(of stream: WebhookStreamID) async throws(PostgresError) -> [AccountID] {
         try await database.query(
@@ -34,10 +34,11 @@ extension WebhookStore {
         }
     }
 
-    /// The account's next event behind a position.
-    package func event(
-        of account: AccountID, after start: FeedPosition, upTo end: FeedPosition, types: Set<AccountEvent.Kind>
-    ) async throws(PostgresError) -> FeedEvent? {
+    /// The account's next events behind a position.
+    package func events(
+        of account: AccountID, after start: FeedPosition, upTo end: FeedPosition, types: Set<AccountEvent.Kind>,
+        limit: Int
+    ) async throws(PostgresError) -> [FeedEvent] {
         try await database.query(
             """
             SELECT \(FeedStore.columns)
@@ -45,9 +46,9 @@ extension WebhookStore {
             WHERE e.account_id = \(account) AND e.position > \(start.number) AND e.position <= \(end.number)
                 AND e.type = ANY (\(types.map(\.rawValue)))
             ORDER BY e.position
-            LIMIT 1
+            LIMIT \(limit)
             """
-        ) { row throws(PostgresError) in try FeedStore.event(row) }.first
+        ) { row throws(PostgresError) in try FeedStore.event(row) }
     }
 
     /// Parks an account at an event, or keeps it parked for another try.

@@ -270,7 +270,8 @@ extension WebAPI {
         switch failure {
         case .reauthenticationRequired: AccountPath.account.naming(uiLocales(of: request))
         // The address of the page itself, which need not be repeated there. That of a form leads to what the form is of.
-        case .unavailable, .internalError: ""
+        // A provider's answer is taken once.
+        case .unavailable, .internalError: request.path.hasPrefix("/web/callback/") ? nil : ""
         default: nil
         }
     }

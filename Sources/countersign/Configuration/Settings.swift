@@ -251,7 +251,9 @@ enum Settings {
             case .renamePerAccount:
                 limit(kind, "20/h", "Changes of their name that the owner of one account makes")
             case .webFlowsPerNetwork:
-                limit(kind, "300/15min", "Web sign-ins that one network begins")
+                limit(
+                    kind, "300/15min", "Web sign-ins that one network begins, and ways to a provider from a link ticket"
+                )
             }
         }
 

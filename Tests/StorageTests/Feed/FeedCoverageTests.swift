@@ -58,6 +58,7 @@ import Testing
         "OAuthGrantStore+Codes.redeem": "the use of a link",
         "MailStore.insertion": "a mail", "MailStore+Work.finish": "a mail", "MailStore+Work.delete": "a mail",
         "MailStore+Work.giveUp": "a mail", "MailStore+Work.deleteExpired": "a mail",
+        "ProviderEventStore+Processing.carryOut": "what the provider has ended; a link that goes is announced with it",
         "Outbox.claiming": "work under way", "Outbox.postpone": "work under way", "Outbox.giveUp": "not done",
         "RevocationStore.release": "work under way", "RevocationStore.enqueue": "asked for, not done",
         "RevocationStore.deleteDone": "what was announced", "RevocationStore.eraseSubjects": "what was announced",
@@ -86,7 +87,7 @@ import Testing
                 let end = lines[index...].firstIndex { $0.hasPrefix(head.1 + "}") } ?? lines.endIndex - 1
                 let body = lines[index...end].joined(separator: "\n")
                 let tables = body.matches(
-                    of: /(?:INSERT INTO|\bUPDATE|DELETE FROM) (\\\([\w.]+\)|[a-z][\w.]*)/
+                    of: /(?:INSERT INTO|\bUPDATE|DELETE FROM|\bdelete\(\s*from:) "?(\\\([\w.]+\)|[a-z][\w.]*)/
                 ).map { String($0.1) }
                 guard !tables.isEmpty else { return nil }
                 return WritingFunction(
@@ -100,7 +101,7 @@ import Testing
         let functions = try Self.writingFunctions()
         #expect(functions.count > 90)
         // Names that the text of a statement puts together.
-        let spelled = ["\\(codes)", "\\(tables.rows)"]
+        let spelled = ["\\(codes)", "\\(table)", "\\(tables.rows)"]
         for function in functions where !function.announces {
             let tables = function.tables.filter { Self.silentTables[$0] == nil && !spelled.contains($0) }
             #expect(

@@ -147,9 +147,9 @@ import Testing
                 #expect(quiet.buttons.contains("Pause") && !quiet.buttons.contains("Resume"))
                 try await world.scratch.execute(
                     """
-                    INSERT INTO webhook_parked (stream_id, account_id, position, attempts, next_attempt_at)
+                    INSERT INTO webhook_parked (stream_id, account_id, position, attempts, next_attempt_at, last_error)
                     SELECT s.stream_id, ('00000000-0000-7000-8000-00000000000' || n)::uuid, 1, 4,
-                        '2100-01-01 12:00:00Z'::timestamptz + n * interval '1 hour'
+                        '2100-01-01 12:00:00Z'::timestamptz + n * interval '1 hour', 'status_503'
                     FROM webhook_streams s, generate_series(1, 2) n
                     """)
                 let waiting = try await visit.open("/console/webhooks")

@@ -87,7 +87,7 @@ import Testing
                 let end = lines[index...].firstIndex { $0.hasPrefix(head.1 + "}") } ?? lines.endIndex - 1
                 let body = lines[index...end].joined(separator: "\n")
                 let tables = body.matches(
-                    of: /(?:INSERT INTO|\bUPDATE|DELETE FROM|\bdelete\(\s*from:) "?(\\\([\w.]+\)|[a-z][\w.]*)/
+                    of: /(?:INSERT INTO|\bUPDATE|DELETE FROM|\.delete\(\s*from:) "?(\\\([\w.]+\)|[a-z][\w.]*)/
                 ).map { String($0.1) }
                 guard !tables.isEmpty else { return nil }
                 return WritingFunction(

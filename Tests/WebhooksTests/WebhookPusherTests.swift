@@ -102,6 +102,34 @@ import Testing
         }
     }
 
+    @Test func `an account that can't be parked loses none of its events`() async throws {
+        let id = Self.ids(1)[0]
+        try await WebhookWorld.run { world in
+            let statements: [SQL] = [
+                "CREATE SEQUENCE parkings",
+                """
+                CREATE FUNCTION fail_at_first() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    IF nextval('parkings') <= 3 THEN RAISE EXCEPTION 'not now'; END IF;
+                    RETURN NEW;
+                END
+                $$
+                """,
+                "CREATE TRIGGER fail_at_first BEFORE INSERT ON webhook_parked FOR EACH ROW EXECUTE FUNCTION fail_at_first()",
+            ]
+            for statement in statements { try await world.database.execute(statement) }
+            try await world.happen(to: Array(repeating: id, count: 40))
+            try await world.pushing {
+                _ = await world.receiver.history { history in
+                    Set(history.requests.compactMap { Delivery($0)?.sequence }) == Set(1...40)
+                }
+                _ = try await world.record { $0.parkedAccounts == 0 && $0.oldest == nil }
+            }
+            let tries = try await world.database.query("SELECT last_value FROM parkings", as: Int.self)
+            #expect(try #require(tries.first) > 3)
+        }
+    }
+
     @Test func `where nothing succeeds one new event is tried at a time, until one succeeds`() async throws {
         let isDown = Atomic(true)
         try await WebhookWorld.run(

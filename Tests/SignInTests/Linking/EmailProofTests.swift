@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import Postgres
 import SignIn
 import Storage
@@ -231,6 +232,21 @@ import Testing
         #expect(try await fixture.recorded(of: first).count { $0 == "email_stated" } == 1)
         #expect(try await fixture.isLive(first))
         #expect(try await fixture.ownersAnswer().ticket.holder?.account.id == first.account.id)
+    }
+
+    @Test func `a successor's token from before the account was signed out lowers nothing, a later one does`()
+        async throws
+    {
+        let first = try await hosted(fixture)
+        let early = try fixture.google("owner", SignInFixture.hosted(StatedAddress.text))
+        fixture.clock.advance(by: 10)
+        let admin = try await fixture.administered()
+        try await admin.administration.signOut(first.account.id, reason: "case 3", by: admin.administrator)
+        _ = try await fixture.ticket(.google, early)
+        #expect(try await fixture.account(first).emailProof == .proven)
+        fixture.clock.advance(by: 1)
+        _ = try await fixture.ownersTicket()
+        #expect(try await fixture.account(first).emailProof == .stated)
     }
 
     @Test func `nobody else lowers it`() async throws {

@@ -56,6 +56,16 @@ struct RawConnection {
     /// Queues the bytes on the event loop, which sends them as the server reads.
     func sendEventually(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
 
+    /// Sends the bytes again and again from the event loop, which no other test's work delays, until a write fails since
+    /// the server has cut the connection.
+    func sendUntilCut(_ bytes: [UInt8], every interval: TimeAmount) async throws {
+        let sending = channel.eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: interval) { [channel] _ in
+            channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+        }
+        defer { sending.cancel() }
+        try await channel.closeFuture.get()
+    }
+
     /// Closes the client's side; the server may still answer.
     func finishSending() { outbound.finish() }
 

@@ -203,6 +203,7 @@ extension Change.Links {
             WHERE identity_id = \(identityID)
             """)
         try await release(hash, of: identity.key)
+        try await change.revocations.reassign(from: merged, to: accountID)
         _ = try await change.execute(
             """
             UPDATE accounts

@@ -265,6 +265,17 @@ extension Change.Revocations {
             """)
     }
 
+    /// The revocations of a merged account that are still to be done become those of the account it was merged into, which
+    /// hears of their end: the merged one has had its last event.
+    func reassign(from merged: AccountID, to accountID: AccountID) async throws(PostgresError) {
+        _ = try await change.execute(
+            """
+            UPDATE outbox
+            SET account_id = \(accountID)
+            WHERE account_id = \(merged) AND kind = 'revocation' AND status <> 'done'
+            """)
+    }
+
     /// Announces that a revocation is done; of one that no account has asked for there is nothing to say.
     private func announceEnd(of identityID: IdentityID?, _ provider: Provider, account: AccountID?) {
         guard let identityID, let account else { return }

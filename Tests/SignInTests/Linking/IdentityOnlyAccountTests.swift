@@ -123,6 +123,32 @@ import Testing
         #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == 1)
     }
 
+    @Test func `a revocation that is pending at a merge ends as one of the account that is left`() async throws {
+        let found = try await arrange(.nothing, fixture)
+        let (key, id) = try #require(found.stray.identity.map { ($0.key, $0.id) })
+        let now = fixture.call.now
+        try await fixture.database.execute(
+            """
+            INSERT INTO outbox (message_id, kind, provider, realm, subject, identity_id, account_id, next_attempt_at,
+                created_at)
+            VALUES (\(RevocationID(now: now)), 'revocation', \(key.provider.rawValue), \(key.realm.text),
+                \(key.subject.text), \(id), \(found.stray.account.id), \(now), \(now))
+            """)
+        try await ask(.ticket, found, fixture)
+        let revocations = fixture.storage.revocations
+        let claimed = try await revocations.claim(of: key, by: fixture.call, claimedUntil: now.advanced(bySeconds: 30)).work
+        try await revocations.finish(try #require(claimed.first), by: fixture.call)
+        #expect(try await events(of: found.stray).last == "account.merged")
+        #expect(try await events(of: found.member).suffix(2) == ["identity.linked", "authorization.revoked"])
+    }
+
+    /// The types of an account's events, in order.
+    private func events(of person: SignedIn) async throws -> [String] {
+        try await fixture.database.query(
+            "SELECT type FROM unstamped_events WHERE account_id = \(person.account.id) ORDER BY sequence",
+            as: String.self)
+    }
+
     @Test(arguments: Way.allCases)
     func `merge moves the id that an imported account has, and leaves an account whose id would be lost`(
         way: Way

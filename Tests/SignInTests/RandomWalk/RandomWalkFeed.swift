@@ -100,7 +100,7 @@ enum WalkFeed: String, CaseIterable, Sendable {
                 SELECT l.account_id::text
                 FROM e l
                 JOIN e n ON n.account_id = l.account_id AND n.sequence > l.sequence
-                WHERE l.type IN ('account.deleted', 'account.merged') AND n.type <> 'authorization.revoked'
+                WHERE l.type = 'account.merged' OR l.type = 'account.deleted' AND n.type <> 'authorization.revoked'
                 """
             }
         return "\(Self.events) \(rest)"

@@ -35,6 +35,7 @@ import Testing
         "GrantStore.keep": "how the provider's authorization stands",
         "GrantStore.noteDead": "how the provider's authorization stands; its sessions end by `sessions.end`",
         "RevocationStore.finish": "how the provider's authorization stands; `end` announces that it is revoked",
+        "RevocationStore.reassign": "which account hears of the end of a revocation; that it was merged is announced",
         "ProviderEventStore+Processing.set": "marks of an identity; what they do to sessions is announced there",
         "ProviderEventStore+Processing.endGrants": "how the provider's authorization stands",
         "AccountStore+Administration.unblock": "a mark of an identity, which stays linked",

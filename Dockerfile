@@ -14,7 +14,7 @@ WORKDIR /src
 # The dependencies, at the versions of Package.resolved if there is one. The later steps don't use the network.
 COPY Package.swift Package.resolve[d] ./
 RUN swift package resolve
-COPY Scripts/icu-data Scripts/release-options Scripts/
+COPY Scripts/functions.gz Scripts/icu-data Scripts/release-options Scripts/
 COPY Migrations Migrations
 COPY Sources Sources
 # Not built here, but the manifest has targets in both, and SwiftPM requires their folders.

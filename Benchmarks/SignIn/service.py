@@ -20,6 +20,9 @@ SUBJECTS = range(1_000_000_001, 1_000_010_001)
 class Server:
     """A process that listens on a free port of the loopback address; its output goes to a file."""
 
+    # Seconds until its first answer.
+    START_TIMEOUT = 30
+
     def __init__(self, log):
         self._log = log
         with socket.socket() as chosen:
@@ -36,7 +39,7 @@ class Server:
     def await_answer(self, port, path):
         """Seconds until the process answers 200."""
         start = time.monotonic()
-        while time.monotonic() < start + 30:
+        while time.monotonic() < start + self.START_TIMEOUT:
             if self._process.poll() is not None:
                 break
             try:
@@ -52,7 +55,7 @@ class Server:
 
     def stop(self):
         self._process.terminate()
-        self._process.wait(60)
+        self._process.wait(self.START_TIMEOUT * 2)
 
     def cpu_seconds(self):
         with open(f"/proc/{self._process.pid}/stat", encoding="ascii") as stat:

@@ -69,6 +69,9 @@ class Browser:
 
 
 class Bench:
+    # Seconds of CPU in two that the service takes with nothing to do, at most.
+    IDLE_SECONDS = 0.1
+
     def __init__(self, options, directory):
         key = f"{directory}/AuthKey.p8"
         subprocess.run(
@@ -113,7 +116,7 @@ class Bench:
         while True:
             before = self.service.cpu_seconds()
             time.sleep(2)
-            if self.service.cpu_seconds() - before < 0.1:
+            if self.service.cpu_seconds() - before < self.IDLE_SECONDS:
                 return
 
     def control(self, path, **members):

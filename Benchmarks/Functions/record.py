@@ -48,9 +48,10 @@ def ask(bench):
         for has_code in False, True:
             bench.sign_ins(provider, TIMES, has_code)
     bench.sizes()
-    for browser, token in bench.holders():
-        for path in "/web/account", "/v1/account", "/.well-known/jwks.json", "/health/ready":
-            browser.ask("GET", bench.service.url + path, headers={"Authorization": f"Bearer {token}"})
+    holders = bench.holders()
+    bench.asked("/web/account", [{"Cookie": browser.cookie()} for browser, _ in holders], TIMES)
+    bench.asked("/v1/account", [{"Authorization": f"Bearer {token}"} for _, token in holders], TIMES)
+    bench.asked("/.well-known/jwks.json", [{}], TIMES)
     tokens = pathlib.Path(bench.directory, "tokens")
     register_persons(bench.service, bench.sandbox, tokens, PERSONS)
 

@@ -190,7 +190,10 @@ struct OverloadTests {
                 let request =
                     "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nX-Request-Id: \(String(repeating: "a", count: 128))\r\n\r\n"
                 // Apart from each other, so that few come in one piece.
-                try await connection.sendUntilCut(Array(request.utf8), every: .milliseconds(1))
+                let stalled = try await ContinuousClock().measure {
+                    try await connection.sendUntilCut(Array(request.utf8), every: .milliseconds(1))
+                }
+                #expect(stalled >= .seconds(2), "it was cut off before it had the time to read")
             }
         }
     }

@@ -58,6 +58,8 @@ extension AccountStore {
         let id = session.accountID
         try await database.change(by: call) { change in
             let account = try await change.accounts.lock(of: session)
+            // While the pending address is known.
+            try await change.emailCodes.end(mailedTo: id)
             let changed = try await change.execute(
                 """
                 UPDATE accounts

@@ -9,9 +9,15 @@ extension AccountStore {
     package func decision(
         on identity: VerifiedIdentity
     ) async throws(PostgresError) -> (accountID: AccountID, decision: KnownIdentityDecision)? {
+        try await AccountStore.decision(on: identity, in: database)
+    }
+
+    static func decision(
+        on identity: VerifiedIdentity, in session: some PostgresSession
+    ) async throws(PostgresError) -> (accountID: AccountID, decision: KnownIdentityDecision)? {
         let outdated = IdentityStore.isOutdated(
             issuedAt: "\(identity.issuedAt)", authenticatedAt: "\(identity.authenticatedAt)")
-        return try await database.query(
+        return try await session.query(
             """
             SELECT a.account_id,
                 CASE WHEN \(outdated) THEN 'outdated' WHEN i.blocked_at IS NOT NULL THEN 'blocked' ELSE a.status END

@@ -20,7 +20,7 @@ extension IdentityStore {
 extension Change.Identities {
     /// Refuses, from now on, the tokens that providers issued before `now` for the account's identities, whether they are
     /// posted again or for the first time; and those of other identities as a proof of the account by its address. A whole
-    /// second decides, as `iat` has no fraction.
+    /// second decides, as `iat` has no fraction. The codes that were mailed to the account end.
     ///
     /// The account and its identities have to be locked (`Change.Accounts.lock`): otherwise a sign-in that is under way may
     /// open a session that the same transaction doesn't end.
@@ -32,6 +32,7 @@ extension Change.Identities {
             SET not_before = GREATEST(not_before, \(now))
             WHERE account_id = \(accountID)
             """)
+        try await change.emailCodes.end(mailedTo: accountID)
     }
 
     /// Refuses tokens and tickets from before that moment as a proof of the account by its address: those of an identity that is

@@ -129,7 +129,8 @@ extension Change.Accounts {
             WHERE account_id = \(account.id)
             """)
         if account.status == .active { change.announce(.accountDisabled(by: .admin), of: account.id) }
-        try await endSessions(of: account.id, because: .accountDisabled)
+        // When it is enabled again, nothing of before counts.
+        try await endAccess(to: account.id, because: .accountDisabled)
         try await change.record(.accountDisabled, accountID: account.id, reason: reason)
     }
 }

@@ -143,4 +143,20 @@ extension Change.EmailCodes {
             """, as: Bool.self)
         return rows.first ?? false
     }
+
+    /// Ends the codes that were mailed to the account, whoever read them. Those of an address that is no more than claimed
+    /// stay: they are its reader's, who need not be the person who typed it.
+    ///
+    /// - Parameter id: of an account that is locked.
+    func end(mailedTo id: AccountID) async throws(PostgresError) {
+        for codes in ["mailed_codes", "email_codes"] as [SQL] {
+            _ = try await change.execute(
+                """
+                DELETE FROM \(codes) c
+                USING accounts a
+                WHERE a.account_id = \(id)
+                    AND (c.email = a.email AND a.email_verified OR c.email = a.pending_email AND c.purpose = 'verifyEmail')
+                """)
+        }
+    }
 }

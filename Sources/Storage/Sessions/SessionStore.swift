@@ -42,7 +42,8 @@ package struct SessionStore: Sendable {
     ///
     /// - Parameter passwordHash: the hash that the password was compared with. Hashing takes long enough for the
     ///   password to change meanwhile; the lock makes this wait for a transaction that changes it.
-    /// - Returns: `nil` when the account is no longer active or has another password by now.
+    /// - Returns: `nil` when the account is no longer active, has another password by now, or was signed out everywhere since
+    ///   its password was typed.
     package func open(
         _ newSession: NewSession, for accountID: AccountID, passwordHash: PasswordHash
     ) async throws(PostgresError) -> Account? {
@@ -52,6 +53,7 @@ package struct SessionStore: Sendable {
                 from: """
                     accounts a
                     WHERE a.account_id = \(accountID) AND a.status = 'active' AND a.password_hash = \(passwordHash)
+                        AND COALESCE(date_trunc('second', a.tokens_not_before) <= \(newSession.authenticatedAt), true)
                     FOR SHARE OF a
                     """))
         guard opened == 1 else { return nil }

@@ -11,7 +11,7 @@ import Testing
     var fixture: SignInFixture { .current }
 
     enum Way: CaseIterable, Sendable {
-        case everywhere, byAdministrator, passwordReset
+        case everywhere, byAdministrator, byDisabling, passwordReset
     }
 
     private static let email = "kim@example.com"
@@ -31,6 +31,12 @@ import Testing
             let administered = try await fixture.administered()
             try await administered.administration.signOut(
                 member.account.id, reason: "stolen phone", by: administered.administrator)
+        case .byDisabling:
+            let administered = try await fixture.administered()
+            try await administered.administration.disable(
+                member.account.id, reason: "hijacked", by: administered.administrator)
+            try await administered.administration.enable(
+                member.account.id, email: nil, reason: "recovered", by: administered.administrator)
         case .passwordReset:
             try await fixture.service.emailCodes.resetPassword(
                 email: Self.email, code: try await fixture.code(.resetPassword, for: Self.email),
@@ -91,6 +97,44 @@ import Testing
                 try await fixture.opened(signedIn).authenticatedAt
                     == fixture.clock.now().advanced(bySeconds: -1_000_000))
         }
+    }
+
+    // MARK: Codes
+
+    @Test(arguments: Way.allCases)
+    func `no code that was mailed before leads anywhere`(way: Way) async throws {
+        let member = try await member(fixture)
+        let stranger = try await fixture.ticket(.google("stranger"))
+        let signIn = try await fixture.code(.signIn, for: Self.email)
+        let bind = try await fixture.code(.bind, for: Self.email, ticket: stranger)
+        let reset = try await fixture.code(.resetPassword, for: Self.email)
+        fixture.clock.advance(by: 10)
+        try await signOut(way, member, fixture)
+        try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email, code: signIn) }
+        try await expectFailure("invalidCredentials") {
+            try await fixture.bind(stranger, .emailCode(email: Self.email, code: bind))
+        }
+        try await expectFailure("invalidCredentials") { try await fixture.reset(Self.email, code: reset) }
+        // One that is asked for now is another.
+        #expect(
+            try await fixture.signIn(Self.email, code: try await fixture.code(.signIn, for: Self.email)).account.id
+                == member.account.id)
+    }
+
+    @Test func `a changed password ends the codes that were mailed before`() async throws {
+        let member = try await member(fixture)
+        let reset = try await fixture.code(.resetPassword, for: Self.email)
+        try await fixture.service.accounts.changePassword(
+            of: try await fixture.opened(member), current: SignInFixture.password, to: "another good password",
+            by: fixture.call)
+        try await expectFailure("invalidCredentials") { try await fixture.reset(Self.email, code: reset) }
+    }
+
+    @Test func `who has only typed an address ends no code of its reader`() async throws {
+        let typed = try await fixture.register(Self.email)
+        let code = try await fixture.code(.signIn, for: Self.email)
+        try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(typed), by: fixture.call)
+        #expect(try await fixture.signIn(Self.email, code: code).account.emailProof == .proven)
     }
 
     @Test func `a token of the same second signs in, one of the second before does not`() async throws {

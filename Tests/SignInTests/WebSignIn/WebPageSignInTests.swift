@@ -76,6 +76,16 @@ import Testing
         #expect(try await fixture.refusals() == ["web_proof_changed"])
     }
 
+    @Test func `a password from before the account was signed out everywhere is refused by the exchange`() async throws
+    {
+        let account = try await fixture.register(Self.email)
+        let code = try await Self.signIn(try await fixture.open(), in: fixture).code
+        try await fixture.base.advance(by: 1)
+        try await fixture.service.sessions.revoke(.all, of: try await fixture.base.opened(account), by: fixture.call)
+        await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
+        #expect(try await fixture.refusals() == ["web_proof_changed"])
+    }
+
     @Test func `a mailed code is spent by the exchange`() async throws {
         let account = try await fixture.register(Self.email)
         let flow = try await fixture.open()

@@ -51,13 +51,13 @@ extension OAuthServer {
         case (.check, .linked), (.check, .linkable): return .accountFound
         case (.check, _): throw .accountNotFound
         case (.get, .linked(let account)):
-            return try await issue(to: client, scopes, for: account, by: call, hint: hint)
+            return try await issue(to: client, scopes, for: account, assertedBy: identity, by: call, hint: hint)
         case (.get, .linkable):
             let linked = try await clientCall { () throws(SignInFailure) in
                 try await signIn.assertions.link(identity, by: call)
             }
             guard let linked else { throw .linkingError(loginHint: hint) }
-            return try await issue(to: client, scopes, for: linked, by: call, hint: hint)
+            return try await issue(to: client, scopes, for: linked, assertedBy: identity, by: call, hint: hint)
         case (.create, .unknown(isFree: true)) where client.createsAccounts:
             let (tokens, link) = try newLink(to: client, scopes, by: call)
             let isCreated = try await clientCall { () throws(SignInFailure) in
@@ -70,11 +70,12 @@ extension OAuthServer {
     }
 
     private func issue(
-        to client: OAuthClient, _ scopes: OAuthScopes, for account: AccountID, by call: Call, hint: String?
+        to client: OAuthClient, _ scopes: OAuthScopes, for account: AccountID, assertedBy identity: VerifiedIdentity,
+        by call: Call, hint: String?
     ) async throws(OAuthFailure) -> TokenAnswer {
         let (tokens, link) = try newLink(to: client, scopes, by: call)
         do {
-            try await grants.issue(link, for: account, by: call)
+            try await grants.issue(link, for: account, assertedBy: identity, by: call)
         } catch is Refusal {
             throw .linkingError(loginHint: hint)
         } catch {

@@ -75,12 +75,16 @@ package struct OAuthGrantStore: Sendable {
         }
     }
 
-    /// Links a client to an account by an assertion, and issues its tokens.
-    package func issue(_ link: NewOAuthLink, for id: AccountID, by call: Call) async throws {
+    /// Links a client to an account by an assertion of one of its identities, and issues its tokens.
+    package func issue(
+        _ link: NewOAuthLink, for id: AccountID, assertedBy identity: VerifiedIdentity, by call: Call
+    ) async throws {
         try await database.change(by: call) { change in
-            guard let account = try await change.accounts.lock(id), account.status == .active else {
-                throw Refusal.accountNotFound
-            }
+            // Since the assertion was looked at, a sign-out may have ended what it is good for.
+            guard let account = try await change.accounts.lock(id), account.status == .active,
+                let decision = try await AccountStore.decision(on: identity, in: change),
+                decision.accountID == id, decision.decision == .active
+            else { throw Refusal.accountNotFound }
             try await change.oauthGrants.issue(link, for: account)
         }
     }

@@ -136,6 +136,28 @@ import Testing
         try await expect(client, try await assertion("leaver"), check: true, get: true, create: false)
     }
 
+    @Test(.oauthWorld)
+    func `an account that is signed out everywhere while its tokens are made gets none`() async throws {
+        let client = try await world.linkingClient()
+        _ = try await world.signedInBrowser("stolen")
+        let secondsAgo = Int64(Date.now.timeIntervalSince1970) - 5
+        let token = try await assertion("stolen", .init(claims: #"{"iat":\#(secondsAgo)}"#))
+        #expect(try await ask("check", client, token).status == 200)
+        try await world.scratch.withPool { database in
+            let asking = try await database.transaction { transaction in
+                _ = try await transaction.execute("SELECT FROM accounts FOR UPDATE")
+                let asking = Task { try await ask("get", client, token) }
+                try await eventually("a link that waits") { try await transaction.isWaitedFor() }
+                _ = try await transaction.execute("UPDATE identities SET not_before = now()")
+                return asking
+            }
+            let answer = try await asking.value
+            #expect(answer.status == 401)
+            #expect(answer.json?["error"]?.string == "linking_error", "\(answer.text)")
+        }
+        #expect(try await world.count("SELECT count(*) FROM oauth_chains") == 0)
+    }
+
     @Test func `an account that is disabled is not found, and stays as it is`() async throws {
         let client = try await world.linkingClient()
         _ = try await world.signedInBrowser("banned")

@@ -49,6 +49,11 @@ package struct TicketEvidence: Hashable, Sendable {
 }
 
 extension LinkTicket {
+    /// Whether its person had authenticated as recently, when it was made, as one has to who deletes an account.
+    package var isOfFreshAuthentication: Bool {
+        identity.authenticatedAt.advanced(bySeconds: Lifetimes.freshAuthenticationSeconds) >= createdAt
+    }
+
     package func evidence(of address: EmailAddress?) -> TicketEvidence {
         if let readMailbox, readMailbox.address == address {
             return TicketEvidence(evidence: .mailedCode, since: readMailbox.provenAt)

@@ -53,7 +53,8 @@ extension LinkStore {
             guard locked.contains(account.id) else { throw Refusal.proofNoLongerValid }
             let owner = try await change.links.owner(of: ticket.identity)
             switch Linking.decideBind(
-                key, to: account, owner: owner, isReplacing: request.isReplacing, policy: request.strayAccountPolicy
+                key, to: account, owner: owner, isReplacing: request.isReplacing,
+                policy: ticket.isOfFreshAuthentication ? request.strayAccountPolicy : .refuse
             )
             {
             case .refusedAccountDisabled: throw Refusal.accountDisabled
@@ -67,6 +68,9 @@ extension LinkStore {
                 }
                 let identityID = owner?.identities.first { $0.key == key }?.id ?? request.identityID
                 if let merged {
+                    // Not only the account's own owner: the identity's may be another person.
+                    let others = (owner?.mailboxes ?? []).filter { $0 != account.mailbox }
+                    try await change.mail.notify(others, of: .identityUnlinked, provider: key.provider)
                     try await change.links.move(
                         identityID, of: ticket.identity, hash, from: merged, to: account.id, request)
                 } else {

@@ -359,14 +359,20 @@ extension Change.Links {
         return ticket
     }
 
+    /// A ticket of a token from before the provider's event on sessions is not open, whether the event came before the token
+    /// was posted or after; where the identity is linked, ``Change/Links/owner(of:)`` asks.
     private func consumeIfOpen(_ hash: SecretHash) async throws(PostgresError) -> LinkTicket? {
         try await lockTickets(of: "link_tickets WHERE ticket_hash = \(hash)")
         let rows = try await change.query(
             """
             WITH t AS (
-                UPDATE link_tickets
+                UPDATE link_tickets l
                 SET consumed_at = \(now)
                 WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
+                    AND NOT EXISTS (
+                        SELECT FROM provider_events e
+                        WHERE (e.subject, e.provider, e.realm) = (l.subject, l.provider, l.realm)
+                            AND e.status = 'unknown_subject' AND date_trunc('second', e.occurred_at) > l.issued_at)
                 RETURNING *
             ), m AS (
                 DELETE FROM mailbox_tickets m

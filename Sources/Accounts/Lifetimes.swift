@@ -54,6 +54,8 @@ package enum Lifetimes {
     package static let failedMailRetentionSeconds: Int64 = 30 * day
     /// A processed event of a provider; as long, a repetition is recognised.
     package static let providerEventRetentionSeconds: Int64 = 30 * day
+    /// Of the subject of an event, where no identity has it: an hour longer than a provider's token is good.
+    package static let unknownSubjectRetentionSeconds: Int64 = 25 * 3_600
 
     private static let day: Int64 = 86_400
 }

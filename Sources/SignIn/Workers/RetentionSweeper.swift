@@ -103,6 +103,11 @@ package final class RetentionSweeper: Sendable {
                     before: now.advanced(bySeconds: -Lifetimes.failedMailRetentionSeconds), limit: batch)
             },
             {
+                try await self.database.providerEvents.forgetUnknownSubjects(
+                    before: now.advanced(bySeconds: -Lifetimes.unknownSubjectRetentionSeconds), limit: batch)
+                return 0
+            },
+            {
                 try await self.database.providerEvents.deleteProcessed(
                     before: now.advanced(bySeconds: -Lifetimes.providerEventRetentionSeconds), limit: batch)
             },

@@ -53,11 +53,13 @@ extension ProviderEventStore {
             var processed: [ProcessedEvent] = []
             for event in events {
                 let outcome = try await change.providerEvents.apply(event, policy: policy)
+                // A token of before may be posted yet, and is refused by this row (`LinkStore`).
+                let isKept = outcome == .unknownSubject && event.effect(by: policy)?.endsSessions == true
                 _ = try await change.execute(
                     """
                     UPDATE provider_events
                     SET status = \(outcome.rawValue), processed_at = \(call.now),
-                        subject = CASE WHEN \(PendingEvent.isOfLinkedIdentity) THEN subject END
+                        subject = CASE WHEN \(isKept) OR \(PendingEvent.isOfLinkedIdentity) THEN subject END
                     WHERE event_id = \(event.id)
                     """)
                 processed.append(
@@ -93,6 +95,11 @@ private struct PendingEvent: Sendable {
     /// What an identity that the event blocks is blocked for.
     var blockReason: String? {
         if let detail, !detail.isEmpty { detail } else { kind?.rawValue }
+    }
+
+    /// `nil` for an event of an unknown type.
+    func effect(by policy: ProviderEventPolicy) -> ProviderEventEffect? {
+        kind.map { ProviderEventEffect($0, detail: detail, policy: policy) }
     }
 
     init(_ row: PostgresRow) throws(PostgresError) {
@@ -186,7 +193,8 @@ extension Change.ProviderEvents {
         case .endAuthorization(let unlinking):
             try await deleteGrants(of: identity.key, upTo: event)
             try await endSessions()
-            if unlinking, account.hasSignInMethod(besides: identity.id) {
+            // An identity of a disabled account stays: its person would make another account with it.
+            if unlinking, account.status == .active, account.hasSignInMethod(besides: identity.id) {
                 try await change.accounts.deleteLink(
                     of: identity, in: account.id, refusingTokensUntil: event.occurredAt, by: .provider)
                 try await record(.identityUnlinked)

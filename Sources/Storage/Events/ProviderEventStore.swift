@@ -78,6 +78,22 @@ package struct ProviderEventStore: Sendable {
     /// The events as operators see them.
     package var records: ProviderEventRecords { ProviderEventRecords(database: database) }
 
+    /// Forgets the subjects that no identity has, of events that were received before `time`: no token from before them is
+    /// taken any more.
+    package func forgetUnknownSubjects(before time: Timestamp, limit: Int) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE provider_events
+            SET subject = NULL
+            WHERE event_id IN (
+                SELECT event_id
+                FROM provider_events
+                WHERE subject IS NOT NULL AND status = 'unknown_subject' AND received_at < \(time)
+                LIMIT \(limit)
+                FOR NO KEY UPDATE SKIP LOCKED)
+            """)
+    }
+
     /// Deletes processed events that were received before `time`. A token that is delivered again after that counts as
     /// new.
     package func deleteProcessed(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {

@@ -144,8 +144,8 @@ extension Change.EmailCodes {
         return rows.first ?? false
     }
 
-    /// Ends the codes that were mailed to the account, whoever read them. Those of an address that is no more than claimed
-    /// stay: they are its reader's, who need not be the person who typed it.
+    /// Ends the codes that were mailed to the account. Those of an address that is no more than claimed stay: they are its
+    /// reader's, who need not be the person who typed it.
     ///
     /// - Parameter id: of an account that is locked.
     func end(mailedTo id: AccountID) async throws(PostgresError) {

@@ -11,7 +11,7 @@ import Testing
 
     // MARK: Unknown subjects
 
-    @Test func `an event about somebody unknown is acknowledged, and their subject is not kept`() async throws {
+    @Test func `an event about somebody unknown is acknowledged, and their subject soon forgotten`() async throws {
         let otherPerson = try await fixture.account(.apple, "ada")
         for (number, type) in ["consent-revoked", "account-deleted", "email-disabled"].enumerated() {
             try await fixture.deliver(.apple, fixture.apple(type, id: "a\(number)"))
@@ -22,7 +22,14 @@ import Testing
         try await fixture.deliver(.apple, fixture.apple("consent-revoked", of: nil, id: "a3"))
         #expect(try await Set(fixture.statuses().values) == ["unknown_subject"])
         #expect(try await fixture.count("provider_events") == 7)
-        #expect(try await fixture.count("provider_events WHERE subject IS NOT NULL") == 0)
+        // Those of sessions refuse the tokens of before.
+        let known: SQL = "provider_events WHERE subject IS NOT NULL"
+        #expect(try await fixture.texts("SELECT jti FROM \(known) ORDER BY jti") == ["a0", "a1", "g0"])
+        _ = try await fixture.sweeper.sweep()
+        #expect(try await fixture.count(known) == 3)
+        fixture.advance(by: Lifetimes.unknownSubjectRetentionSeconds + 1)
+        _ = try await fixture.sweeper.sweep()
+        #expect(try await fixture.count(known) == 0)
         #expect(try await fixture.audited() == [])
         #expect(try await fixture.isOpen(otherPerson))
     }
@@ -52,6 +59,37 @@ import Testing
     }
 
     // MARK: People with an open ticket
+
+    @Test(.noFixture(ProviderEventFixture.self), arguments: [VerifiedEmailPolicy.prompt, .automatic])
+    func `a token of somebody unknown from before the event enters no account`(
+        policy: VerifiedEmailPolicy
+    ) async throws {
+        try await SignInFixture.withMail(policy: policy) { people in
+            let fixture = try ProviderEventFixture(people: people)
+            let owner = try await people.member("kim@gmail.com")
+            let claims = SignInFixture.email("kim@gmail.com")
+            let before = try people.google("kim", claims)
+            fixture.advance(by: 10)
+            try await fixture.deliver(
+                .google, fixture.google(ProviderEventFixture.risc + "sessions-revoked", id: "e1"))
+            if policy == .automatic {
+                try await expectFailure("expired") { try await people.signIn(.google, before) }
+            } else {
+                let ticket = try await people.ticket(.google, before)
+                try await expectFailure("linkTicketExpired") { try await people.create(ticket) }
+                try await expectFailure("linkTicketExpired") {
+                    try await people.bind(ticket, owner.session.credential)
+                }
+            }
+            #expect(try await people.account(owner).identities.isEmpty)
+            fixture.advance(by: 10)
+            switch try await people.signIn(.google, people.google("kim", claims)) {
+            case .signedIn(let signedIn): #expect(signedIn.account.id == owner.account.id)
+            case .linkRequired(let ticket): _ = try await people.bind(ticket, owner.session.credential)
+            }
+            #expect(try await people.account(owner).identities.count == 1)
+        }
+    }
 
     @Test(arguments: [
         (Provider.apple, "consent-revoked"), (.apple, "account-deleted"),

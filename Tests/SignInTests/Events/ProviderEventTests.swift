@@ -80,6 +80,17 @@ import Testing
         #expect(try await fixture.account(apple)?.identities.map(\.key.provider) == [.google])
     }
 
+    @Test func `a withdrawn consent leaves the identity with an account that is disabled`() async throws {
+        let apple = try await fixture.account(.apple)
+        _ = try await fixture.bind(.google, to: apple)
+        try await fixture.people.disable(apple)
+        fixture.advance(by: 5)
+        try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "e1"))
+        #expect(try await fixture.identity(apple)?.authorization == .revoked)
+        fixture.advance(by: 5)
+        try await expectFailure("accountDisabled") { try await fixture.session(.apple) }
+    }
+
     @Test(.fixture { try await ProviderEventFixture.run(accountDeleted: .deleteAccount, $0) })
     func `by the policy deleteAccount a deleted Apple account deletes the account and all that is known of it`()
         async throws

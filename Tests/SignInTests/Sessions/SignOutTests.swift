@@ -104,15 +104,15 @@ import Testing
     @Test(arguments: Way.allCases)
     func `no code that was mailed before leads anywhere`(way: Way) async throws {
         let member = try await member(fixture)
-        let stranger = try await fixture.ticket(.google("stranger"))
+        let newcomer = try await fixture.ticket(.google("newcomer"))
         let signIn = try await fixture.code(.signIn, for: Self.email)
-        let bind = try await fixture.code(.bind, for: Self.email, ticket: stranger)
+        let bind = try await fixture.code(.bind, for: Self.email, ticket: newcomer)
         let reset = try await fixture.code(.resetPassword, for: Self.email)
         fixture.clock.advance(by: 10)
         try await signOut(way, member, fixture)
         try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email, code: signIn) }
         try await expectFailure("invalidCredentials") {
-            try await fixture.bind(stranger, .emailCode(email: Self.email, code: bind))
+            try await fixture.bind(newcomer, .emailCode(email: Self.email, code: bind))
         }
         try await expectFailure("invalidCredentials") { try await fixture.reset(Self.email, code: reset) }
         // One that is asked for now is another.

@@ -63,9 +63,9 @@ extension OAuthServer {
 
     /// - Parameter session: the browser's, if it is signed in.
     package func consent(
-        _ id: WebFlowID, browser: BrowserSecret?, session: Session?, by call: Call
+        in reference: FlowReference, session: Session?, by call: Call
     ) async throws(SignInFailure) -> ConsentStep {
-        let (flow, client, authorization) = try await request(of: id, browser: browser, by: call)
+        let (flow, client, authorization) = try await request(in: reference, by: call)
         guard let session, let account = try await SignIn.stored({ try await accounts.account(session.accountID) }),
             account.status == .active
         else { return .signIn(flow) }
@@ -102,19 +102,19 @@ extension OAuthServer {
 
     /// Takes the person's decision, of which a flow has one.
     package func decide(
-        _ id: WebFlowID, _ decision: Decision, browser: BrowserSecret?, session: Session?, by call: Call
+        _ decision: Decision, in reference: FlowReference, session: Session?, by call: Call
     ) async throws(SignInFailure) -> Decided {
         guard let web = signIn.web else { throw .webFlowExpired }
-        let (_, client, authorization) = try await request(of: id, browser: browser, by: call)
+        let (_, client, authorization) = try await request(in: reference, by: call)
         func redirect(_ error: AuthorizationError) -> Decided {
             .redirect(to: uri(error, for: client, authorization))
         }
         guard case .allow(let shown) = decision else {
-            try await web.decide(id, browser: browser, by: call)
+            try await web.decide(reference, by: call)
             metrics.count(.consent, .refused)
             return redirect(.accessDenied)
         }
-        let step = try await consent(id, browser: browser, session: session, by: call)
+        let step = try await consent(in: reference, session: session, by: call)
         guard case .ask(let asked) = step, let session, asked.account.id == shown else { return .step(step) }
         let code: OAuthSecret
         do throws(OAuthFailure) {
@@ -122,7 +122,7 @@ extension OAuthServer {
         } catch {
             throw .fault(operation: "random")
         }
-        try await web.decide(id, browser: browser, by: call)
+        try await web.decide(reference, by: call)
         let new = NewOAuthCode(
             hash: code.hash, clientID: client.id, clientName: client.name, redirectURI: authorization.redirectURI,
             scopes: authorization.scopes, challenge: authorization.challenge, origin: .web,
@@ -151,10 +151,10 @@ extension OAuthServer {
 
     /// The request of a flow, and its client as it is now. Where the client may no longer ask for this, the flow is over.
     private func request(
-        of id: WebFlowID, browser: BrowserSecret?, by call: Call
+        in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> (flow: WebFlow, client: OAuthClient, authorization: OAuthAuthorization) {
         guard let web = signIn.web else { throw .webFlowExpired }
-        let (flow, authorization) = try await web.oauthRequest(of: id, browser: browser, by: call)
+        let (flow, authorization) = try await web.oauthRequest(in: reference, by: call)
         return (flow, try await client(asking: authorization), authorization)
     }
 

@@ -28,6 +28,17 @@ package struct WebFlow: Sendable {
     package let errand: AccountErrand?
 }
 
+/// A flow, and the browser that goes on with it. To any other browser than the one that opened it there is no such flow.
+package struct FlowReference: Sendable {
+    package let id: WebFlowID
+    package let browser: BrowserSecret
+
+    package init(id: WebFlowID, browser: BrowserSecret) {
+        self.id = id
+        self.browser = browser
+    }
+}
+
 /// The next step of a browser.
 package enum WebStep: Sendable {
     /// The flow leaves us for its app: with a code, or with an error.

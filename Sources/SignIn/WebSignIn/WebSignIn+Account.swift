@@ -21,7 +21,7 @@ extension WebSignIn {
         guard configuration.providers.contains(provider) else { throw .providerDisabled }
         let errand = AccountErrand(.link(provider), of: session.accountID, linkingTo: session.id)
         let flow = try await openAccountFlow(for: errand, browser: browser, by: call, languages: languages)
-        return try await start(provider, flow: flow.id, browser: browser, by: call)
+        return try await start(provider, in: FlowReference(id: flow.id, browser: browser), by: call)
     }
 
     /// Links the identity with which the browser has come back.

@@ -7,10 +7,10 @@ extension WebSignIn {
     ///   - displayName: what is left of the name that was shown; `nil` for none.
     ///   - password: of the new account, for a ticket that a mailed code made.
     package func create(
-        flow id: WebFlowID, browser: BrowserSecret?, displayName: DisplayName?, password: String? = nil, by call: Call
+        in reference: FlowReference, displayName: DisplayName?, password: String? = nil, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.link, as: \.stepOutcome) { () throws(SignInFailure) in
-            let (flow, ticket) = try await readLinking(id, browser: browser, by: call)
+            let (flow, ticket) = try await readLinking(reference, by: call)
             let signedIn = try await linking.create(
                 linkTicket: ticket, name: .typed(displayName), password: password, by: call.with(.browser))
             return try await enter(flow, signedIn, by: call)
@@ -19,10 +19,10 @@ extension WebSignIn {
 
     /// - Parameter replacing: whether another identity of the provider is replaced.
     package func bind(
-        flow id: WebFlowID, browser: BrowserSecret?, credential: BindCredential, replacing: Bool = false, by call: Call
+        in reference: FlowReference, credential: BindCredential, replacing: Bool = false, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.link, as: \.stepOutcome) { () throws(SignInFailure) in
-            let (flow, ticket) = try await readLinking(id, browser: browser, by: call)
+            let (flow, ticket) = try await readLinking(reference, by: call)
             let answer = try await linking.bind(
                 linkTicket: ticket, credential: credential, replacing: replacing, by: call.with(.browser))
             switch answer {
@@ -105,32 +105,29 @@ extension WebSignIn {
 
     /// Mails a code that proves the account to bind to.
     package func mailBindCode(
-        to email: String, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+        to email: String, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) {
         try await steps.counting(.mailCode) { () throws(SignInFailure) in
-            let ticket = try await readLinking(id, browser: browser, by: call).ticket
+            let ticket = try await readLinking(reference, by: call).ticket
             try await emailCodes.mailCode(to: email, for: .bind, linkTicket: ticket, by: call)
         }
     }
 
     /// Gives the ticket up: the person chooses once more how to sign in.
-    package func cancelLink(
-        flow id: WebFlowID, browser: BrowserSecret?, by call: Call
-    ) async throws(SignInFailure) -> WebStep {
+    package func cancelLink(in reference: FlowReference, by call: Call) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.link, as: \.stepOutcome) { () throws(SignInFailure) in
-            let ticket = try await readLinking(id, browser: browser, by: call).ticket
+            let ticket = try await readLinking(reference, by: call).ticket
             try await linking.cancel(linkTicket: ticket, by: call)
-            guard let browser,
-                let flow = try await stored({ try await store.reopen(id, of: browser.hash, by: call) })
-            else { throw .webFlowExpired }
+            let flow = try await stored { try await store.reopen(reference.id, of: reference.browser.hash, by: call) }
+            guard let flow else { throw .webFlowExpired }
             return .choose(try await page(of: flow, by: call))
         }
     }
 
     private func readLinking(
-        _ id: WebFlowID, browser: BrowserSecret?, by call: Call
+        _ reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> (flow: StoredWebFlow, ticket: String) {
-        let flow = try await read(id, browser: browser, by: call)
+        let flow = try await read(reference, by: call)
         guard let ticket = flow.linkTicket else { throw .webFlowExpired }
         // The person has come back from a provider by themselves.
         if flow.status != .linking {

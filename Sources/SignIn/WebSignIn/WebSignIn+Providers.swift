@@ -12,18 +12,19 @@ extension WebSignIn {
     ///
     /// - Returns: the provider's URL.
     package func start(
-        _ provider: Provider, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+        _ provider: Provider, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> String {
-        let flow = try await readOpen(id, browser: browser, by: call)
-        return try await start(
-            provider, id, only: flow.onlyProvider, loginHint: flow.loginHint, browser: browser, by: call)
+        let flow = try await readOpen(reference, by: call)
+        return try await start(provider, in: reference, only: flow.onlyProvider, loginHint: flow.loginHint, by: call)
     }
 
     /// The same of a flow that was opened just now.
     package func start(
         _ provider: Provider, _ flow: WebFlow, browser: BrowserSecret, by call: Call
     ) async throws(SignInFailure) -> String {
-        try await start(provider, flow.id, only: flow.only, loginHint: flow.loginHint, browser: browser, by: call)
+        try await start(
+            provider, in: FlowReference(id: flow.id, browser: browser), only: flow.only, loginHint: flow.loginHint,
+            by: call)
     }
 
     /// Sends the browser of a person who has a ticket to a provider, by which the account that is shown is entered: that
@@ -32,26 +33,23 @@ extension WebSignIn {
     /// - Parameter replaced: the identity of the account that the proof lets the ticket's replace.
     /// - Returns: the provider's URL.
     package func startProof(
-        by provider: Provider, replacing replaced: IdentityID? = nil, flow id: WebFlowID, browser: BrowserSecret?,
-        by call: Call
+        by provider: Provider, replacing replaced: IdentityID? = nil, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> String {
-        let flow = try await read(id, browser: browser, by: call)
+        let flow = try await read(reference, by: call)
         guard let ticket = flow.linkTicket, try await linkRequired(ticket, by: call).provers.contains(provider) else {
             throw .webFlowExpired
         }
         // The flow comes back to its ticket whatever the answer was, so each way there counts as a flow of its own.
         try await limits.drawNetworks(.webFlowsPerNetwork, by: call)
         return try await start(
-            provider, id, only: flow.onlyProvider, loginHint: flow.loginHint, replacing: replaced, browser: browser,
-            by: call)
+            provider, in: reference, only: flow.onlyProvider, loginHint: flow.loginHint, replacing: replaced, by: call)
     }
 
     private func start(
-        _ provider: Provider, _ id: WebFlowID, only: Provider?, loginHint: String?,
-        replacing replaced: IdentityID? = nil, browser: BrowserSecret?, by call: Call
+        _ provider: Provider, in reference: FlowReference, only: Provider?, loginHint: String?,
+        replacing replaced: IdentityID? = nil, by call: Call
     ) async throws(SignInFailure) -> String {
         try await steps.counting(.start) { () throws(SignInFailure) in
-            guard let browser else { throw .webFlowExpired }
             guard only == nil || only == provider else { throw .providerDisabled }
             let state = try OpaqueSecret.fresh()
             let secrets = WebFlowSecrets(
@@ -60,9 +58,10 @@ extension WebSignIn {
                 verifier: provider == .google ? try OpaqueSecret.fresh().text : nil, replacing: replaced)
             let (url, request) = try self.request(
                 to: provider, state: state, secrets: secrets, loginHint: loginHint)
-            guard try await stored({ try await store.send(id, of: browser.hash, to: request, by: call) }) else {
-                throw .webFlowExpired
+            let isSent = try await stored {
+                try await store.send(reference.id, of: reference.browser.hash, to: request, by: call)
             }
+            guard isSent else { throw .webFlowExpired }
             return url
         }
     }

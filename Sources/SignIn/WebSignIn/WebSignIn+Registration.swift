@@ -7,64 +7,62 @@ import Storage
 extension WebSignIn {
     /// Keeps what a new person has typed, and mails to the address.
     package func register(
-        email: String, password: String, displayName: DisplayName?, flow id: WebFlowID, browser: BrowserSecret?,
-        by call: Call
+        email: String, password: String, displayName: DisplayName?, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) {
         try await steps.counting(.mailCode) { () throws(SignInFailure) in
-            _ = try await readOpenForMail(id, browser: browser, by: call)
+            _ = try await readOpenForMail(reference, by: call)
             let address = EmailAddress(email)
             // First, so that it is said whatever the address is.
             try PasswordPolicy.require(password, for: address)
-            guard let address, let browser else { throw .malformedEmail }
+            guard let address else { throw .malformedEmail }
             try await limits.drawNetworks(.registrationPerNetwork, by: call)
             let hash = try await emailCodes.hasher.hash(password, by: call)
             let registration = WebRegistration(email: address, passwordHash: hash, displayName: displayName)
             let until = call.now.advanced(bySeconds: Lifetimes.emailCodeSeconds)
             let isKept = try await stored {
-                try await registrations.keep(registration, in: id, of: browser.hash, until: until, by: call)
+                try await registrations.keep(
+                    registration, in: reference.id, of: reference.browser.hash, until: until, by: call)
             }
             guard isKept else { throw .webFlowExpired }
-            try await mail(registration, of: id, by: call)
+            try await mail(registration, of: reference.id, by: call)
         }
     }
 
     /// Mails the code once more.
-    package func mailRegistrationCode(
-        flow id: WebFlowID, browser: BrowserSecret?, by call: Call
-    ) async throws(SignInFailure) {
+    package func mailRegistrationCode(in reference: FlowReference, by call: Call) async throws(SignInFailure) {
         try await steps.counting(.mailCode) { () throws(SignInFailure) in
-            guard let registration = try await registration(flow: id, browser: browser, by: call) else {
+            guard let registration = try await registration(in: reference, by: call) else {
                 throw .missingCredential("password")
             }
-            try await mail(registration, of: id, by: call)
+            try await mail(registration, of: reference.id, by: call)
         }
     }
 
     /// What was typed in the flow before.
     package func registration(
-        flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+        in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebRegistration? {
-        _ = try await readOpenForMail(id, browser: browser, by: call)
-        return try await stored { try await registrations.registration(in: id, by: call) }
+        _ = try await readOpenForMail(reference, by: call)
+        return try await stored { try await registrations.registration(in: reference.id, by: call) }
     }
 
     /// Makes the account, whose address the code proves, and goes on in the flow.
     package func confirmRegistration(
-        code typed: String, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+        code typed: String, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.emailCode, as: \.stepOutcome) { () throws(SignInFailure) in
-            guard let registration = try await registration(flow: id, browser: browser, by: call) else {
+            guard let registration = try await registration(in: reference, by: call) else {
                 throw .invalidCredentials
             }
             let code = try await emailCodes.proveCode(
-                typed, for: .register, of: registration.email, ticketHash: Self.codeHash(of: id), by: call)
+                typed, for: .register, of: registration.email, ticketHash: Self.codeHash(of: reference.id), by: call)
             let newID = try AccountID.fresh(at: call.now)
             // Where the address was proven meanwhile, or its reader was mailed no code, none is right.
             let accountID = try await stored {
-                try await accounts.register(newID, registration, in: id, proven: code, by: call)
+                try await accounts.register(newID, registration, in: reference.id, proven: code, by: call)
             }
             let person = ProvenPerson.password(accountID, passwordHash: registration.passwordHash, at: call.now)
-            return try await settle(id, person, browser: browser, by: call)
+            return try await settle(person, in: reference, by: call)
         }
     }
 
@@ -72,10 +70,10 @@ extension WebSignIn {
 
     /// Mails a code for a new password.
     package func mailResetCode(
-        to email: String, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+        to email: String, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) {
         try await steps.counting(.mailCode) { () throws(SignInFailure) in
-            _ = try await readOpenForMail(id, browser: browser, by: call)
+            _ = try await readOpenForMail(reference, by: call)
             try await emailCodes.mailCode(to: email, for: .resetPassword, by: call)
         }
     }
@@ -83,15 +81,15 @@ extension WebSignIn {
     /// Sets the new password. Who came for nothing else is signed in; in a flow of an app or a client the person signs in
     /// with it.
     package func resetPassword(
-        email: String, code: String, newPassword: String, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
+        email: String, code: String, newPassword: String, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.emailCode, as: \.stepOutcome) { () throws(SignInFailure) in
-            let flow = try await readOpenForMail(id, browser: browser, by: call)
+            let flow = try await readOpenForMail(reference, by: call)
             let proven = try await emailCodes.resetPassword(
                 email: email, code: code, newPassword: newPassword, by: call)
             guard flow.kind == .account else { return .passwordReset(try await page(of: flow, by: call)) }
             let person = ProvenPerson.password(proven.accountID, passwordHash: proven.passwordHash, at: call.now)
-            return try await settle(id, person, browser: browser, by: call)
+            return try await settle(person, in: reference, by: call)
         }
     }
 
@@ -99,10 +97,10 @@ extension WebSignIn {
 
     /// The flow, where mail is sent, and the app doesn't want one provider alone.
     private func readOpenForMail(
-        _ id: WebFlowID, browser: BrowserSecret?, by call: Call
+        _ reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> StoredWebFlow {
         guard configuration.offersEmailCode else { throw .mailUnavailable }
-        let flow = try await readOpen(id, browser: browser, by: call)
+        let flow = try await readOpen(reference, by: call)
         guard flow.onlyProvider == nil else { throw .webFlowExpired }
         return flow
     }

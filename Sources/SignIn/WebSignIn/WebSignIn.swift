@@ -174,9 +174,9 @@ package final class WebSignIn: Sendable {
 
     /// The request of a flow that ends at the consent of the OAuth server.
     package func oauthRequest(
-        of id: WebFlowID, browser: BrowserSecret?, by call: Call
+        in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> (flow: WebFlow, authorization: OAuthAuthorization) {
-        let flow = try await read(id, browser: browser, by: call)
+        let flow = try await read(reference, by: call)
         guard flow.kind == .oauth, let request = OAuthFlowRequest(stored: flow.oauthRequest) else {
             throw .webFlowExpired
         }
@@ -184,8 +184,8 @@ package final class WebSignIn: Sendable {
     }
 
     /// Ends such a flow, once.
-    package func decide(_ id: WebFlowID, browser: BrowserSecret?, by call: Call) async throws(SignInFailure) {
-        guard let browser, try await stored({ try await store.decide(id, of: browser.hash, by: call) }) else {
+    package func decide(_ reference: FlowReference, by call: Call) async throws(SignInFailure) {
+        guard try await stored({ try await store.decide(reference.id, of: reference.browser.hash, by: call) }) else {
             throw .webFlowExpired
         }
     }
@@ -205,8 +205,8 @@ package final class WebSignIn: Sendable {
     // MARK: Looking and leaving
 
     /// A flow in which its browser can still do something.
-    package func flow(_ id: WebFlowID, browser: BrowserSecret?, by call: Call) async throws(SignInFailure) -> WebFlow {
-        try await page(of: try await read(id, browser: browser, by: call), by: call)
+    package func flow(_ reference: FlowReference, by call: Call) async throws(SignInFailure) -> WebFlow {
+        try await page(of: try await read(reference, by: call), by: call)
     }
 
     /// What became of a flow in which its browser can do nothing any more; `nil` where that isn't known.
@@ -216,15 +216,12 @@ package final class WebSignIn: Sendable {
     }
 
     /// Gives a flow up.
-    package func cancel(
-        _ id: WebFlowID, browser: BrowserSecret?, by call: Call
-    ) async throws(SignInFailure) -> WebStep {
+    package func cancel(_ reference: FlowReference, by call: Call) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.cancel) { () throws(SignInFailure) in
-            let flow = try await read(id, browser: browser, by: call)
+            let flow = try await read(reference, by: call)
             if let ticket = flow.linkTicket { try await linking.cancel(linkTicket: ticket, by: call) }
-            guard let browser, try await stored({ try await store.cancel(id, of: browser.hash, by: call) }) else {
-                throw .webFlowExpired
-            }
+            guard try await stored({ try await store.cancel(reference.id, of: reference.browser.hash, by: call) })
+            else { throw .webFlowExpired }
             guard flow.kind == .app else { return .cancelled(try await page(of: flow, as: .failed, by: call)) }
             return .returned(try appReturn(.error(.accessDenied), of: flow))
         }
@@ -232,17 +229,15 @@ package final class WebSignIn: Sendable {
 
     // MARK: What the steps share
 
-    func read(_ id: WebFlowID, browser: BrowserSecret?, by call: Call) async throws(SignInFailure) -> StoredWebFlow {
-        guard let browser,
-            let flow = try await stored({ try await store.read(id, of: browser.hash, by: call) })
-        else { throw .webFlowExpired }
+    func read(_ reference: FlowReference, by call: Call) async throws(SignInFailure) -> StoredWebFlow {
+        let flow = try await stored { try await store.read(reference.id, of: reference.browser.hash, by: call) }
+        guard let flow else { throw .webFlowExpired }
         return flow
     }
 
     /// A flow whose person may still choose how to sign in.
-    func readOpen(_ id: WebFlowID, browser: BrowserSecret?, by call: Call) async throws(SignInFailure) -> StoredWebFlow
-    {
-        let flow = try await read(id, browser: browser, by: call)
+    func readOpen(_ reference: FlowReference, by call: Call) async throws(SignInFailure) -> StoredWebFlow {
+        let flow = try await read(reference, by: call)
         guard flow.status.isOpen else { throw .webFlowExpired }
         return flow
     }

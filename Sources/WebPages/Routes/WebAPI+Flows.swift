@@ -27,7 +27,7 @@ extension WebAPI {
             Route(.post, "/web/cancel") { request in
                 let (flow, _) = try flowForm(of: request, "/web/cancel") { _ in }
                 if let response = try await refuseConsent(in: flow, request) { return response }
-                let step = try await signIn.cancel(flow.id, browser: flow.browser, by: call(of: request))
+                let step = try await signIn.cancel(flow, by: call(of: request))
                 return try await response(to: request, step)
             },
         ]
@@ -63,11 +63,10 @@ extension WebAPI {
     }
 
     private func show(_ request: Request) async throws -> Response {
-        guard let browser = cookies.browser(of: request) else { throw SignInFailure.webFlowExpired }
+        let reference = try flowReference(of: request)
         let values = try request.queryValues()
         let screen = values.only("with").flatMap(Screen.init)
-        let flow = try await signIn.flow(try flowID(of: request), browser: browser, by: call(of: request))
-        let reference = FlowReference(id: flow.id, browser: browser)
+        let flow = try await signIn.flow(reference, by: call(of: request))
         // It goes to a provider and back, and has no pages.
         guard flow.errand?.session == nil else { return redirect(to: AccountPath.account.naming(flow.languages)) }
         let page: WebPage

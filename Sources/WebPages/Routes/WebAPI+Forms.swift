@@ -30,9 +30,7 @@ extension WebAPI {
         request.note(email: email)
         if let screen { return try await show(screen, typed: email, flow, request) }
         do throws(SignInFailure) {
-            let step = try await signIn.password(
-                email: email, password: password, flow: flow.id, browser: flow.browser,
-                by: call(of: request))
+            let step = try await signIn.password(email: email, password: password, in: flow, by: call(of: request))
             return try await response(to: request, step)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongPassword, request) { page, fault in
@@ -45,7 +43,7 @@ extension WebAPI {
     func show(
         _ screen: Screen, typed email: String, _ reference: FlowReference, _ request: Request
     ) async throws -> Response {
-        let flow = try await signIn.flow(reference.id, browser: reference.browser, by: call(of: request))
+        let flow = try await signIn.flow(reference, by: call(of: request))
         return try await show(screen, typed: email, flow, reference, request)
     }
 
@@ -56,7 +54,7 @@ extension WebAPI {
         // Who goes back from the code finds the name too.
         let kept =
             screen == .register && offersRegistration(in: flow)
-            ? try await signIn.registration(flow: flow.id, browser: reference.browser, by: call(of: request)) : nil
+            ? try await signIn.registration(in: reference, by: call(of: request)) : nil
         let page = try chooserScreen(
             screen, flow, reference, email: email ?? kept?.email.text, name: kept?.displayName?.text)
         return response(page, to: request, flow: flow)
@@ -64,13 +62,13 @@ extension WebAPI {
 
     private func mailCode(to email: String, _ flow: FlowReference, _ request: Request) async throws -> Response {
         do throws(SignInFailure) {
-            try await signIn.mailCode(to: email, flow: flow.id, browser: flow.browser, by: call(of: request))
+            try await signIn.mailCode(to: email, in: flow, by: call(of: request))
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
                 .emailCode(try emailCodePage(page, flow, .address, email: email, error: fault))
             }
         }
-        let page = try await signIn.flow(flow.id, browser: flow.browser, by: call(of: request))
+        let page = try await signIn.flow(flow, by: call(of: request))
         return response(.emailCode(try emailCodePage(page, flow, .code(email: email))), to: request, flow: page)
     }
 
@@ -78,8 +76,7 @@ extension WebAPI {
         _ code: String, of email: String, _ flow: FlowReference, _ request: Request
     ) async throws -> Response {
         do throws(SignInFailure) {
-            let step = try await signIn.emailCode(
-                email: email, code: code, flow: flow.id, browser: flow.browser, by: call(of: request))
+            let step = try await signIn.emailCode(email: email, code: code, in: flow, by: call(of: request))
             return try await response(to: request, step)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
@@ -96,7 +93,7 @@ extension WebAPI {
         _ page: (WebFlow, FormError) throws -> WebPage
     ) async throws -> Response {
         guard let fault = FormError(failure, wrong: wrong),
-            let flow = try? await signIn.flow(reference.id, browser: reference.browser, by: call(of: request))
+            let flow = try? await signIn.flow(reference, by: call(of: request))
         else { throw failure }
         return response(try page(flow, fault), after: failure, to: request, flow: flow)
     }

@@ -46,8 +46,8 @@ extension WebAPI {
                 if let screen = form.screen { return try await show(screen, typed: form.email, flow, request) }
                 if let provider = form.provider {
                     let url = try await signIn.startProof(
-                        by: provider, replacing: form.isReplacing ? form.existing : nil, flow: flow.id,
-                        browser: flow.browser, by: call(of: request))
+                        by: provider, replacing: form.isReplacing ? form.existing : nil, in: flow,
+                        by: call(of: request))
                     return redirect(to: url)
                 }
                 switch (form.proof, form.email, form.password, form.code) {
@@ -65,7 +65,7 @@ extension WebAPI {
             },
             Route(.post, "/web/link/cancel", priority: .revoking) { request in
                 let (flow, _) = try flowForm(of: request, "/web/link/cancel") { _ in }
-                let step = try await signIn.cancelLink(flow: flow.id, browser: flow.browser, by: call(of: request))
+                let step = try await signIn.cancelLink(in: flow, by: call(of: request))
                 return try await response(to: request, step)
             },
         ]
@@ -78,7 +78,7 @@ extension WebAPI {
         }
         do throws(SignInFailure) {
             let step = try await signIn.create(
-                flow: flow.id, browser: flow.browser, displayName: text.flatMap(DisplayName.init),
+                in: flow, displayName: text.flatMap(DisplayName.init),
                 password: password.flatMap { $0.isEmpty ? nil : $0 }, by: call(of: request))
             return try await response(to: request, step)
         } catch {
@@ -95,14 +95,13 @@ extension WebAPI {
         let failure: SignInFailure
         do throws(SignInFailure) {
             let step = try await signIn.bind(
-                flow: flow.id, browser: flow.browser, credential: credential, replacing: form.isReplacing,
-                by: call(of: request))
+                in: flow, credential: credential, replacing: form.isReplacing, by: call(of: request))
             return try await response(to: request, step)
         } catch {
             failure = error
         }
         if case .providerAlreadyLinked(let existing) = failure {
-            let page = try await signIn.flow(flow.id, browser: flow.browser, by: call(of: request))
+            let page = try await signIn.flow(flow, by: call(of: request))
             return try conflict(with: existing, ConflictPage.Proof(credential), page, flow, request)
         }
         let wrong: FormError =
@@ -135,20 +134,20 @@ extension WebAPI {
     private func show(
         _ screen: Screen, typed email: String?, _ reference: FlowReference, _ request: Request
     ) async throws -> Response {
-        let flow = try await signIn.flow(reference.id, browser: reference.browser, by: call(of: request))
+        let flow = try await signIn.flow(reference, by: call(of: request))
         guard let link = flow.link else { throw SignInFailure.webFlowExpired }
         return response(try linkScreen(screen, flow, reference, link, typed: email), to: request, flow: flow)
     }
 
     private func mailBindCode(to email: String, _ flow: FlowReference, _ request: Request) async throws -> Response {
         do throws(SignInFailure) {
-            try await signIn.mailBindCode(to: email, flow: flow.id, browser: flow.browser, by: call(of: request))
+            try await signIn.mailBindCode(to: email, in: flow, by: call(of: request))
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
                 .emailCode(try bindCodePage(page, flow, .address, email: email, error: fault))
             }
         }
-        let page = try await signIn.flow(flow.id, browser: flow.browser, by: call(of: request))
+        let page = try await signIn.flow(flow, by: call(of: request))
         return response(.emailCode(try bindCodePage(page, flow, .code(email: email))), to: request, flow: page)
     }
 }

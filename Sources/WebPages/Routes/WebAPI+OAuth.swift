@@ -57,11 +57,9 @@ extension WebAPI {
     }
 
     private func showConsent(_ oauth: OAuthServer, _ request: Request) async throws -> Response {
-        guard let browser = cookies.browser(of: request) else { throw SignInFailure.webFlowExpired }
-        let id = try flowID(of: request)
-        let step = try await oauth.consent(
-            id, browser: browser, session: try await session(of: request), by: call(of: request))
-        return try response(to: request, step, FlowReference(id: id, browser: browser), oauth)
+        let flow = try flowReference(of: request)
+        let step = try await oauth.consent(in: flow, session: try await session(of: request), by: call(of: request))
+        return try response(to: request, step, flow, oauth)
     }
 
     private func response(
@@ -121,8 +119,7 @@ extension WebAPI {
         _ decision: OAuthServer.Decision, _ flow: FlowReference, _ oauth: OAuthServer, _ request: Request
     ) async throws -> Response {
         let decided = try await oauth.decide(
-            flow.id, decision, browser: flow.browser, session: try await session(of: request),
-            by: call(of: request))
+            decision, in: flow, session: try await session(of: request), by: call(of: request))
         switch decided {
         case .redirect(let uri): return redirect(to: uri)
         case .step(let step): return try response(to: request, step, flow, oauth)
@@ -133,8 +130,7 @@ extension WebAPI {
     ///
     /// - Returns: `nil` for a flow that ends elsewhere.
     func refuseConsent(in flow: FlowReference, _ request: Request) async throws -> Response? {
-        guard let oauth, case .oauth = try await signIn.flow(flow.id, browser: flow.browser, by: call(of: request)).kind
-        else { return nil }
+        guard let oauth, case .oauth = try await signIn.flow(flow, by: call(of: request)).kind else { return nil }
         return try await decide(.deny, flow, oauth, request)
     }
 
@@ -147,11 +143,10 @@ extension WebAPI {
         let call = call(of: request)
         let session = try await session(of: request)
         // A code is entered by who had it mailed: by then the sign-in may be old.
-        let step =
-            code == nil ? try await oauth.consent(flow.id, browser: flow.browser, session: session, by: call) : nil
+        let step = code == nil ? try await oauth.consent(in: flow, session: session, by: call) : nil
         if let step, !step.asksEmail { return try response(to: request, step, flow, oauth) }
         guard let session else { return redirect(to: flow.link()) }
-        let page = try await signIn.flow(flow.id, browser: flow.browser, by: call)
+        let page = try await signIn.flow(flow, by: call)
         do throws(SignInFailure) {
             if let code {
                 try await emailCodes.verifyEmail(code: code, of: session, by: call)

@@ -50,7 +50,7 @@ extension WebAPI {
 
     private func start(_ provider: Provider, _ request: Request) async throws -> Response {
         let (flow, _) = try flowForm(of: request, "/web/start/\(provider.rawValue)") { _ in }
-        let url = try await signIn.start(provider, flow: flow.id, browser: flow.browser, by: call(of: request))
+        let url = try await signIn.start(provider, in: flow, by: call(of: request))
         return redirect(to: url)
     }
 

@@ -23,9 +23,8 @@ extension WebAPI {
         guard !request.isSpeculative else { return untouched }
         let call = call(of: request)
         guard try request.queryValues().all("flow").isEmpty else {
-            guard let browser = cookies.browser(of: request) else { throw SignInFailure.webFlowExpired }
-            let reference = FlowReference(id: try flowID(of: request), browser: browser)
-            let flow = try await signIn.flow(reference.id, browser: browser, by: call)
+            let reference = try flowReference(of: request)
+            let flow = try await signIn.flow(reference, by: call)
             return try await show(screen, typed: flow.loginHint, flow, reference, request)
         }
         let browser = try cookies.browser(of: request) ?? .fresh()
@@ -57,8 +56,7 @@ extension WebAPI {
         let call = call(of: request)
         if let code = form.code {
             do throws(SignInFailure) {
-                let step = try await signIn.confirmRegistration(
-                    code: code, flow: flow.id, browser: flow.browser, by: call)
+                let step = try await signIn.confirmRegistration(code: code, in: flow, by: call)
                 return try await response(to: request, step)
             } catch {
                 return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
@@ -70,9 +68,9 @@ extension WebAPI {
             if let password = form.password {
                 try await signIn.register(
                     email: form.email, password: password, displayName: form.name.flatMap(DisplayName.init),
-                    flow: flow.id, browser: flow.browser, by: call)
+                    in: flow, by: call)
             } else {
-                try await signIn.mailRegistrationCode(flow: flow.id, browser: flow.browser, by: call)
+                try await signIn.mailRegistrationCode(in: flow, by: call)
             }
         } catch {
             return try await shownAgain(flow, after: error, wrong: .missingPassword, request) { page, fault in
@@ -82,7 +80,7 @@ extension WebAPI {
                 return .register(try registerPage(page, flow, email: form.email, name: form.name, error: fault))
             }
         }
-        let page = try await signIn.flow(flow.id, browser: flow.browser, by: call)
+        let page = try await signIn.flow(flow, by: call)
         return response(
             .emailCode(try registrationCodePage(page, flow, email: form.email)), to: request, flow: page)
     }
@@ -103,21 +101,20 @@ extension WebAPI {
         let call = call(of: request)
         guard form.code != nil || form.newPassword != nil else {
             do throws(SignInFailure) {
-                try await signIn.mailResetCode(to: form.email, flow: flow.id, browser: flow.browser, by: call)
+                try await signIn.mailResetCode(to: form.email, in: flow, by: call)
             } catch {
                 return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
                     .forgot(try forgotPage(page, flow, .address, email: form.email, error: fault))
                 }
             }
-            let page = try await signIn.flow(flow.id, browser: flow.browser, by: call)
+            let page = try await signIn.flow(flow, by: call)
             return response(.forgot(try forgotPage(page, flow, .code(email: form.email))), to: request, flow: page)
         }
         let step: WebStep
         do throws(SignInFailure) {
             guard let code = form.code, !code.isEmpty else { throw .missingCredential("code") }
             step = try await signIn.resetPassword(
-                email: form.email, code: code, newPassword: form.newPassword ?? "", flow: flow.id,
-                browser: flow.browser, by: call)
+                email: form.email, code: code, newPassword: form.newPassword ?? "", in: flow, by: call)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
                 .forgot(try forgotPage(page, flow, .code(email: form.email), error: fault))

@@ -122,6 +122,12 @@ extension WebAPI {
         return id
     }
 
+    /// The flow of a page, in the browser that looks at it.
+    func flowReference(of request: Request) throws -> FlowReference {
+        guard let browser = cookies.browser(of: request) else { throw SignInFailure.webFlowExpired }
+        return FlowReference(id: try flowID(of: request), browser: browser)
+    }
+
     /// Reads a form of one of our own pages.
     ///
     /// - Parameters:
@@ -160,11 +166,7 @@ extension WebAPI {
     }
 }
 
-/// A flow, and the browser that goes on with it.
-struct FlowReference: Sendable {
-    let id: WebFlowID
-    let browser: BrowserSecret
-
+extension FlowReference {
     /// Where a form of the flow goes.
     ///
     /// - Parameter account: the one for which the form decides, if it decides for one.

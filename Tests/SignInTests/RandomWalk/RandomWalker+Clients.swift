@@ -48,11 +48,12 @@ extension RandomWalker {
         let browser = try BrowserSecret.fresh()
         guard case .opened(let flow) = try await web.authorize(WalkClient.query, browser: browser, by: call)
         else { throw Unanswered() }
+        let reference = FlowReference(id: flow.id, browser: browser)
         let isByProvider = chance(2, of: 3)
         let step: WebStep
         if isByProvider {
             let subject = try anyPerson().subject(.google, Int.random(in: 1...2, using: &random))
-            let url = try await web.start(.google, flow: flow.id, browser: browser, by: call)
+            let url = try await web.start(.google, in: reference, by: call)
             guard let state = WalkClient.parameter("state", of: url),
                 let nonce = WalkClient.parameter("nonce", of: url)
             else { throw Unanswered() }
@@ -61,8 +62,7 @@ extension RandomWalker {
             step = try await web.finishGoogle(answer, browser: browser, by: call)
         } else {
             step = try await web.password(
-                email: try anyAddress(), password: try one(of: WalkPerson.passwords), flow: flow.id, browser: browser,
-                by: call)
+                email: try anyAddress(), password: try one(of: WalkPerson.passwords), in: reference, by: call)
         }
         guard case .returned(let answer) = step else { throw Unanswered() }
         guard let code = WalkClient.parameter("code", of: answer.uri) else {
@@ -105,7 +105,7 @@ extension RandomWalker {
             throw Unanswered()
         }
         let decided = try await world.oauth.decide(
-            flow.id, .allow(session.accountID), browser: browser, session: session, by: call)
+            .allow(session.accountID), in: FlowReference(id: flow.id, browser: browser), session: session, by: call)
         // Where the session has ended meanwhile there is no code.
         guard case .redirect(let uri) = decided, let code = WalkClient.parameter("code", of: uri) else {
             throw SignInFailure.invalidSession

@@ -119,8 +119,11 @@ struct WebFixture: ServiceFixture {
         try await web.openAccountFlow(browser: browser, by: call)
     }
 
+    /// A flow, in the browser of the fixture.
+    func reference(_ flow: WebFlow) -> FlowReference { FlowReference(id: flow.id, browser: browser) }
+
     func start(_ provider: Provider, _ flow: WebFlow) async throws -> String {
-        try await web.start(provider, flow: flow.id, browser: browser, by: call)
+        try await web.start(provider, in: reference(flow), by: call)
     }
 
     /// What Apple's page makes the browser post.

@@ -25,8 +25,7 @@ import Testing
         let account = try await fixture.register("lee@example.com")
         let flow = try await fixture.openAccountFlow()
         let step = try await fixture.web.password(
-            email: "lee@example.com", password: SignInFixture.password, flow: flow.id,
-            browser: fixture.browser, by: fixture.call)
+            email: "lee@example.com", password: SignInFixture.password, in: fixture.reference(flow), by: fixture.call)
         let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
         #expect(session.accountID == account.account.id && session.methods == [.password])
     }
@@ -37,20 +36,19 @@ import Testing
         #expect(page.status == .linking && link.choices == [.create, .bind])
         #expect(try await fixture.base.tables(holding: link.linkTicket) == [])
         // The same page once more.
-        let again = try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
+        let again = try await fixture.web.flow(fixture.reference(flow), by: fixture.call)
         #expect(again.link?.choices == [.create, .bind] && again.link?.linkTicket == link.linkTicket)
-        let other = try BrowserSecret.fresh()
+        let foreign = FlowReference(id: flow.id, browser: try .fresh())
         try await expectFailure("webFlowExpired") {
-            try await fixture.web.create(flow: flow.id, browser: other, displayName: nil, by: fixture.call)
+            try await fixture.web.create(in: foreign, displayName: nil, by: fixture.call)
         }
         let step = try await fixture.web.create(
-            flow: flow.id, browser: fixture.browser, displayName: DisplayName("Kim"), by: fixture.call)
+            in: fixture.reference(flow), displayName: DisplayName("Kim"), by: fixture.call)
         let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
         let account = try #require(try await fixture.storage.accounts.account(session.accountID))
         #expect(account.displayName?.text == "Kim" && account.identities.map(\.authorization) == [.active])
         try await expectFailure("webFlowExpired") {
-            try await fixture.web.create(
-                flow: flow.id, browser: fixture.browser, displayName: nil, by: fixture.call)
+            try await fixture.web.create(in: fixture.reference(flow), displayName: nil, by: fixture.call)
         }
     }
 
@@ -60,14 +58,12 @@ import Testing
         _ = try await fixture.sign(in: flow, at: .google).link
         try await expectFailure("invalidCredentials") {
             try await fixture.web.bind(
-                flow: flow.id, browser: fixture.browser,
-                credential: .password(email: "lee@example.com", password: "not the right one"),
-                by: fixture.call)
+                in: fixture.reference(flow),
+                credential: .password(email: "lee@example.com", password: "not the right one"), by: fixture.call)
         }
         let step = try await fixture.web.bind(
-            flow: flow.id, browser: fixture.browser,
-            credential: .password(email: "lee@example.com", password: SignInFixture.password),
-            by: fixture.call)
+            in: fixture.reference(flow),
+            credential: .password(email: "lee@example.com", password: SignInFixture.password), by: fixture.call)
         let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
         #expect(session.accountID == account.account.id && session.methods == [.password, .google])
     }
@@ -81,12 +77,10 @@ import Testing
         let flow = try await fixture.openAccountFlow()
         _ = try await fixture.sign(in: flow, at: .apple, "ada").link
         try await expectFailure("providerAlreadyLinked") {
-            try await fixture.web.bind(
-                flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call)
+            try await fixture.web.bind(in: fixture.reference(flow), credential: credential, by: fixture.call)
         }
         let step = try await fixture.web.bind(
-            flow: flow.id, browser: fixture.browser, credential: credential, replacing: true,
-            by: fixture.call)
+            in: fixture.reference(flow), credential: credential, replacing: true, by: fixture.call)
         let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
         #expect(session.accountID == account.account.id)
     }
@@ -98,23 +92,20 @@ import Testing
         let flow = try await fixture.openAccountFlow()
         let (_, first) = try await fixture.sign(in: flow, at: .google).link
         #expect(first.choices == [.bind, .create])
-        try await fixture.web.mailBindCode(
-            to: "kim@example.com", flow: flow.id, browser: fixture.browser, by: fixture.call)
+        try await fixture.web.mailBindCode(to: "kim@example.com", in: fixture.reference(flow), by: fixture.call)
         let mailed = try await MailedCode.read(
             .bind, to: "kim@example.com", linkTicket: first.linkTicket, at: fixture.clock.now(),
             from: fixture.database, keyRing: fixture.base.keyRing)
         let credential = BindCredential.emailCode(email: "kim@example.com", code: try #require(mailed).digits)
-        let asked = try await fixture.web.bind(
-            flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call)
+        let asked = try await fixture.web.bind(in: fixture.reference(flow), credential: credential, by: fixture.call)
         // The code was right: what is left is whether the account is theirs.
         guard case .confirm(let shown) = asked else { throw SignInFixture.Unexpected.signedIn }
         #expect(shown.link?.holder?.showsIdentities == true)
         // What was shown is shown again.
-        let again = try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
+        let again = try await fixture.web.flow(fixture.reference(flow), by: fixture.call)
         #expect(again.link?.holder?.showsIdentities == true)
         #expect(again.link?.holder?.account.id == account.account.id)
-        let step = try await fixture.web.bind(
-            flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call)
+        let step = try await fixture.web.bind(in: fixture.reference(flow), credential: credential, by: fixture.call)
         let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
         #expect(session.accountID == account.account.id)
     }
@@ -122,12 +113,12 @@ import Testing
     @Test func `a person who gives the link up chooses once more`() async throws {
         let flow = try await fixture.openAccountFlow()
         let (_, link) = try await fixture.sign(in: flow, at: .apple).link
-        let step = try await fixture.web.cancelLink(flow: flow.id, browser: fixture.browser, by: fixture.call)
+        let step = try await fixture.web.cancelLink(in: fixture.reference(flow), by: fixture.call)
         guard case .choose(let page, _) = step else { return #expect(Bool(false)) }
         #expect(page.status == .new && page.link == nil)
         try await expectFailure("linkTicketExpired") { try await fixture.base.create(link) }
         try await expectFailure("webFlowExpired") {
-            try await fixture.web.create(flow: flow.id, browser: fixture.browser, displayName: nil, by: fixture.call)
+            try await fixture.web.create(in: fixture.reference(flow), displayName: nil, by: fixture.call)
         }
         #expect(try await fixture.count("accounts") == 0)
         #expect(try await fixture.base.audited(.linkCancelled) == ["person -"])
@@ -141,11 +132,11 @@ import Testing
         let step = try await fixture.finish(try await fixture.appleAnswer(flow, action: "cancel"))
         guard case .choose(let page, _) = step else { return #expect(Bool(false)) }
         _ = try await fixture.sign(in: page, at: .google).link
-        guard
-            case .cancelled = try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)
-        else { return #expect(Bool(false)) }
+        guard case .cancelled = try await fixture.web.cancel(fixture.reference(flow), by: fixture.call) else {
+            return #expect(Bool(false))
+        }
         try await expectFailure("webFlowExpired") {
-            try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
+            try await fixture.web.flow(fixture.reference(flow), by: fixture.call)
         }
     }
 

@@ -120,7 +120,7 @@ import Testing
         try await fixture.base.advance(by: 540)
         try await expectFailure("webAnswerRefused") { try await fixture.finish(google) }
         try await expectFailure("webFlowExpired") {
-            try await fixture.web.flow(waiting.id, browser: fixture.browser, by: fixture.call)
+            try await fixture.web.flow(fixture.reference(waiting), by: fixture.call)
         }
         #expect(try await fixture.exchanges(at: .apple).isEmpty)
         #expect(try await fixture.exchanges(at: .google).isEmpty)
@@ -142,17 +142,10 @@ import Testing
 
     @Test func `a flow is its browser's alone`() async throws {
         let flow = try await fixture.open()
-        for browser in [nil, try BrowserSecret.fresh()] {
-            try await expectFailure("webFlowExpired") {
-                try await fixture.web.flow(flow.id, browser: browser, by: fixture.call)
-            }
-            try await expectFailure("webFlowExpired") {
-                try await fixture.web.start(.apple, flow: flow.id, browser: browser, by: fixture.call)
-            }
-            try await expectFailure("webFlowExpired") {
-                try await fixture.web.cancel(flow.id, browser: browser, by: fixture.call)
-            }
-        }
+        let foreign = FlowReference(id: flow.id, browser: try .fresh())
+        try await expectFailure("webFlowExpired") { try await fixture.web.flow(foreign, by: fixture.call) }
+        try await expectFailure("webFlowExpired") { try await fixture.web.start(.apple, in: foreign, by: fixture.call) }
+        try await expectFailure("webFlowExpired") { try await fixture.web.cancel(foreign, by: fixture.call) }
         #expect(try await fixture.status(flow) == "new")
     }
 

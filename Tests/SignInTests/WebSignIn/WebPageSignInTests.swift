@@ -14,14 +14,12 @@ import Testing
     private static func signIn(
         _ flow: WebFlow, password: String = SignInFixture.password, in fixture: WebFixture
     ) async throws -> WebStep {
-        try await fixture.web.password(
-            email: email, password: password, flow: flow.id, browser: fixture.browser,
-            by: fixture.call)
+        try await fixture.web.password(email: email, password: password, in: fixture.reference(flow), by: fixture.call)
     }
 
     /// Has a code mailed on the page, and reads it.
     private static func mailedCode(_ flow: WebFlow, in fixture: WebFixture) async throws -> String {
-        try await fixture.web.mailCode(to: email, flow: flow.id, browser: fixture.browser, by: fixture.call)
+        try await fixture.web.mailCode(to: email, in: fixture.reference(flow), by: fixture.call)
         let code = try await MailedCode.read(
             .signIn, to: email, at: fixture.clock.now(), from: fixture.database,
             keyRing: fixture.base.keyRing)
@@ -29,8 +27,7 @@ import Testing
     }
 
     private static func signIn(_ flow: WebFlow, code: String, in fixture: WebFixture) async throws -> WebStep {
-        try await fixture.web.emailCode(
-            email: email, code: code, flow: flow.id, browser: fixture.browser, by: fixture.call)
+        try await fixture.web.emailCode(email: email, code: code, in: fixture.reference(flow), by: fixture.call)
     }
 
     @Test func `a password signs in by the exchange, as of when it was typed`() async throws {
@@ -136,23 +133,23 @@ import Testing
 
     @Test func `a flow that is given up is denied`() async throws {
         let flow = try await fixture.open(WebFixture.privateURI) { $0.uiLocales = ["fr"] }
-        let seen = try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
+        let seen = try await fixture.web.flow(fixture.reference(flow), by: fixture.call)
         #expect(seen.languages == ["fr"] && seen.providers == [.apple, .google])
         #expect(seen.formActionSources.last == "com.example.lamp:")
         guard case .app("Lamp", .privateScheme("com.example.lamp")) = seen.kind else {
             return #expect(Bool(false))
         }
-        let step = try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)
+        let step = try await fixture.web.cancel(fixture.reference(flow), by: fixture.call)
         #expect(try step.error == "access_denied")
         try await expectFailure("webFlowExpired") {
-            try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)
+            try await fixture.web.cancel(fixture.reference(flow), by: fixture.call)
         }
         try await expectFailure("webFlowExpired") { try await fixture.start(.apple, flow) }
     }
 
     @Test func `the hint is forgotten with the flow`() async throws {
         let flow = try await fixture.open { $0.loginHint = [Self.email] }
-        #expect(try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call).loginHint == Self.email)
+        #expect(try await fixture.web.flow(fixture.reference(flow), by: fixture.call).loginHint == Self.email)
         _ = try await fixture.sign(in: flow, at: .apple).code
         #expect(try await fixture.count("web_flows WHERE login_hint IS NOT NULL") == 0)
     }

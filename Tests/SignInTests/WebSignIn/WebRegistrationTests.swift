@@ -8,8 +8,8 @@ import Testing
 @Suite struct WebRegistrationTests {
     private static func register(_ email: String, in flow: WebFlow, _ fixture: WebFixture) async throws {
         try await fixture.web.register(
-            email: email, password: SignInFixture.password, displayName: DisplayName("Kim"), flow: flow.id,
-            browser: fixture.browser, by: fixture.call)
+            email: email, password: SignInFixture.password, displayName: DisplayName("Kim"),
+            in: fixture.reference(flow), by: fixture.call)
     }
 
     @Test func `it is swept when the code is over, ten minutes after the form`() async throws {

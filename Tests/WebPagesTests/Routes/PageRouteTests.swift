@@ -128,6 +128,18 @@ import Testing
         #expect(done.location?.hasPrefix("\(PageServer.link)?code=") == true)
     }
 
+    @Test func `a browser without a cookie of ours finds no flow`() async throws {
+        var browser = PageBrowser(server)
+        let location = try #require(try await browser.get(PageServer.authorize()).location)
+        let query = try #require(location.split(separator: "?").last)
+        for path in ["/web/sign-in", "/web/register", "/web/forgot"] {
+            var other = PageBrowser(server)
+            let page = try await other.get("\(path)?\(query)")
+            #expect(page.status == 400 && page.text.contains("This sign-in has expired"), "\(path)")
+            #expect(try await browser.get("\(path)?\(query)").status == 200, "\(path)")
+        }
+    }
+
     @Test func `what nobody has asked for yet opens and spends nothing`() async throws {
         var browser = PageBrowser(server)
         for purpose in ["prefetch", "prefetch;prerender", "prefetch;anonymous-client-ip"] {

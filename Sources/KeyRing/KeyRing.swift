@@ -90,7 +90,7 @@ package final class KeyRing: Sendable {
         subkeys(for: purpose).all.first { $0.keyID.utf8.elementsEqual(keyID.utf8) }
     }
 
-    /// The subkeys of all keys of the ring: what was written may be under any of them.
+    /// The subkeys of all lines, the one that writes first: what was written may be under any of them.
     package func all(for purpose: Purpose) -> [Subkey] {
         subkeys(for: purpose).all
     }

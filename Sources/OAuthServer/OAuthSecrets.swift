@@ -77,9 +77,7 @@ struct RefreshSuccessors: Sendable {
     func successors(of token: String, at time: Timestamp) throws(OpenSSLError) -> [OAuthSecret] {
         // No session's token is the HMAC of text that begins so: theirs begin with their version, 1.
         let message = Array("countersign oauth successor \(time.microseconds) \(token)".utf8)
-        let current = keyRing.current(for: .refresh)
-        let others = keyRing.all(for: .refresh).filter { $0.keyID != current.keyID }
-        return try ([current] + others).map { (subkey) throws(OpenSSLError) in
+        return try keyRing.all(for: .refresh).map { (subkey) throws(OpenSSLError) in
             let code = try HMACSHA256.authenticationCode(for: message, key: subkey.bytes)
             return OAuthSecret(.refreshToken, Base64URL.encode(code.bytes))
         }

@@ -29,10 +29,8 @@ package struct EmailCodes: Sendable {
     /// The digests by which wrong tries at an address's codes are remembered. One for each line of the key ring, the first
     /// line's first: what was written under another is found, and moves.
     private func addressKeys(of email: EmailAddress) throws(SignInFailure) -> [[UInt8]] {
-        let current = keyRing.current(for: .codes)
-        let others = keyRing.all(for: .codes).filter { !$0.keyID.utf8.elementsEqual(current.keyID.utf8) }
         do {
-            return try ([current] + others).map { subkey in
+            return try keyRing.all(for: .codes).map { subkey in
                 try HMACSHA256.authenticationCode(
                     for: Array("countersign guessed address 1 \(email.text)".utf8), key: subkey.bytes
                 ).bytes

@@ -20,6 +20,11 @@ package final class KeyRing: Sendable {
         case console
         case imports
         case feed
+
+        /// Its place among all cases.
+        fileprivate var position: Int {
+            Self.allCases.prefix { $0 != self }.count
+        }
     }
 
     /// A key of the ring for one purpose.
@@ -34,15 +39,8 @@ package final class KeyRing: Sendable {
         let all: [Subkey]
     }
 
-    private let grants: Subkeys
-    private let signing: Subkeys
-    private let refresh: Subkeys
-    private let codes: Subkeys
-    private let audit: Subkeys
-    private let web: Subkeys
-    private let console: Subkeys
-    private let imports: Subkeys
-    private let feed: Subkeys
+    /// By the position of their purpose.
+    private let subkeys: [Subkeys]
 
     package init(parsing text: String) throws(KeyRingError) {
         var keys: [(id: String, bytes: [UInt8])] = []
@@ -64,49 +62,26 @@ package final class KeyRing: Sendable {
             keys.append((id, Array(data)))
         }
         guard let first = keys.first else { throw KeyRingError.empty }
-        func subkeys(_ purpose: Purpose) throws(KeyRingError) -> Subkeys {
+        subkeys = try Purpose.allCases.map { (purpose) throws(KeyRingError) -> Subkeys in
             Subkeys(
                 current: try KeyRing.subkey(of: first, for: purpose),
                 all: try keys.map { (key) throws(KeyRingError) in try KeyRing.subkey(of: key, for: purpose) })
         }
-        grants = try subkeys(.grants)
-        signing = try subkeys(.signing)
-        refresh = try subkeys(.refresh)
-        codes = try subkeys(.codes)
-        audit = try subkeys(.audit)
-        web = try subkeys(.web)
-        console = try subkeys(.console)
-        imports = try subkeys(.imports)
-        feed = try subkeys(.feed)
     }
 
     /// The subkey under which new values are written.
     package func current(for purpose: Purpose) -> Subkey {
-        subkeys(for: purpose).current
+        subkeys[purpose.position].current
     }
 
     /// The subkey of a key of the ring, if it is still in it.
     package func subkey(_ keyID: String, for purpose: Purpose) -> Subkey? {
-        subkeys(for: purpose).all.first { $0.keyID.utf8.elementsEqual(keyID.utf8) }
+        subkeys[purpose.position].all.first { $0.keyID.utf8.elementsEqual(keyID.utf8) }
     }
 
     /// The subkeys of all lines, the one that writes first: what was written may be under any of them.
     package func all(for purpose: Purpose) -> [Subkey] {
-        subkeys(for: purpose).all
-    }
-
-    private func subkeys(for purpose: Purpose) -> Subkeys {
-        switch purpose {
-        case .grants: grants
-        case .signing: signing
-        case .refresh: refresh
-        case .codes: codes
-        case .audit: audit
-        case .web: web
-        case .console: console
-        case .imports: imports
-        case .feed: feed
-        }
+        subkeys[purpose.position].all
     }
 
     private static func subkey(

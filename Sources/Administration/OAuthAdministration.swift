@@ -30,43 +30,17 @@ package struct OAuthAdministration: Sendable {
         package let secret: String
     }
 
-    /// What a client consists of, beside what it is given.
-    package struct Settings: Sendable {
-        package var name: String
-        package var redirectURIs: [OAuthRedirectURI]
-        package var scopes: OAuthScopes?
-        package var assertionAudiences: [String]
-        package var requiresPKCE: Bool
-        package var rotatesRefresh: Bool
-        package var createsAccounts: Bool
-        package var introspects: Bool
-
-        package init(
-            name: String, redirectURIs: [OAuthRedirectURI], scopes: OAuthScopes? = nil,
-            assertionAudiences: [String] = [], requiresPKCE: Bool = false, rotatesRefresh: Bool = false,
-            createsAccounts: Bool = true, introspects: Bool = false
-        ) {
-            self.name = name
-            self.redirectURIs = redirectURIs
-            self.scopes = scopes
-            self.assertionAudiences = assertionAudiences
-            self.requiresPKCE = requiresPKCE
-            self.rotatesRefresh = rotatesRefresh
-            self.createsAccounts = createsAccounts
-            self.introspects = introspects
-        }
-    }
-
-    package func create(_ settings: Settings, by call: Call) async throws(AdministrationFailure) -> CreatedClient {
+    /// - Parameter edit: what else is set of the new client.
+    package func create(
+        named name: String, redirectURIs: [OAuthRedirectURI], by call: Call,
+        _ edit: @Sendable (inout OAuthClient) -> Void = { _ in }
+    ) async throws(AdministrationFailure) -> CreatedClient {
         let secret = try self.secret()
         guard let id = OAuthClientID("csc_" + (try self.secret().text.suffix(22))) else {
             throw .fault(operation: "client id")
         }
-        let client = OAuthClient(
-            id: id, name: settings.name, redirectURIs: settings.redirectURIs, scopes: settings.scopes,
-            assertionAudiences: settings.assertionAudiences, requiresPKCE: settings.requiresPKCE,
-            rotatesRefresh: settings.rotatesRefresh, createsAccounts: settings.createsAccounts,
-            introspects: settings.introspects, createdAt: call.now)
+        var client = OAuthClient(id: id, name: name, redirectURIs: redirectURIs, createdAt: call.now)
+        edit(&client)
         try await stored { try await clients.create(client, secretHash: secret.hash, by: call) }
         return CreatedClient(record: record(of: client), secret: secret.text)
     }

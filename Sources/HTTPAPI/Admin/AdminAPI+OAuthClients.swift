@@ -17,19 +17,14 @@ extension AdminAPI {
                 return .list(try await oauth.list(after: range.cursor, limit: range.limit)) { $1.members(of: $0) }
             },
             operation(.post, "/oauth-clients", .manage) { request, administrator in
-                let settings = try request.fields { fields in
-                    var settings = OAuthAdministration.Settings(
-                        name: try fields.value("name", as: OAuthClient.name),
-                        redirectURIs: fields.values("redirectUris", as: OAuthRedirectURI.init(registering:)) ?? [])
-                    settings.scopes = fields.scopes(of: oauth.configuredScopes()) ?? nil
-                    settings.assertionAudiences = fields.values("assertionAudiences", as: Self.audience) ?? []
-                    settings.requiresPKCE = fields.optionalBool("requirePkce") ?? false
-                    settings.rotatesRefresh = fields.optionalBool("rotateRefresh") ?? false
-                    settings.createsAccounts = fields.optionalBool("streamlinedCreate") ?? true
-                    settings.introspects = fields.optionalBool("introspect") ?? false
-                    return settings
+                let (name, uris, edit) = try request.fields { fields in
+                    (
+                        try fields.value("name", as: OAuthClient.name),
+                        fields.values("redirectUris", as: OAuthRedirectURI.init(registering:)) ?? [],
+                        fields.clientChange(of: oauth.configuredScopes())
+                    )
                 }
-                let created = try await oauth.create(settings, by: administrator.call)
+                let created = try await oauth.create(named: name, redirectURIs: uris, by: administrator.call, edit)
                 return .json(.created) { writer in
                     writer.members(of: created.record)
                     writer.member("clientSecret", created.secret)
@@ -44,20 +39,11 @@ extension AdminAPI {
                 let change = try request.fields { fields in
                     let name = fields.optionalValue("name", as: OAuthClient.name)
                     let uris = fields.values("redirectUris", as: OAuthRedirectURI.init(registering:))
-                    let scopes = fields.scopes(of: oauth.configuredScopes())
-                    let audiences = fields.values("assertionAudiences", as: Self.audience)
-                    let (pkce, rotates) = (fields.optionalBool("requirePkce"), fields.optionalBool("rotateRefresh"))
-                    let creates = fields.optionalBool("streamlinedCreate")
-                    let introspects = fields.optionalBool("introspect")
+                    let edit = fields.clientChange(of: oauth.configuredScopes())
                     return { @Sendable (client: inout OAuthClient) in
                         if let name { client.name = name }
                         if let uris { client.redirectURIs = uris }
-                        if let scopes { client.scopes = scopes }
-                        if let audiences { client.assertionAudiences = audiences }
-                        if let pkce { client.requiresPKCE = pkce }
-                        if let rotates { client.rotatesRefresh = rotates }
-                        if let creates { client.createsAccounts = creates }
-                        if let introspects { client.introspects = introspects }
+                        edit(&client)
                     }
                 }
                 let client = try await oauth.change(id, by: administrator.call, change)
@@ -81,13 +67,27 @@ extension AdminAPI {
             },
         ]
     }
-
-    private static func audience(_ text: String) -> String? { OAuthClient.isAudience(text) ? text : nil }
 }
 
 extension Fields {
+    /// What a client may be given beside its name and its redirect URIs: members that are absent leave it as it is.
+    fileprivate mutating func clientChange(of configured: OAuthScopes) -> @Sendable (inout OAuthClient) -> Void {
+        let scopes = scopes(of: configured)
+        let audiences = values("assertionAudiences") { OAuthClient.isAudience($0) ? $0 : nil }
+        let (pkce, rotates) = (optionalBool("requirePkce"), optionalBool("rotateRefresh"))
+        let (creates, introspects) = (optionalBool("streamlinedCreate"), optionalBool("introspect"))
+        return { client in
+            if let scopes { client.scopes = scopes }
+            if let audiences { client.assertionAudiences = audiences }
+            if let pkce { client.requiresPKCE = pkce }
+            if let rotates { client.rotatesRefresh = rotates }
+            if let creates { client.createsAccounts = creates }
+            if let introspects { client.introspects = introspects }
+        }
+    }
+
     /// Some of the server's scopes; an empty list means all that it will have, `nil`.
-    fileprivate mutating func scopes(of configured: OAuthScopes) -> OAuthScopes?? {
+    private mutating func scopes(of configured: OAuthScopes) -> OAuthScopes?? {
         let scopes = values("scopes") { OAuthScope($0).flatMap { configured.contains($0) ? $0 : nil } }
         return scopes.map { $0.isEmpty ? nil : OAuthScopes($0) }
     }

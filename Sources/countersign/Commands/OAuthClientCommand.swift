@@ -35,9 +35,9 @@ struct OAuthClientCommand: AsyncParsableCommand {
         @Flag(help: "No accounts are made by assertions.") var noStreamlinedCreate = false
         @Flag(help: "It may introspect the tokens of all clients.") var introspect = false
 
-        func validate() throws { _ = try settings }
+        func validate() throws { _ = try registration }
 
-        private var settings: OAuthAdministration.Settings {
+        private var registration: (redirectURIs: [OAuthRedirectURI], scopes: OAuthScopes?) {
             get throws {
                 guard OAuthClient.isName(name) else {
                     throw ValidationError("--name is a line of 1 to 100 bytes, and not of spaces alone")
@@ -74,21 +74,26 @@ struct OAuthClientCommand: AsyncParsableCommand {
                 guard assertionAudience.allSatisfy(OAuthClient.isAudience) else {
                     throw ValidationError("--assertion-audience is a client ID of Google's")
                 }
-                return OAuthAdministration.Settings(
-                    name: name, redirectURIs: registered, scopes: scopes.isEmpty ? nil : OAuthScopes(scopes),
-                    assertionAudiences: assertionAudience, requiresPKCE: requirePkce, rotatesRefresh: rotateRefresh,
-                    createsAccounts: !noStreamlinedCreate, introspects: introspect)
+                return (registered, scopes.isEmpty ? nil : OAuthScopes(scopes))
             }
         }
 
         func run() async throws {
-            let settings = try settings
+            let (redirectURIs, scopes) = try registration
             let created = try await withOAuthAdministration(options) { administration, call in
                 let configured = administration.configuredScopes()
-                if let unknown = settings.scopes?.all.first(where: { !configured.contains($0) }) {
+                if let unknown = scopes?.all.first(where: { !configured.contains($0) }) {
                     throw UsageFault(sentence: "--scope \(unknown.text) is none of oauth.scopes (\(configured))")
                 }
-                return try await administration.create(settings, by: call)
+                return try await administration.create(named: name, redirectURIs: redirectURIs, by: call) {
+                    [assertionAudience, requirePkce, rotateRefresh, noStreamlinedCreate, introspect] client in
+                    client.scopes = scopes
+                    client.assertionAudiences = assertionAudience
+                    client.requiresPKCE = requirePkce
+                    client.rotatesRefresh = rotateRefresh
+                    client.createsAccounts = !noStreamlinedCreate
+                    client.introspects = introspect
+                }
             }
             print(created.line)
         }

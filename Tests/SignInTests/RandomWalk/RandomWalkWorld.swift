@@ -113,7 +113,7 @@ struct WalkWorld: Sendable {
         oauthClient = try await OAuthAdministration(
             database: storage.pool, scopes: { OAuthScopes([.profile, .email]) }
         ).create(
-            .init(name: "Lamps", redirectURIs: WalkClient.redirectURIs),
+            named: "Lamps", redirectURIs: WalkClient.redirectURIs,
             by: clock.call(by: .commandLine))
         administration = Administration(database: storage.pool, clock: clock, mailLanguages: ["en"])
         adminSecret = try await AdministrationFixture.makeKey(

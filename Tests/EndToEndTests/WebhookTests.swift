@@ -29,9 +29,8 @@ import Testing
                 #expect(born.map(\.type) == ["account.created", "identity.linked"])
                 // As long as a reason may be, beside the name in the trail.
                 let reason = String(repeating: "é", count: 512)
-                #expect(
-                    try await call("POST", "/crm/pause", #"{"reason":"\#(reason)"}"#).body
-                        .contains(#""status":"paused""#))
+                let paused = try await call("POST", "/crm/pause", #"{"reason":"\#(reason)"}"#)
+                #expect(paused.status == 200 && paused.body.contains(#""status":"paused""#), "\(paused.body)")
                 try await eventually("it is up to date") {
                     try await call("GET", "").body.contains(#""behindSeconds":0"#)
                 }
@@ -70,6 +69,16 @@ import Testing
                 let command = try await Countersign.run(
                     ["webhooks", "list"], settings.merging(["postgres.url": world.scratch.url]) { $1 })
                 #expect(command.status == 0 && command.output.contains(#""name":"crm""#), "\(command.error)")
+                for (act, status) in [("pause", "paused"), ("resume", "active")] {
+                    let ending = try await Countersign.run(
+                        ["webhooks", act, "crm", "--reason", "case 7"],
+                        settings.merging(["postgres.url": world.scratch.url]) { $1 })
+                    #expect(
+                        ending.status == 0 && ending.output.contains(#""status":"\#(status)""#), "\(ending.error)")
+                }
+                #expect(
+                    try await world.count(
+                        "SELECT count(*) FROM audit_events WHERE actor = 'operator' AND reason = 'crm case 7'") == 2)
                 #expect(!world.service.log.contains("hidden"))
             }
         }

@@ -181,6 +181,8 @@ package enum ActResult: Sendable {
     case account(AccountRecord)
     /// What it was about, as it is now.
     case record(any AdminRecord, isChanged: Bool = true)
+    /// What it was done to, as it is now; no worker has anything left to do.
+    case changed(any AdminRecord)
     /// What was asked for.
     case document(PersonalDataExport)
 }

@@ -12,25 +12,24 @@ extension Act {
     }
 
     package static let pauseWebhook = Act(
-        name: "pause", subject: .webhook, scope: .manage, reason: .optional, operation: nil, isDangerous: false,
-        label: "Pause", consequence: "Nothing is pushed to it until it is resumed. Its events wait in the feed.",
+        name: "pause", subject: .webhook, scope: .manage, reason: .optional, operation: .send("/pause"),
+        isDangerous: false, label: "Pause",
+        consequence: "Nothing is pushed to it until it is resumed. Its events wait in the feed.",
         result: "The endpoint is paused."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
-        _ = try await administration.setWebhook(id, to: .paused, reason: input.reason, by: administrator)
-        return .done
+        .changed(try await administration.setWebhook(id, to: .paused, reason: input.reason, by: administrator))
     }
 
     package static let resumeWebhook = Act(
-        name: "resume", subject: .webhook, scope: .manage, reason: .optional, operation: nil, isDangerous: false,
-        label: "Resume",
+        name: "resume", subject: .webhook, scope: .manage, reason: .optional, operation: .send("/resume"),
+        isDangerous: false, label: "Resume",
         consequence: """
             Its events are pushed again, the oldest first. What waits because it has failed is tried at once, also where \
             the endpoint is active.
             """,
         result: "The endpoint is resumed."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
-        _ = try await administration.setWebhook(id, to: .active, reason: input.reason, by: administrator)
-        return .done
+        .changed(try await administration.setWebhook(id, to: .active, reason: input.reason, by: administrator))
     }
 
     package static let replayWebhook = Act(

@@ -82,6 +82,7 @@ extension Response {
         case .accepted: .json(.accepted) { _ in }
         case .account(let record): .json { $0.members(of: record) }
         case .record(let record, _): .json(record, .accepted)
+        case .changed(let record): .json(record)
         case .document(let export): .streamed(export)
         }
     }

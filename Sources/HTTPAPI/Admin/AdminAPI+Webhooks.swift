@@ -16,12 +16,6 @@ extension AdminAPI {
                 let test = try await administration.testWebhook(try request.webhookName())
                 return .json(test)
             },
-            operation(.post, "/webhooks/{name}/pause", .manage) { request, administrator in
-                try await set(.paused, request, administrator)
-            },
-            operation(.post, "/webhooks/{name}/resume", .manage) { request, administrator in
-                try await set(.active, request, administrator)
-            },
             operation(.post, "/webhooks/{name}/replay", .manage) { request, administrator in
                 let name = try request.webhookName()
                 let (start, types) = try request.fields { $0.replay() }
@@ -35,17 +29,6 @@ extension AdminAPI {
                 return .list(failures) { $0.members(to: &$1) }
             },
         ]
-    }
-
-    private func set(
-        _ status: WebhookStatus, _ request: Request, _ administrator: Administrator
-    ) async throws -> Response {
-        let name = try request.webhookName()
-        let reason = try request.optionalFields { fields in
-            fields.optionalValue("reason", maximumBytes: 1024, as: ActInput.reason)
-        }
-        let webhook = try await administration.setWebhook(name, to: status, reason: reason ?? nil, by: administrator)
-        return .json(webhook)
     }
 }
 

@@ -41,8 +41,7 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
     @OptionGroup var input: Commanded.Input
 
     func run() async throws {
-        let (id, result) = try await withAdministration(options, mail: Commanded.act.mail) {
-            administration, administrator in
+        let (id, result) = try await withUseCases { administration, administrator in
             try await Commanded.act.onCommandLine(target.text, client: input.input.client) {
                 () async throws(AdministrationFailure) -> (String, ActResult?) in
                 let id = try await administration.identifier(of: Commanded.act.subject, target.text)
@@ -61,7 +60,16 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
         case .record(let record, let isChanged):
             guard isChanged else { throw CommandFailure(Commanded.act.nothing) }
             print(Commanded.line(of: record))
+        case .changed(let record): print(Commanded.line(of: record))
         }
+    }
+
+    /// With the endpoints of the configuration, where the act is done to one.
+    private func withUseCases<Result: Sendable>(
+        _ body: (Administration, Administrator) async throws -> Result
+    ) async throws -> Result {
+        if Commanded.act.subject == .webhook { return try await withWebhooks(options, body) }
+        return try await withAdministration(options, mail: Commanded.act.mail, body)
     }
 }
 

@@ -9,7 +9,10 @@ import Webhooks
 struct WebhooksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhooks", abstract: "Lists, tests, pauses, resumes and replays what is pushed to receivers.",
-        subcommands: [List.self, Test.self, Pause.self, Resume.self, Replay.self, Failures.self, Secret.self])
+        subcommands: [
+            List.self, Test.self, ActCommand<Pause>.self, ActCommand<Resume>.self, Replay.self, Failures.self,
+            Secret.self,
+        ])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -40,30 +43,14 @@ struct WebhooksCommand: AsyncParsableCommand {
         }
     }
 
-    struct Pause: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "pause",
-            abstract: "Pushes nothing to an endpoint until it is resumed; its events wait in the feed.")
-
-        @OptionGroup var options: ConfigurationOptions
-        @Argument(help: "Its name.") var name: String
-
-        func run() async throws {
-            try await set(name, to: .paused, options)
-        }
+    enum Pause: CommandedAct {
+        typealias Input = OptionalReason
+        static let act = Act.pauseWebhook
     }
 
-    struct Resume: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "resume",
-            abstract: "Goes on with an endpoint that was paused or has stopped, and tries at once what has failed.")
-
-        @OptionGroup var options: ConfigurationOptions
-        @Argument(help: "Its name.") var name: String
-
-        func run() async throws {
-            try await set(name, to: .active, options)
-        }
+    enum Resume: CommandedAct {
+        typealias Input = OptionalReason
+        static let act = Act.resumeWebhook
     }
 
     struct Replay: AsyncParsableCommand {
@@ -147,12 +134,17 @@ struct WebhooksCommand: AsyncParsableCommand {
     }
 }
 
-/// Pauses or resumes an endpoint, and prints what it is then.
-private func set(_ name: String, to status: WebhookStatus, _ options: ConfigurationOptions) async throws {
-    let webhook = try await withWebhook(name, options) {
-        try await $0.setWebhook(name, to: status, reason: nil, by: $1)
+/// Runs the body with the use cases of administrators and the endpoints of the configuration, on behalf of an operator.
+func withWebhooks<Result: Sendable>(
+    _ options: ConfigurationOptions, _ body: (Administration, Administrator) async throws -> Result
+) async throws -> Result {
+    let configuration = try options.sources().load { WebhooksConfiguration(from: &$0) }
+    let fetcher = try CurlFetcher()
+    return try await closing(fetcher.shutdown) {
+        try await withAdministration(
+            options, webhooks: { configuration.pushed },
+            sender: WebhookSender(fetcher: fetcher, targets: configuration.targets, clock: SystemClock()), body)
     }
-    print(webhook.line)
 }
 
 /// The same for one endpoint: says that there is none of that name, or not the event that is asked for.
@@ -163,18 +155,5 @@ private func withWebhook<Result: Sendable>(
     let missing = "There is no endpoint \(name)\(event.map { ", or the feed does not keep the event \($0)" } ?? "")."
     return try await withWebhooks(options) { administration, administrator in
         try await naming(missing) { try await body(administration, administrator) }
-    }
-}
-
-/// Runs the body with the use cases of administrators and the endpoints of the configuration, on behalf of an operator.
-private func withWebhooks<Result: Sendable>(
-    _ options: ConfigurationOptions, _ body: (Administration, Administrator) async throws -> Result
-) async throws -> Result {
-    let configuration = try options.sources().load { WebhooksConfiguration(from: &$0) }
-    let fetcher = try CurlFetcher()
-    return try await closing(fetcher.shutdown) {
-        try await withAdministration(
-            options, webhooks: { configuration.pushed },
-            sender: WebhookSender(fetcher: fetcher, targets: configuration.targets, clock: SystemClock()), body)
     }
 }

@@ -130,18 +130,15 @@ package struct Administration: Sendable {
     /// The failure of a caller whose key is refused, which is counted and recorded; nothing of the key is.
     private func refusal(of key: RefusedKey, named name: String? = nil, by call: Call) -> AdministrationFailure {
         refusedKeys[key]?.increment()
-        var event = AuditEvent(.adminKeyRejected, by: .person, reason: key.rawValue, requestID: call.caller.requestID)
+        var event = AuditEvent(.adminKeyRejected, by: .person, in: call, reason: key.rawValue)
         event.actorName = name
-        event.network = call.caller.network
         refusals.note(event, at: call.now)
         return .unknownKey
     }
 
     /// Counts a sign-in that the console has refused; of the person only the network is recorded.
     func noteRefusedAtConsole(_ reason: String, by call: Call) {
-        var event = AuditEvent(.consoleRefused, by: .person, reason: reason, requestID: call.caller.requestID)
-        event.network = call.caller.network
-        refusals.note(event, at: call.now)
+        refusals.note(AuditEvent(.consoleRefused, by: .person, in: call, reason: reason), at: call.now)
     }
 
     func administrator(with key: AdminKey, by call: Call) -> Administrator {

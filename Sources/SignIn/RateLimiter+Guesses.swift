@@ -131,9 +131,7 @@ extension RateLimiter {
         _ kind: GuessKind, of address: EmailAddress?, in account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) {
         wrongGuesses[kind]?.increment()
-        var event = AuditEvent(
-            .guessRejected, by: .person, accountID: account, reason: kind.rawValue, requestID: call.caller.requestID)
-        event.network = call.caller.network
+        let event = AuditEvent(.guessRejected, by: .person, in: call, accountID: account, reason: kind.rawValue)
         refusals.note(event, of: address, at: clock.now())
         if try await wait(.guessPerService, of: .service) != nil { noteUsedUp(.guessPerService) }
     }

@@ -92,9 +92,7 @@ struct RateLimiter: Sendable {
         _ kind: LimitKind, _ wait: Int64, of address: EmailAddress? = nil, in account: AccountID? = nil, by call: Call
     ) -> SignInFailure {
         noteUsedUp(kind)
-        var event = AuditEvent(
-            .rateLimited, by: .person, accountID: account, reason: kind.rawValue, requestID: call.caller.requestID)
-        event.network = call.caller.network
+        let event = AuditEvent(.rateLimited, by: .person, in: call, accountID: account, reason: kind.rawValue)
         refusals.note(event, of: address, at: clock.now())
         return .rateLimited(kind, retryAfter: wait)
     }

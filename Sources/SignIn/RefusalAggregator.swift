@@ -105,12 +105,8 @@ package final class RefusalAggregator: Sendable {
     /// Counts a refusal.
     ///
     /// - Parameter reason: one of our codes, never a client's text.
-    package func note(
-        _ kind: AuditEvent.Kind, provider: Provider? = nil, reason: String, network: Network?, requestID: String
-    ) {
-        var event = AuditEvent(kind, by: .person, provider: provider, reason: reason, requestID: requestID)
-        event.network = network
-        note(event, at: clock.now())
+    package func note(_ kind: AuditEvent.Kind, provider: Provider? = nil, reason: String, by call: Call) {
+        note(AuditEvent(kind, by: .person, in: call, provider: provider, reason: reason), at: clock.now())
     }
 
     /// Counts one occurrence of an event.
@@ -184,9 +180,7 @@ extension RefusalAggregator {
             return try await body()
         } catch {
             if case .credentialRejected(let reason, _) = error {
-                note(
-                    .credentialRejected, provider: provider, reason: reason.rawValue, network: call.caller.network,
-                    requestID: call.caller.requestID)
+                note(.credentialRejected, provider: provider, reason: reason.rawValue, by: call)
             }
             throw error
         }

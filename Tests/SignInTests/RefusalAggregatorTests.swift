@@ -145,10 +145,11 @@ import Testing
         let aggregator = fixture.service.refusals
         for number in 0..<1000 {
             aggregator.note(
-                .credentialRejected, provider: .apple, reason: "expired", network: "10.0.\(number).0/24",
-                requestID: "r\(number)")
+                .credentialRejected, provider: .apple, reason: "expired",
+                by: fixture.call(by: Self.client("r\(number)", "10.0.\(number).0/24")))
             aggregator.note(
-                .guessRejected, reason: "password", network: "10.1.\(number).0/24", requestID: "g\(number)")
+                .guessRejected, reason: "password",
+                by: fixture.call(by: Self.client("g\(number)", "10.1.\(number).0/24")))
         }
         #expect(try await aggregator.flush() == RefusalAggregator.limit + 2)
         let rows = try await Self.rows(fixture)
@@ -215,12 +216,15 @@ import Testing
 
     @Test(.fixture(SignInFixture.self)) func `what can't be written is kept, within the same bound`() async throws {
         let aggregator = fixture.service.refusals
-        aggregator.note(.guessRejected, reason: "password", network: "10.0.0.0/24", requestID: "r1")
+        func note(_ reason: String, by client: Caller) {
+            aggregator.note(.guessRejected, reason: reason, by: fixture.call(by: client))
+        }
+        note("password", by: Self.client("r1", "10.0.0.0/24"))
         try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
         await #expect(throws: PostgresError.self) { try await aggregator.flush() }
-        aggregator.note(.guessRejected, reason: "password", network: "10.0.0.0/24", requestID: "r2")
+        note("password", by: Self.client("r2", "10.0.0.0/24"))
         for number in 0..<RefusalAggregator.limit {
-            aggregator.note(.guessRejected, reason: "email_code", network: "n\(number)", requestID: "r3")
+            note("email_code", by: Self.client("r3", "n\(number)"))
         }
         await #expect(throws: PostgresError.self) { try await aggregator.flush() }
         try await fixture.database.execute("ALTER TABLE audit_events_away RENAME TO audit_events")

@@ -45,4 +45,15 @@ extension AuditEvent {
         self.sessionID = sessionID
         self.network = origin.network
     }
+
+    /// An event of a request, with its id and the network that it came from. The actor may be another than its origin.
+    package init(
+        _ kind: Kind, by actor: Actor, in call: Call, accountID: AccountID? = nil, identityID: IdentityID? = nil,
+        provider: Provider? = nil, reason: String? = nil
+    ) {
+        self.init(
+            kind, by: actor, accountID: accountID, identityID: identityID, provider: provider, reason: reason,
+            requestID: call.caller.requestID)
+        self.network = call.caller.network
+    }
 }

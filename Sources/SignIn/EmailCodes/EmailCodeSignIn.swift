@@ -46,8 +46,7 @@ package struct EmailCodeSignIn: Sendable {
             let second = request
             _ = try await stored { try await store.request(second, allowance: allowance, by: call) }
         }
-        refusals.note(
-            .codeRequested, reason: purpose.rawValue, network: call.caller.network, requestID: call.caller.requestID)
+        refusals.note(.codeRequested, reason: purpose.rawValue, by: call)
     }
 
     /// - Returns: `linkRequired` where the account's address is only stated: the reader of the mailbox sees who is in the

@@ -158,9 +158,7 @@ struct CodeExchange: Sendable {
     }
 
     private static func ending(because reason: String, by call: Call) -> AuditEvent {
-        var event = AuditEvent(.revocationRequested, by: .service, reason: reason, requestID: call.caller.requestID)
-        event.network = call.caller.network
-        return event
+        AuditEvent(.revocationRequested, by: .service, in: call, reason: reason)
     }
 }
 

@@ -138,9 +138,7 @@ struct CredentialVerifier: Sendable {
         of credential: ProviderCredential, from provider: Provider, insteadOf token: CredentialRefusal, by call: Call
     ) async throws(SignInFailure) -> CodeEvidence {
         func note(_ reason: TokenRejection) {
-            refusals.note(
-                .credentialRejected, provider: provider, reason: reason.rawValue, network: call.caller.network,
-                requestID: call.caller.requestID)
+            refusals.note(.credentialRejected, provider: provider, reason: reason.rawValue, by: call)
         }
         logger.info(
             "token refused, code tried instead",
@@ -173,11 +171,9 @@ struct CredentialVerifier: Sendable {
         _ codeRefusal: String?, of key: IdentityKey, linked: (account: AccountID, identity: IdentityID)?, by call: Call
     ) async {
         guard let codeRefusal else { return }
-        var refused = AuditEvent(
-            .codeRejected, by: .provider, accountID: linked?.account, identityID: linked?.identity,
-            provider: key.provider, reason: codeRefusal, requestID: call.caller.requestID)
-        refused.network = call.caller.network
-        let event = refused
+        let event = AuditEvent(
+            .codeRejected, by: .provider, in: call, accountID: linked?.account, identityID: linked?.identity,
+            provider: key.provider, reason: codeRefusal)
         do throws(SignInFailure) {
             try await repetitions.recording(.refusedCode(key), by: call) { isRecorded throws(SignInFailure) in
                 if isRecorded { try await stored { try await audit.record(event, by: call) } }

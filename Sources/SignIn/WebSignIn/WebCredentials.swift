@@ -54,9 +54,7 @@ struct WebCredentials: Sendable {
             }
             let evidence = SignInEvidence(posted, outcome)
             if let refusal = evidence.codeRefusal {
-                var event = AuditEvent(
-                    .codeRejected, by: .provider, provider: .apple, reason: refusal, requestID: call.caller.requestID)
-                event.network = call.caller.network
+                let event = AuditEvent(.codeRejected, by: .provider, in: call, provider: .apple, reason: refusal)
                 refusals.note(event, at: call.now)
             }
             return .identity(evidence.identity, grant: evidence.grant, displayName: displayName)

@@ -359,8 +359,6 @@ package final class WebSignIn: Sendable {
 
     /// Notes why a browser or an app was refused. It is never answered.
     func note(_ reason: WebRejection, provider: Provider? = nil, by call: Call) {
-        refusals.note(
-            .credentialRejected, provider: provider, reason: reason.rawValue, network: call.caller.network,
-            requestID: call.caller.requestID)
+        refusals.note(.credentialRejected, provider: provider, reason: reason.rawValue, by: call)
     }
 }

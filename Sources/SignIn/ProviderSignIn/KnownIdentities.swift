@@ -88,7 +88,7 @@ struct KnownIdentities: Sendable {
     /// - Returns: whether the token names a former subject.
     func adopt(_ identity: VerifiedIdentity, by call: Call) async throws(SignInFailure) -> Bool {
         guard let transferSubject = identity.transferSubject else { return false }
-        let event = AuditEvent(.identityTransferred, by: .provider, requestID: call.caller.requestID)
+        let event = AuditEvent(.identityTransferred, by: .provider, in: call)
         _ = try await stored {
             try await transfers.adopt(transferSubject, as: identity.key, email: identity.email, event: event, by: call)
         }

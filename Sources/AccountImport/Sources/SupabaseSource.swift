@@ -1,5 +1,4 @@
-import Accounts
-import Glibc
+package import Accounts
 import JSON
 package import Postgres
 
@@ -7,8 +6,10 @@ package import Postgres
 /// is seen here. Until November 2023 an identity's subject stood in the column `id`.
 package struct SupabaseSource: ImportSource {
     private var rows: PostgresRows
+    private let now: Timestamp
 
-    package init(_ connection: LeasedConnection) async throws {
+    package init(_ connection: LeasedConnection, at now: Timestamp) async throws {
+        self.now = now
         guard try await connection.has(["auth.users", "auth.identities"]) else {
             throw SourceFault("The database has no tables auth.users and auth.identities: it is none of Supabase.")
         }
@@ -24,10 +25,10 @@ package struct SupabaseSource: ImportSource {
     }
 
     package mutating func next() async throws -> SourceRow? {
-        try await rows.next(Self.row)
+        try await rows.next(row)
     }
 
-    private static func row(_ value: JSONValue) -> SourceRow {
+    private func row(_ value: JSONValue) -> SourceRow {
         guard let id = value["id"]?.text else { return .malformed(externalID: nil) }
         if value["deleted_at"]?.string != nil { return .deleted(externalID: id) }
         if value["is_anonymous"]?.bool == true { return .anonymous(externalID: id) }
@@ -39,7 +40,7 @@ package struct SupabaseSource: ImportSource {
         row.createdAt = value["created_at"]?.time
         // A ban that is over is none.
         if let until = value["banned_until"]?.string {
-            row.isDisabled = Timestamp(internet: until).map { $0 > SupabaseSource.now } ?? true
+            row.isDisabled = Timestamp(internet: until).map { $0 > now } ?? true
         }
         row.password = value["encrypted_password"]?.string
         for entry in value["identities"]?.elements ?? [] {
@@ -59,6 +60,4 @@ package struct SupabaseSource: ImportSource {
         }
         return .person(row)
     }
-
-    private static var now: Timestamp { Timestamp(microseconds: Int64(time(nil)) * 1_000_000) }
 }

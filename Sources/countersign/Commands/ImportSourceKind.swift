@@ -36,7 +36,7 @@ enum ImportSourceKind: String, ExpressibleByArgument, CaseIterable {
     func open(_ connection: LeasedConnection, _ aliases: [String: Provider]) async throws -> any ImportSource {
         do {
             switch self {
-            case .supabase: return try await SupabaseSource(connection)
+            case .supabase: return try await SupabaseSource(connection, at: SystemClock().now())
             case .allauth: return try await AllauthSource(connection, aliases: aliases)
             case .betterAuth: return try await BetterAuthSource(connection, at: SystemClock().now())
             case .firebase, .auth0, .cognito, .keycloak, .ndjson:

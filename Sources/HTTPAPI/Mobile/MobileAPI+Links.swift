@@ -3,7 +3,7 @@ import HTTPServer
 import SignIn
 
 /// The resolution of a conflict in *bind*: the account has another identity of the provider.
-private enum ConflictResolution: String {
+package enum ConflictResolution: String {
     case replace
 }
 

@@ -5,18 +5,15 @@ import SignIn
 
 /// The choice of a person who is not known, in a flow that ends here: *create* or *bind*.
 extension WebAPI {
-    private enum Proof: String {
+    /// What proves the account with nothing typed.
+    private enum UntypedProof: String {
         case ticket
-    }
-
-    private enum ConflictResolution: String {
-        case replace
     }
 
     /// What a form of *bind* proves the account by.
     private struct BindForm {
         let screen: Screen?
-        let proof: Proof?
+        let proof: UntypedProof?
         let provider: Provider?
         let email: String?
         let password: String?
@@ -27,7 +24,7 @@ extension WebAPI {
 
         init(_ form: inout Fields) {
             screen = form.screen()
-            proof = form.optionalChoice("proof", of: Proof.self)
+            proof = form.optionalChoice("proof", of: UntypedProof.self)
             provider = form.optionalChoice("provider", of: Provider.self)
             email = form.optionalString("email")
             password = form.optionalString("password", maximumBytes: FieldLimit.password)

@@ -56,11 +56,8 @@ extension MobileAPI {
 extension Fields {
     /// The credential that the app got from a provider's SDK, under the SDK's names.
     mutating func providerCredential(of provider: Provider) throws -> (ProviderCredential, Device?) {
-        let (token, code) =
-            switch provider {
-            case .apple: ("identityToken", "authorizationCode")
-            case .google: ("idToken", "serverAuthCode")
-            }
+        let token = ProviderCredential.tokenMember(of: provider)
+        let code = ProviderCredential.codeMember(of: provider)
         // A longer token is rejected before it is parsed.
         let tokenText = optionalString(token, maximumBytes: 16 * 1024)
         let codeText = optionalString(code, maximumBytes: 1024)

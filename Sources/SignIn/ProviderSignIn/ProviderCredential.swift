@@ -36,10 +36,18 @@ extension ProviderCredential {
     }
 
     /// The name of the request's member that holds the provider's token.
-    static func tokenMember(of provider: Provider) -> String {
+    package static func tokenMember(of provider: Provider) -> String {
         switch provider {
         case .apple: "identityToken"
         case .google: "idToken"
+        }
+    }
+
+    /// The name of the one that holds its code.
+    package static func codeMember(of provider: Provider) -> String {
+        switch provider {
+        case .apple: "authorizationCode"
+        case .google: "serverAuthCode"
         }
     }
 }

@@ -17,7 +17,7 @@ struct RecurringWork: Service, CustomStringConvertible {
     /// The number of rounds that run at a time.
     var concurrency = 1
     /// One round. Returns whether there may be more to do at once, without a pause.
-    let round: @Sendable () async throws -> Bool
+    var round: @Sendable () async throws -> Bool
     /// Whether it rests, since no write would succeed.
     var isResting: @Sendable () -> Bool = { false }
     /// The last step, after the shutdown has ended the rounds.
@@ -147,9 +147,9 @@ extension RecurringWork {
     /// The same work, with its statements planned for their values. They take batches of the rows that are due: without
     /// the limit's value the server expects a tenth of the table, and may read the whole of it.
     private var planningEachTime: RecurringWork {
-        RecurringWork(
-            name: name, pause: pause, logger: logger, concurrency: concurrency,
-            round: { try await Database.planningEachTime { try await round() } }, isResting: isResting, ending: ending)
+        var planning = self
+        planning.round = { try await Database.planningEachTime { try await round() } }
+        return planning
     }
 
     /// The work that each process has to do for its own answers, as long as it answers: a leaked signing key is refused

@@ -7,7 +7,7 @@ import HTTPServer
 extension ConsoleAPI {
     var accountRoutes: [Route] {
         [
-            page("/console/accounts", .read) { request, visitor in
+            page(ConsolePath.accounts, .read) { request, visitor in
                 guard let query = request.searchText("q", maximumBytes: Self.maximumQueryBytes) else {
                     let page = ConsolePage(
                         "Accounts", notice: .error("This can't be searched for: it is too long, or no text."),
@@ -25,7 +25,7 @@ extension ConsoleAPI {
                 page.blocks += try await records(of: query, after: found.items.isEmpty)
                 return try show(page, in: visitor)
             },
-            page("/console/accounts/{accountId}", .read) { request, visitor in
+            page(ConsolePath.accounts + "/{accountId}", .read) { request, visitor in
                 let id = try request.parameter("accountId", as: AccountID.init)
                 return try await accountPage(id, request, visitor)
             },
@@ -36,7 +36,7 @@ extension ConsoleAPI {
 
     private static func search(for query: String) -> ConsoleForm {
         ConsoleForm(
-            action: "/console/accounts", csrf: nil, isPost: false,
+            action: ConsolePath.accounts, csrf: nil, isPost: false,
             fields: [
                 ConsoleForm.Field(
                     name: "q", label: "Find accounts", kind: .search, value: query,
@@ -67,7 +67,7 @@ extension ConsoleAPI {
                         rows: rows, whenEmpty: "There is no such account.",
                         next: found.next.map {
                             consolePath(
-                                "/console/accounts", [("q", query.isEmpty ? nil : query), ("cursor", $0.encoded)])
+                                ConsolePath.accounts, [("q", query.isEmpty ? nil : query), ("cursor", $0.encoded)])
                         })),
             ])
         if found.items.isEmpty, EmailAddress(query) != nil { page.blocks += hints }
@@ -109,14 +109,14 @@ extension ConsoleAPI {
             return nobody && AuditEventID(query) != nil
                 ? [.heading("Request"), .paragraph(.text("Nothing recorded of a request with this id."))] : []
         }
-        let next = events.next.map { consolePath("/console/audit", [("request", query), ("cursor", $0.encoded)]) }
+        let next = events.next.map { consolePath(ConsolePath.audit, [("request", query), ("cursor", $0.encoded)]) }
         return [
             .heading("Request"),
             .table(try await table(of: events.items, caption: "What was recorded of the request", next: next)),
         ]
     }
 
-    static func path(of id: AccountID) -> String { "/console/accounts/\(id)" }
+    static func path(of id: AccountID) -> String { "\(ConsolePath.accounts)/\(id)" }
 
     private static func badge(_ status: Account.Status) -> ConsoleCell {
         .badge(status.rawValue, status == .active ? .good : .bad)

@@ -209,25 +209,25 @@ extension ConsoleAPI {
         case .revocation:
             let revocation = try await administration.revocation(try known(RevocationID.init))
             return make(
-                Self.facts(revocation, ["revocationId", "provider", "lastError"]), page: "/console/revocations")
+                Self.facts(revocation, ["revocationId", "provider", "lastError"]), page: ConsolePath.revocations)
         case .providerEvent:
             let event = try await administration.providerEvent(try known(ProviderEventID.init))
             return make(
-                Self.facts(event, ["eventId", "provider", "type", "subject"]), page: "/console/provider-events")
+                Self.facts(event, ["eventId", "provider", "type", "subject"]), page: ConsolePath.providerEvents)
         case .oauthClient:
             guard let oauth = administration.oauth else { throw AdministrationFailure.notFound }
             let client = try await oauth.client(try known(OAuthClientID.init))
-            return make(Self.facts(client, ["name", "clientId"]), page: "/console/oauth-clients")
+            return make(Self.facts(client, ["name", "clientId"]), page: ConsolePath.oauthClients)
         case .adminKey:
             let keyID = try known(AdminKeyID.init)
             guard let key = try await administration.adminKeys().first(where: { $0.id == keyID }) else {
                 throw AdministrationFailure.notFound
             }
-            return make(Self.facts(key, ["name", "keyId"]), page: "/console/admin-keys")
+            return make(Self.facts(key, ["name", "keyId"]), page: ConsolePath.adminKeys)
         case .webhook:
             return make(
                 Self.facts(try await administration.webhook(id), ["name", "url", "status", "lastError"]),
-                page: Self.webhooksPath)
+                page: ConsolePath.webhooks)
         }
     }
 

@@ -8,8 +8,8 @@ import Primitives
 extension ConsoleAPI {
     var auditRoutes: [Route] {
         [
-            page("/console/audit", .read) { request, visitor in try await auditPage(request, visitor) },
-            page(Self.sheetPath, .read) { request, visitor in
+            page(ConsolePath.audit, .read) { request, visitor in try await auditPage(request, visitor) },
+            page(ConsolePath.sheet, .read) { request, visitor in
                 guard case .read(let search) = AuditSearchForm.read(request) else { throw Problem(.invalidRequest) }
                 if request.isHead {
                     return download(Response(.ok, contentType: Self.sheetType), name: Self.sheetName)
@@ -22,7 +22,6 @@ extension ConsoleAPI {
         ]
     }
 
-    private static let sheetPath = "/console/audit/csv"
     private static let sheetName = "audit.csv"
     private static let sheetType = "text/csv; charset=utf-8"
 
@@ -47,14 +46,14 @@ extension ConsoleAPI {
             .form(search.form),
             .paragraph(
                 .row([
-                    .link("CSV", to: consolePath(Self.sheetPath, search.parameters)), .text("·"),
-                    .link("Compare what is shown with its seals", to: consolePath("/console/audit", verified)),
+                    .link("CSV", to: consolePath(ConsolePath.sheet, search.parameters)), .text("·"),
+                    .link("Compare what is shown with its seals", to: consolePath(ConsolePath.audit, verified)),
                 ])),
             .table(
                 try await table(
                     of: events.items, caption: "Audit trail",
                     next: events.next.map {
-                        consolePath("/console/audit", search.parameters + [("cursor", $0.encoded)])
+                        consolePath(ConsolePath.audit, search.parameters + [("cursor", $0.encoded)])
                     })),
         ]
         return try show(page, in: visitor)
@@ -132,17 +131,17 @@ extension ConsoleAPI {
     /// Words that lead to what has the ids.
     private static func about(_ event: AuditRecord) -> ConsoleCell {
         func trail(_ name: String, _ value: String?, _ label: String? = nil) -> ConsoleCell? {
-            value.map { .link(label ?? $0, to: consolePath("/console/audit", [(name, $0)]), title: $0) }
+            value.map { .link(label ?? $0, to: consolePath(ConsolePath.audit, [(name, $0)]), title: $0) }
         }
         let cells = [
             event.provider.map { ConsoleCell.text($0) },
             trail("network", event.network?.text), trail("request", event.requestID, "request"),
             trail("identity", event.identityID?.description, "identity"),
             event.sessionID.map {
-                .link("session", to: consolePath("/console/accounts", [("q", "\($0)")]), title: "\($0)")
+                .link("session", to: consolePath(ConsolePath.accounts, [("q", "\($0)")]), title: "\($0)")
             },
             event.revocationID.map {
-                .link("revocation", to: consolePath("/console/revocations", [("id", "\($0)")]), title: "\($0)")
+                .link("revocation", to: consolePath(ConsolePath.revocations, [("id", "\($0)")]), title: "\($0)")
             },
             event.tokenID.map { .row([.text("token"), .code($0)]) },
         ]
@@ -215,6 +214,6 @@ private struct AuditSearchForm {
                     ? .choice([("", "Everything")] + kinds.map { ($0, $0) }) : .text(maximumBytes: 128),
                 value: typed[name] ?? "", hint: Self.hint(of: name))
         }
-        return ConsoleForm(action: "/console/audit", csrf: nil, isPost: false, fields: fields, button: "Show")
+        return ConsoleForm(action: ConsolePath.audit, csrf: nil, isPost: false, fields: fields, button: "Show")
     }
 }

@@ -7,23 +7,23 @@ import HTTPServer
 extension ConsoleAPI {
     var operationRoutes: [Route] {
         [
-            page("/console/admin-keys", .manage) { request, visitor in
+            page(ConsolePath.adminKeys, .manage) { request, visitor in
                 let keys = try await administration.adminKeys()
                 return try show(
                     Self.keys(keys, notice: try Act.notice(for: request, visitor), visitor), in: visitor)
             },
-            page("/console/system", .read) { _, visitor in try show(try await system(), in: visitor) },
+            page(ConsolePath.system, .read) { _, visitor in try show(try await system(), in: visitor) },
         ] + [administration.oauth.map(clientRoute)].compactMap(\.self)
     }
 
     private func clientRoute(_ oauth: OAuthAdministration) -> Route {
-        page("/console/oauth-clients", .read) { request, visitor in
+        page(ConsolePath.oauthClients, .read) { request, visitor in
             let text = try request.parameterValue("cursor")
             let clients = try await oauth.list(after: text.flatMap(OAuthClientID.init), limit: Self.pageSize)
             let table = ConsoleTable(
                 of: clients.items, caption: "Clients of the OAuth server",
                 fields: ["clientId", "status", "redirectUris", "scopes", "createdAt"],
-                next: clients.next.map { consolePath("/console/oauth-clients", [("cursor", $0.text)]) },
+                next: clients.next.map { consolePath(ConsolePath.oauthClients, [("cursor", $0.text)]) },
                 shown: [
                     "clientId": { .lines([.text($0.client.name), .code($0.client.id.text)]) },
                     "scopes": { .code($0.scopes.description) },

@@ -18,18 +18,19 @@ extension ConsoleAPI {
 
     var overviewRoutes: [Route] {
         [
-            page(Self.root, nil) { request, visitor in
+            page(ConsolePath.root, nil) { request, visitor in
                 var page = try await overview(visitor)
                 let isFollowing = try request.parameterValue("follow") != nil
-                if isFollowing { page.refreshPath = Self.root + "?follow=1" }
+                if isFollowing { page.refreshPath = ConsolePath.root + "?follow=1" }
                 page.blocks.append(
                     .paragraph(
                         isFollowing
                             ? .link(
-                                "Stop loading this page every \(ConsolePage.followingSeconds) seconds", to: Self.root)
+                                "Stop loading this page every \(ConsolePage.followingSeconds) seconds",
+                                to: ConsolePath.root)
                             : .link(
                                 "Load this page every \(ConsolePage.followingSeconds) seconds",
-                                to: Self.root + "?follow=1")))
+                                to: ConsolePath.root + "?follow=1")))
                 return try show(page, in: visitor)
             }
         ]
@@ -79,16 +80,16 @@ extension ConsoleAPI {
     ) -> [Check] {
         var checks = [
             Check(
-                label: "Ready for requests", isWell: isReady, figure: isReady ? "yes" : "no", path: "/console/system"),
+                label: "Ready for requests", isWell: isReady, figure: isReady ? "yes" : "no", path: ConsolePath.system),
             Check(
                 label: "Schema", isWell: schema.faults.isEmpty,
-                figure: schema.faults.first ?? schema.latest ?? "no migration is applied", path: "/console/system"),
+                figure: schema.faults.first ?? schema.latest ?? "no migration is applied", path: ConsolePath.system),
         ]
         checks += keySets.map { set in
             Check(
                 label: "Keys of \(set.provider.brand)", isWell: set.age.map { $0 < longestKeySetAge } ?? false,
                 figure: set.age.map { "\(set.keyCount) keys, fetched \(ConsoleCell.duration($0)) ago" }
-                    ?? "not fetched yet", path: "/console/system")
+                    ?? "not fetched yet", path: ConsolePath.system)
         }
         guard let standing else {
             return checks + [Check(label: "Database", isWell: false, figure: "does not answer", path: nil)]
@@ -103,25 +104,25 @@ extension ConsoleAPI {
                 label: label, isWell: age(backlog.oldest) < longestWait && !hasFailed, figure: figure, path: path)
         }
         return checks + [
-            wait("Revocations", standing.revocations, "/console/revocations"),
-            wait("Mail", standing.mails, "/console/revocations"),
-            wait("Provider events", standing.events, "/console/provider-events"),
+            wait("Revocations", standing.revocations, ConsolePath.revocations),
+            wait("Mail", standing.mails, ConsolePath.revocations),
+            wait("Provider events", standing.events, ConsolePath.providerEvents),
             Check(
                 label: "Audit trail sealed", isWell: age(standing.unsealedSince) < longestUnsealed,
                 figure: standing.unsealedSince == nil
                     ? "every row"
                     : "the oldest row without a seal is \(ConsoleCell.duration(age(standing.unsealedSince))) old",
-                path: "/console/audit"),
+                path: ConsolePath.audit),
             Check(
                 label: "Clock", isWell: abs(standing.secondsAhead) < 60,
-                figure: "\(standing.secondsAhead) s ahead of the database's", path: "/console/system"),
+                figure: "\(standing.secondsAhead) s ahead of the database's", path: ConsolePath.system),
         ]
     }
 
     /// - Parameter webhooks: `nil` where they could not be read.
     private static func check(_ webhooks: [WebhookSummary]?) -> Check {
         guard let webhooks else {
-            return Check(label: "Webhooks", isWell: false, figure: "could not be read", path: webhooksPath)
+            return Check(label: "Webhooks", isWell: false, figure: "could not be read", path: ConsolePath.webhooks)
         }
         let faults = webhooks.flatMap { webhook -> [String] in
             let (name, behind) = (webhook.endpoint.name, webhook.behindSeconds)
@@ -141,7 +142,7 @@ extension ConsoleAPI {
             label: "Webhooks", isWell: faults.isEmpty,
             figure: faults.isEmpty
                 ? "none is more than \(ConsoleCell.duration(longestBehind)) behind" : faults.joined(separator: ", "),
-            path: webhooksPath)
+            path: ConsolePath.webhooks)
     }
 
     private func backlogs(_ standing: ServiceStanding, mayRead: Bool) -> [ConsoleBlock] {
@@ -157,9 +158,9 @@ extension ConsoleAPI {
                 ConsoleTable(
                     caption: "What waits and what was given up", columns: ["What", "Waiting", "Oldest", "Given up"],
                     rows: [
-                        row("Revocations", standing.revocations, "/console/revocations"),
-                        row("Mail", standing.mails, "/console/revocations"),
-                        row("Provider events", standing.events, "/console/provider-events"),
+                        row("Revocations", standing.revocations, ConsolePath.revocations),
+                        row("Mail", standing.mails, ConsolePath.revocations),
+                        row("Provider events", standing.events, ConsolePath.providerEvents),
                     ])),
         ]
             + (mayRead
@@ -215,7 +216,7 @@ extension ConsoleAPI {
     }
 
     private static func trail(of kind: AuditEvent.Kind?, since: String?) -> String {
-        consolePath("/console/audit", [("type", kind?.rawValue), ("since", since)])
+        consolePath(ConsolePath.audit, [("type", kind?.rawValue), ("since", since)])
     }
 
     /// The kind of row under which the trail counts a refusal.

@@ -8,16 +8,16 @@ extension ConsoleAPI {
     var sessionRoutes: [Route] {
         [
             // What a browser opens that knows the listener's address alone.
-            Route(.get, "/", priority: .reading) { _ in redirect(to: Self.root) },
-            Route(.get, "/console", priority: .reading) { _ in redirect(to: Self.root) },
-            Route(.get, Self.signInPath, priority: .reading) { request in
+            Route(.get, "/", priority: .reading) { _ in redirect(to: ConsolePath.root) },
+            Route(.get, "/console", priority: .reading) { _ in redirect(to: ConsolePath.root) },
+            Route(.get, ConsolePath.signIn, priority: .reading) { request in
                 showAlone(signInPage(for: request))
             },
-            Route(.post, Self.signInPath, priority: .revoking) { request in try await signIn(request) },
-            Route(.post, Self.signOutPath, priority: .revoking) { request in
-                _ = try await form(of: request, action: Self.signOutPath) { _ in }
+            Route(.post, ConsolePath.signIn, priority: .revoking) { request in try await signIn(request) },
+            Route(.post, ConsolePath.signOut, priority: .revoking) { request in
+                _ = try await form(of: request, action: ConsolePath.signOut) { _ in }
                 try await sessions.end(secret(of: request))
-                var response = redirect(to: Self.root)
+                var response = redirect(to: ConsolePath.root)
                 response.setCookie(cookie(nil, for: request))
                 return response
             },
@@ -33,7 +33,7 @@ extension ConsoleAPI {
         }
         do throws(AdministrationFailure) {
             let secret = try await sessions.open(presenting: key, by: administration.calls.begin(by: request.caller()))
-            var response = redirect(to: Self.isOwnPage(destination) ? destination : Self.root)
+            var response = redirect(to: Self.isOwnPage(destination) ? destination : ConsolePath.root)
             response.setCookie(cookie(secret, for: request))
             return response
         } catch {
@@ -59,7 +59,7 @@ extension ConsoleAPI {
         if entrance.staff != nil {
             // Without the query, which may be an address that was searched for: the way to Google is kept in a row.
             let wanted = String(destination.prefix { $0 != "?" })
-            let path = consolePath(Self.staffPath, [("to", isOwn && wanted != Self.root ? wanted : nil)])
+            let path = consolePath(ConsolePath.staff, [("to", isOwn && wanted != ConsolePath.root ? wanted : nil)])
             page.blocks.append(.paragraph(.link("Sign in with Google", to: path)))
         }
         guard entrance.acceptsKeys else { return page }
@@ -67,17 +67,18 @@ extension ConsoleAPI {
         let fields =
             isOwn ? [ConsoleForm.Field(name: "to", label: "", kind: .hidden, value: destination), key] : [key]
         page.blocks += [
-            .form(ConsoleForm(action: Self.signInPath, csrf: nil, fields: fields, button: "Sign in")),
+            .form(ConsoleForm(action: ConsolePath.signIn, csrf: nil, fields: fields, button: "Sign in")),
             .paragraph(.text("A key is made on the command line, with countersign admin-key create.")),
         ]
         return page
     }
 
-    private static let notPages = [signInPath, "/console/callback/", "/console/assets/"]
+    private static let notPages = [ConsolePath.signIn, ConsolePath.callbacks + "/", ConsolePath.assets + "/"]
 
     /// Whether it is a page of the console, to which the sign-in may lead.
     static func isOwnPage(_ target: String) -> Bool {
-        target.hasPrefix(root) && target.utf8.count <= 2048 && target.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        target.hasPrefix(ConsolePath.root) && target.utf8.count <= 2048
+            && target.utf8.allSatisfy { (0x21...0x7E).contains($0) }
             && !notPages.contains { target.hasPrefix($0) }
     }
 }

@@ -5,24 +5,22 @@ import SignIn
 
 /// Signing in with Google, for staff.
 extension ConsoleAPI {
-    static let staffPath = "/console/sign-in/google"
-    private static let callbackPath = "/console/callback/google"
     private static let flowCookieName = "csn_console_flow"
 
     var staffRoutes: [Route] {
         [
-            Route(.get, Self.staffPath, priority: .reading) { request in try await begin(request) },
+            Route(.get, ConsolePath.staff, priority: .reading) { request in try await begin(request) },
             // Google's answer comes from another site: no cookie of the session is there.
-            Route(.get, Self.callbackPath, priority: .reading) { request in try await finish(request) },
+            Route(.get, ConsolePath.callback, priority: .reading) { request in try await finish(request) },
         ]
     }
 
     private func begin(_ request: Request) async throws -> Response {
-        if request.isSpeculative { return showAlone(signInPage(to: Self.root)) }
+        if request.isSpeculative { return showAlone(signInPage(to: ConsolePath.root)) }
         let asked = String((try request.parameterValue("to") ?? "").prefix { $0 != "?" })
         do throws(AdministrationFailure) {
             let (flow, url) = try await sessions.begin(
-                to: Self.isOwnPage(asked) ? asked : Self.root, redirectURI: redirectURI(of: request),
+                to: Self.isOwnPage(asked) ? asked : ConsolePath.root, redirectURI: redirectURI(of: request),
                 by: administration.calls.begin(by: request.caller()))
             var response = redirect(to: url)
             response.setCookie(cookie(flow.text, for: request))
@@ -33,7 +31,7 @@ extension ConsoleAPI {
     }
 
     private func finish(_ request: Request) async throws -> Response {
-        if request.isSpeculative { return showAlone(signInPage(to: Self.root)) }
+        if request.isSpeculative { return showAlone(signInPage(to: ConsolePath.root)) }
         let outcome: ConsoleSessions.Return
         do throws(AdministrationFailure) {
             outcome = try await sessions.finish(
@@ -85,7 +83,7 @@ extension ConsoleAPI {
 
     /// The sign-in form, with the reason.
     private func refused(_ sentence: String, _ problem: Problem) -> Response {
-        var page = signInPage(to: Self.root)
+        var page = signInPage(to: ConsolePath.root)
         page.notice = .error(sentence)
         var response = showAlone(page, problem.code.status)
         response.headers += problem.headers.filter { $0.name != "WWW-Authenticate" }
@@ -94,7 +92,7 @@ extension ConsoleAPI {
     }
 
     private func redirectURI(of request: Request) -> String {
-        host.origin(request.header("Host") ?? "") + Self.callbackPath
+        host.origin(request.header("Host") ?? "") + ConsolePath.callback
     }
 
     /// The cookie that binds the way to this browser: sent when the browser comes back from Google.
@@ -102,7 +100,7 @@ extension ConsoleAPI {
     /// - Parameter value: empty to delete it.
     private func cookie(_ value: String, for request: Request) -> ResponseCookie {
         ResponseCookie(
-            name: Self.flowCookieName, value: value, path: "/console/callback", sameSite: .lax,
+            name: Self.flowCookieName, value: value, path: ConsolePath.callbacks, sameSite: .lax,
             isSecure: cookie(nil, for: request).isSecure, maximumAge: value.isEmpty ? 0 : 600)
     }
 

@@ -6,11 +6,9 @@ import Webhooks
 
 /// Where events are pushed to, and what was not taken.
 extension ConsoleAPI {
-    static let webhooksPath = "/console/webhooks"
-
     var webhookRoutes: [Route] {
         [
-            page(Self.webhooksPath, .read) { request, visitor in
+            page(ConsolePath.webhooks, .read) { request, visitor in
                 let webhooks = try await administration.webhooks()
                 // Each list goes on by itself.
                 let followed = try request.parameterValue("failures")
@@ -47,7 +45,7 @@ extension ConsoleAPI {
                                     ]
                                 },
                                 next: failures.next.map {
-                                    consolePath(Self.webhooksPath, [("failures", name), ("cursor", $0.encoded)])
+                                    consolePath(ConsolePath.webhooks, [("failures", name), ("cursor", $0.encoded)])
                                 })),
                     ]
                 }

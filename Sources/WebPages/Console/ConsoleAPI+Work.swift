@@ -7,10 +7,10 @@ import HTTPServer
 extension ConsoleAPI {
     var workRoutes: [Route] {
         [
-            page("/console/revocations", .read) { request, visitor in
+            page(ConsolePath.revocations, .read) { request, visitor in
                 try show(try await revocations(request, visitor), in: visitor)
             },
-            page("/console/provider-events", .read) { request, visitor in
+            page(ConsolePath.providerEvents, .read) { request, visitor in
                 let events = try await administration.providerEvents(
                     before: try request.cursor(ProviderEventID.self), limit: Self.pageSize)
                 return try show(try Self.events(events, request, visitor), in: visitor)
@@ -53,7 +53,7 @@ extension ConsoleAPI {
             ? "Given up" : status == nil ? "All revocations" : "Revocations: \(status?.rawValue ?? "")"
         var table = Self.table(of: found.items, caption: title, visitor)
         table.next = found.next.map {
-            consolePath("/console/revocations", [("status", status?.rawValue), ("cursor", $0.encoded)])
+            consolePath(ConsolePath.revocations, [("status", status?.rawValue), ("cursor", $0.encoded)])
         }
         return [.heading(title), .table(table)]
     }
@@ -63,7 +63,7 @@ extension ConsoleAPI {
         var filter = AuditFilter()
         filter.identityID = id
         let events = try await administration.auditEvents(filter, before: nil, limit: Self.pageSize)
-        let next = events.next.map { consolePath("/console/audit", [("identity", "\(id)"), ("cursor", $0.encoded)]) }
+        let next = events.next.map { consolePath(ConsolePath.audit, [("identity", "\(id)"), ("cursor", $0.encoded)]) }
         return [
             .heading("Audit trail"),
             .table(try await table(of: events.items, caption: "What has happened to the identity", next: next)),
@@ -76,7 +76,7 @@ extension ConsoleAPI {
         var table = Self.table(
             of: found.items, caption: title, whenEmpty: status == .pending ? "Nothing waits." : "There are none.")
         table.next = found.next.map {
-            consolePath("/console/revocations", [("outbox", status.rawValue), ("cursor", $0.encoded)])
+            consolePath(ConsolePath.revocations, [("outbox", status.rawValue), ("cursor", $0.encoded)])
         }
         return [.heading(title), .table(table)]
     }
@@ -90,7 +90,7 @@ extension ConsoleAPI {
             shown: [
                 // It may be unlinked, and its account deleted: the trail knows either.
                 "identityId": {
-                    $0.identityID.map { .link("\($0)", to: consolePath("/console/audit", [("identity", "\($0)")])) }
+                    $0.identityID.map { .link("\($0)", to: consolePath(ConsolePath.audit, [("identity", "\($0)")])) }
                         ?? .none
                 }
             ], acts: visitor.buttons(for:))
@@ -125,12 +125,12 @@ extension ConsoleAPI {
                     ConsoleTable(
                         of: events.items, caption: "Events of providers",
                         fields: ["eventId", "provider", "type", "subject", "status", "occurredAt", "receivedAt"],
-                        next: events.next.map { consolePath("/console/provider-events", [("cursor", $0.encoded)]) },
+                        next: events.next.map { consolePath(ConsolePath.providerEvents, [("cursor", $0.encoded)]) },
                         shown: [
                             "type": { .lines([.text($0.type), .text($0.detail)]) },
                             "subject": { event in
                                 event.subject.map {
-                                    .link($0, to: consolePath("/console/accounts", [("q", "\(event.provider):\($0)")]))
+                                    .link($0, to: consolePath(ConsolePath.accounts, [("q", "\(event.provider):\($0)")]))
                                 } ?? .none
                             },
                         ], acts: visitor.buttons(for:)))

@@ -8,9 +8,6 @@ import SignIn
 /// The console, `/console`: pages for support and operations, on the private listener. Each calls the use cases of the
 /// admin API and nothing else.
 package struct ConsoleAPI: Sendable {
-    static let root = "/console/"
-    static let signInPath = "/console/sign-in"
-    static let signOutPath = "/console/sign-out"
     private static let cookieName = "csn_console"
     /// The rows of a page of a list.
     static let pageSize = 50
@@ -78,9 +75,9 @@ package struct ConsoleAPI: Sendable {
     }
 
     private var assetRoute: Route {
-        Route(.get, "/console/assets/{asset}", priority: .observing) { request in
+        Route(.get, ConsolePath.assets + "/{asset}", priority: .observing) { request in
             let asset = try request.parameter("asset") { name in
-                renderer.styleSheet.path == "/console/assets/" + name ? renderer.styleSheet : nil
+                renderer.styleSheet.path == "\(ConsolePath.assets)/\(name)" ? renderer.styleSheet : nil
             }
             return .asset(asset, headers: assetHeaders)
         }
@@ -165,20 +162,20 @@ package struct ConsoleAPI: Sendable {
     }
 
     private func frame(of visitor: ConsoleVisitor) throws -> ConsoleRenderer.Frame {
-        var links = [("Overview", Self.root)]
+        var links = [("Overview", ConsolePath.root)]
         if visitor.may(.read) {
             links += [
-                ("Accounts", "/console/accounts"), ("Revocations", "/console/revocations"),
-                ("Provider events", "/console/provider-events"), ("Audit", "/console/audit"),
+                ("Accounts", ConsolePath.accounts), ("Revocations", ConsolePath.revocations),
+                ("Provider events", ConsolePath.providerEvents), ("Audit", ConsolePath.audit),
             ]
-            if administration.hasWebhooks { links.append(("Webhooks", Self.webhooksPath)) }
-            if administration.oauth != nil { links.append(("OAuth clients", "/console/oauth-clients")) }
+            if administration.hasWebhooks { links.append(("Webhooks", ConsolePath.webhooks)) }
+            if administration.oauth != nil { links.append(("OAuth clients", ConsolePath.oauthClients)) }
         }
-        if visitor.may(.manage) { links.append(("Admin keys", "/console/admin-keys")) }
-        if visitor.may(.read) { links.append(("System", "/console/system")) }
+        if visitor.may(.manage) { links.append(("Admin keys", ConsolePath.adminKeys)) }
+        if visitor.may(.read) { links.append(("System", ConsolePath.system)) }
         return ConsoleRenderer.Frame(
             keyName: visitor.administrator.name ?? "", links: links, path: visitor.path,
-            signOut: try visitor.target(Self.signOutPath))
+            signOut: try visitor.target(ConsolePath.signOut))
     }
 
     /// A document that the browser saves.
@@ -199,7 +196,7 @@ package struct ConsoleAPI: Sendable {
             problem.code == .forbidden ? "Not allowed" : problem.code.title,
             [
                 .paragraph(.text(Self.sentence(on: problem))),
-                .paragraph(.link("Overview", to: Self.root)),
+                .paragraph(.link("Overview", to: ConsolePath.root)),
                 .paragraph(.row([.text("Request"), .code(request.id)])),
             ])
         var response = showAlone(page, problem.code.status)

@@ -12,7 +12,7 @@ extension Act {
 
     /// - Parameter client: the id of the linked client, for an act that takes one.
     func consolePath(of id: String, client: String? = nil) -> String {
-        let path = "/console/\(subject.rawValue)/\(id)/\(name)"
+        let path = "\(ConsolePath.page(of: subject))/\(id)/\(name)"
         guard fields.contains(.client), let client else { return path }
         return "\(path)/\(client)"
     }

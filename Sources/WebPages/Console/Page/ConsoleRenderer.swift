@@ -13,7 +13,7 @@ struct ConsoleRenderer: Sendable {
     }
 
     let styleSheet = PageAsset(
-        name: "console", kind: .css, bytes: Array(ConsoleStyle.text.utf8), directory: "/console/assets")
+        name: "console", kind: .css, bytes: Array(ConsoleStyle.text.utf8), directory: ConsolePath.assets)
     private let library = ConsoleTemplate.library()
 
     /// - Parameter frame: nil for the page of the sign-in.

@@ -72,26 +72,6 @@ struct RoutingTests {
         }
     }
 
-    @Test(
-        arguments: [
-            ("q=kim", "kim"), ("q=+%09kim+lee%20%0A", "kim lee"), ("q=%C2%A0kim%E2%80%83", "kim"), ("q=", ""),
-            ("", ""), ("other=1&q=12345678", "12345678"), ("q=123456789", nil), ("q=+++++12345678+++", "12345678"),
-            ("q=a%09b", nil), ("q=%FF", nil), ("q=%00", nil), ("q=%2", nil), ("q=a&q=b", nil),
-        ] as [(String, String?)])
-    func `what is searched for is without the white space around it`(_ row: (query: String, text: String?)) async throws
-    {
-        let route = Route(.get, "/v1/search") { request in
-            .json { $0.member("text", request.searchText("q", maximumBytes: 8)) }
-        }
-        try await withServer([route]) { port in
-            let answer = try await RawConnection.open(port) { client in
-                try await client.exchange("GET /v1/search?\(row.query) HTTP/1.1\r\nHost: a\r\n\r\n")
-            }
-            #expect(answer.status == 200)
-            #expect(answer.json?["text"]?.string == row.text)
-        }
-    }
-
     @Test func `paths and methods lead to one answer each`() async throws {
         let matrix: [(method: String, target: String, status: Int, allow: String?)] = [
             ("GET", "/v1/ping", 200, nil),

@@ -18,7 +18,8 @@ package struct Request: Sendable {
     private let head: HTTPRequestHead
     private let content: ByteBuffer
     private let parameters: [(name: String, value: String)]
-    let queryText: Substring?
+    /// The query as it came, without its question mark.
+    package let queryText: Substring?
     /// As it came: nothing is decoded or normalised.
     package let path: String
 

@@ -66,7 +66,14 @@ enum URLEncodedPairs {
 /// The parameters of a query with all their values.
 package struct QueryValues: Sendable {
     /// A value that can't be read is `nil`.
-    fileprivate let pairs: [(name: String, value: String?)]
+    private let pairs: [(name: String, value: String?)]
+
+    /// - Returns: `nil` for text that is no query.
+    package init?(_ text: Substring, plusIsSpace: Bool = false) {
+        let encoding: URLEncodedPairs.Encoding = plusIsSpace ? .spacedQuery : .query
+        guard let pairs = text.isEmpty ? [] : URLEncodedPairs.namedPairs(in: text.utf8, encoding) else { return nil }
+        self.pairs = pairs
+    }
 
     /// The values with exactly this name, in their order; none where one of them can't be read.
     package func all(_ name: String) -> [String] {
@@ -91,10 +98,7 @@ extension Request {
     /// - Parameter judgesValues: whether the caller is also answered by itself for a value that can't be read.
     /// - Throws: 400 for text that is no query.
     package func queryValues(plusIsSpace: Bool = false, judgesValues: Bool = false) throws(Problem) -> QueryValues {
-        let text = (queryText ?? "").utf8
-        guard let pairs = text.isEmpty ? [] : URLEncodedPairs.namedPairs(in: text, plusIsSpace ? .spacedQuery : .query)
-        else { throw Self.malformedQuery }
-        let values = QueryValues(pairs: pairs)
+        guard let values = QueryValues(queryText ?? "", plusIsSpace: plusIsSpace) else { throw Self.malformedQuery }
         guard judgesValues || values.isReadable else { throw Self.malformedQuery }
         return values
     }
@@ -106,27 +110,4 @@ extension Request {
     }
 
     private static var malformedQuery: Problem { Problem(.invalidRequest, detail: "The query is not well-formed.") }
-
-    /// The text of a search box: the value of a form-encoded parameter, without the white space around it. Empty where
-    /// there is no such parameter.
-    ///
-    /// - Returns: `nil` for what is no text, came more than once, or is longer.
-    package func searchText(_ name: String, maximumBytes: Int) -> String? {
-        let values = (queryText ?? "").split(separator: "&").filter { $0.hasPrefix(name + "=") }
-        guard values.count <= 1 else { return nil }
-        var value = (values.first?.dropFirst(name.utf8.count + 1)).map { $0.replacing("+", with: "%20")[...] } ?? ""
-        // A tab or a line break, which may not be in a value, is cut off before the value is decoded.
-        while Self.isSpace(value.prefix(3)) { value = value.dropFirst(3) }
-        while Self.isSpace(value.suffix(3)) { value = value.dropLast(3) }
-        guard let text = URLEncodedPairs.pairs(in: ("q=" + value).utf8, .query)?.first?.value else { return nil }
-        let space = text.unicodeScalars.prefix { $0.properties.isWhitespace }.count
-        var scalars = text.unicodeScalars.dropFirst(space)
-        while let last = scalars.last, last.properties.isWhitespace { scalars.removeLast() }
-        let trimmed = String(String.UnicodeScalarView(scalars))
-        return trimmed.utf8.count <= maximumBytes ? trimmed : nil
-    }
-
-    private static func isSpace(_ triplet: Substring) -> Bool {
-        ["%20", "%09", "%0A", "%0D"].contains(triplet.uppercased())
-    }
 }

@@ -8,7 +8,8 @@ extension ConsoleAPI {
     var accountRoutes: [Route] {
         [
             page(ConsolePath.accounts, .read) { request, visitor in
-                guard let query = request.searchText("q", maximumBytes: Self.maximumQueryBytes) else {
+                let typed = SearchText.read("q", of: request.queryText ?? "", maximumBytes: Self.maximumQueryBytes)
+                guard let query = typed else {
                     let page = ConsolePage(
                         "Accounts", notice: .error("This can't be searched for: it is too long, or no text."),
                         [.form(Self.search(for: ""))])

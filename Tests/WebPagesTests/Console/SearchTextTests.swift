@@ -1,0 +1,15 @@
+import Testing
+
+@testable import WebPages
+
+@Suite struct SearchTextTests {
+    @Test(
+        arguments: [
+            ("q=kim", "kim"), ("q=+%09kim+lee%20%0A", "kim lee"), ("q=%C2%A0kim%E2%80%83", "kim"), ("q=", ""),
+            ("", ""), ("other=1&q=12345678", "12345678"), ("q=123456789", nil), ("q=+++++12345678+++", "12345678"),
+            ("q=a%09b", nil), ("q=%FF", nil), ("q=%00", nil), ("q=%2", nil), ("q=a&q=b", nil),
+        ] as [(String, String?)])
+    func `what is searched for is without the white space around it`(_ row: (query: String, text: String?)) {
+        #expect(SearchText.read("q", of: row.query[...], maximumBytes: 8) == row.text)
+    }
+}

@@ -1,6 +1,7 @@
 import Accounts
-import Administration
 import Testing
+
+@testable import Administration
 
 /// The table of acts.
 @Suite struct ActTests {
@@ -30,6 +31,13 @@ import Testing
     ])
     func `a cell of a table is quoted where it has to be, and no formula`(text: String, cell: String) {
         #expect(TrailSheet.cell(text) == cell)
+    }
+
+    @Test func `an act that requires a reason is refused where its front has asked for none`() throws {
+        #expect(throws: AdministrationFailure.fault(operation: "act without its reason")) {
+            try ActInput().statedReason
+        }
+        #expect(try ActInput(reason: "a").statedReason == "a")
     }
 
     @Test(arguments: ["", " ", "    ", "two\nlines", String(repeating: "a", count: 1_025)])

@@ -12,7 +12,7 @@ extension Act {
         result: "The account is disabled."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
         try await administration.disable(
-            try identifier(id), reason: input.statedReason, by: administrator)
+            try identifier(id), reason: try input.statedReason, by: administrator)
         return .done
     }
 
@@ -23,7 +23,7 @@ extension Act {
         result: "The account is enabled."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
         try await administration.enable(
-            try identifier(id), email: input.email, reason: input.statedReason, by: administrator)
+            try identifier(id), email: input.email, reason: try input.statedReason, by: administrator)
         return .done
     }
 
@@ -36,7 +36,7 @@ extension Act {
         result: "All its sessions have ended."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
         try await administration.signOut(
-            try identifier(id), reason: input.statedReason, by: administrator)
+            try identifier(id), reason: try input.statedReason, by: administrator)
         return .done
     }
 
@@ -54,7 +54,7 @@ extension Act {
         guard let email = input.email else { throw .emailRequired }
         return .record(
             try await administration.replaceEmail(
-                of: try identifier(id), by: email, reason: input.statedReason, by: administrator))
+                of: try identifier(id), by: email, reason: try input.statedReason, by: administrator))
     }
 
     package static let cancelEmailReplacement = Act(

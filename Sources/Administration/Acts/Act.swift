@@ -168,7 +168,12 @@ package struct ActInput: Sendable {
     package static func reason(_ text: String) -> String? { isReason(text) ? text : nil }
 
     /// The reason of an act that requires one, which its front has asked for.
-    var statedReason: String { reason ?? "" }
+    var statedReason: String {
+        get throws(AdministrationFailure) {
+            guard let reason else { throw .fault(operation: "act without its reason") }
+            return reason
+        }
+    }
 }
 
 /// What has come of an act.

@@ -13,7 +13,7 @@ extension Act {
     ) { administration, id, input, administrator throws(AdministrationFailure) in
         let identityID: IdentityID = try identifier(id)
         guard try await administration.identity(identityID).identity.isBlocked else { return .nothing }
-        try await administration.unblock(identityID, reason: input.statedReason, by: administrator)
+        try await administration.unblock(identityID, reason: try input.statedReason, by: administrator)
         return .done
     }
 
@@ -39,7 +39,7 @@ extension Act {
     ) { administration, id, input, administrator throws(AdministrationFailure) in
         .record(
             try await administration.revoke(
-                try identifier(id), unlinking: !input.keepsIdentity, reason: input.statedReason, by: administrator))
+                try identifier(id), unlinking: !input.keepsIdentity, reason: try input.statedReason, by: administrator))
     }
 }
 

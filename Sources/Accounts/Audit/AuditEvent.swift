@@ -127,7 +127,7 @@ package struct AuditEvent: Sendable {
         case person
         /// An operator at the command line.
         case `operator`
-        /// An administrator with a key of the admin API.
+        /// An administrator with an admin key, or signed in to the console.
         case administrator
         case provider
         case service
@@ -135,7 +135,8 @@ package struct AuditEvent: Sendable {
 
     package let kind: Kind
     package let actor: Actor
-    /// The name of the admin key that made it happen, or that it is about; an operator's as they state it.
+    /// The name of the admin key or the member of the staff that made it happen, or that it is about; an operator's as they
+    /// state it.
     package var actorName: String?
     package var accountID: AccountID?
     package var identityID: IdentityID?

@@ -1,7 +1,8 @@
 /// The origin of a change: who makes it, from where, and the language in which the account's owner is notified.
 package struct ChangeOrigin: Sendable {
     package let actor: AuditEvent.Actor
-    /// The name of the admin key, if the change is made with one; an operator's as they state it, which proves nothing.
+    /// The name of the admin key, the member of the staff or the OAuth client by which the change is made; an operator's as
+    /// they state it, which proves nothing.
     package let actorName: String?
     package let requestID: String?
     /// The IPv4 /24 or IPv6 /64 of the caller.

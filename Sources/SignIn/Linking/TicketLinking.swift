@@ -92,7 +92,7 @@ package struct TicketLinking: Sendable {
                     return .signedIn(
                         try await proveAndSpend(ticket, hash, by: credential, replacing: replacing, by: call))
                 } catch .holderNotShown(let account) {
-                    // The code was right: from call.now on the ticket is as good as the code.
+                    // The code was right: from now on the ticket is as good as the code.
                     try await tickets.show(account, toReaderWith: hash, by: call)
                     return .linkRequired(
                         LinkRequired(

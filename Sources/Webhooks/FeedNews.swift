@@ -16,7 +16,7 @@ package final class FeedNews: Sendable {
     /// Whether the wait is over for all: the process ends.
     package var isOver: Bool { ended.load(ordering: .relaxed) }
 
-    package func come() { signal.raise() }
+    package func announce() { signal.raise() }
 
     package func end() {
         ended.store(true, ordering: .relaxed)

@@ -30,7 +30,7 @@ package struct FeedStamper: Sendable {
     package func round() async throws {
         let seen = written.count
         if try await store.stamp() > 0 {
-            news.come()
+            news.announce()
             try await Task.sleep(for: Self.pace)
         }
         await written.wait(past: seen, atMost: Self.pause)

@@ -98,7 +98,7 @@ struct WebhookWorld: Sendable {
             try await database.change(by: call) { change in change.announce(.accountEnabled(by: .admin), of: id) }
         }
         let count = try await feed.stamp()
-        news.come()
+        news.announce()
         return count
     }
 

@@ -12,7 +12,7 @@ struct FeedListening: Service {
 
     func run() async throws {
         let listener = NotificationListener(
-            FeedStore.channel, configuration: .service(database), logger: logger, onNotification: news.come)
+            FeedStore.channel, configuration: .service(database), logger: logger, onNotification: news.announce)
         guard listener.start() else { throw ListenerFailed() }
         try? await gracefulShutdown()
         news.end()

@@ -23,7 +23,7 @@ extension ConsoleAPI {
                     matching: query, after: isReadable ? try request.cursor(AccountCursor.self) : nil,
                     limit: Self.pageSize)
                 var page = Self.list(found, query: query)
-                page.blocks += try await records(of: query, after: found.items.isEmpty)
+                page.blocks += try await records(of: query, isOnlyResult: found.items.isEmpty)
                 return try show(page, in: visitor)
             },
             page(ConsolePath.accounts + "/{accountId}", .read) { request, visitor in
@@ -89,8 +89,8 @@ extension ConsoleAPI {
 
     /// What the trail has of a request, where the text may be the id of one.
     ///
-    /// - Parameter nobody: whether it is said when there is nothing.
-    private func records(of query: String, after nobody: Bool) async throws -> [ConsoleBlock] {
+    /// - Parameter isOnlyResult: whether nobody was found, so that it is said when there is nothing.
+    private func records(of query: String, isOnlyResult: Bool) async throws -> [ConsoleBlock] {
         guard Request.isID(query) else { return [] }
         var filter = AuditFilter()
         filter.requestID = query
@@ -99,7 +99,7 @@ extension ConsoleAPI {
             events = try await administration.auditEvents(filter, before: nil, limit: Self.pageSize)
         } catch {
             // Clients choose the ids of requests, so that one may be of millions. The people found don't depend on it.
-            guard !nobody, error.isTemporary else { throw error }
+            guard !isOnlyResult, error.isTemporary else { throw error }
             return [
                 .heading("Request"),
                 .paragraph(.text("What was recorded of a request with this id can't be read now.")),
@@ -107,7 +107,7 @@ extension ConsoleAPI {
         }
         if events.items.isEmpty {
             // Ours are UUIDs; nearly every word could be that of a proxy.
-            return nobody && AuditEventID(query) != nil
+            return isOnlyResult && AuditEventID(query) != nil
                 ? [.heading("Request"), .paragraph(.text("Nothing recorded of a request with this id."))] : []
         }
         let next = events.next.map { consolePath(ConsolePath.audit, [("request", query), ("cursor", $0.encoded)]) }

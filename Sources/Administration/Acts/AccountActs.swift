@@ -8,7 +8,10 @@ extension Act {
 
     package static let disableAccount = Act(
         name: "disable", subject: .account, scope: .manage, reason: .required, label: "Disable",
-        consequence: "Nobody can sign in to the account, and all its sessions end. It can be enabled again.",
+        consequence: """
+            Nobody can sign in to the account; all its sessions end, and the services that it is linked to are unlinked. \
+            It can be enabled again; the links stay ended.
+            """,
         result: "The account is disabled."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
         try await administration.disable(
@@ -30,8 +33,8 @@ extension Act {
     package static let signOutAccount = Act(
         name: "sign-out", subject: .account, scope: .manage, reason: .required, label: "Sign out everywhere",
         consequence: """
-            All sessions of the account end, on every device. The person can sign in again, but not with what was issued \
-            before.
+            All sessions of the account end, on every device, and the services that it is linked to are unlinked. The \
+            person can sign in again, but not with what was issued before.
             """,
         result: "All its sessions have ended."
     ) { administration, id, input, administrator throws(AdministrationFailure) in
@@ -92,8 +95,10 @@ extension Act {
             """,
             .stated: """
             The person who uses the code is asked whether to open this account or to make a new one. To open it \
-            removes its password, name and sessions; a new one takes the address.
+            removes its password, name and sessions; a new one takes the address, and this account, if it has no \
+            identity, is disabled.
             """,
+            .proven: "The person who uses the code is signed in to this account.",
         ],
         result: "The code is on its way.",
         nothing: "The person has a code that was mailed a moment ago, or as often as one is."

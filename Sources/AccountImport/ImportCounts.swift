@@ -20,6 +20,9 @@ package struct ImportCounts: Sendable {
         for note in result.notes { byWord["note:\(note.kind)", default: 0] += 1 }
     }
 
+    /// Whether any row has this note; of a skipped identity by whatever word.
+    package func has(_ note: ImportNote) -> Bool { byWord["note:\(note.kind)"] != nil }
+
     /// A line each, `created 12`, those with a code indented below their outcome.
     package var lines: [String] {
         ["created", "unchanged", "conflict", "refused", "note"].flatMap { word in

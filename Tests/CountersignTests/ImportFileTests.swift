@@ -43,7 +43,14 @@ import Testing
         #expect(
             with.report == ["1 f1 created identity_skipped:gc.apple.com", "2 f2 refused anonymous"], "\(with.errors)")
         #expect(with.accounts == ["\(person) firebase$42xEC"])
+        let missing = "passwords.firebase.signerKeyPath is not set"
+        #expect(!with.errors.contains(missing))
+        let rehearsed = try await run(["firebase", "--dry-run"], file)
+        #expect(rehearsed.errors.contains(missing) && rehearsed.errors.contains("no later run adds"))
+        let skipping = try await run(["firebase", "--skip-passwords"], file)
+        #expect(!skipping.errors.contains(missing))
         let without = try await run(["firebase"], file)
+        #expect(without.errors.contains(missing))
         #expect(
             without.report == [
                 "1 f1 created identity_skipped:gc.apple.com password_dropped:firebase", "2 f2 refused anonymous",

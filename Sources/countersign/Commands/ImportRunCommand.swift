@@ -114,13 +114,25 @@ struct ImportRunCommand: AsyncParsableCommand {
         }
         if ending == .busy { throw UsageFault.isBusy(name) }
         let counts = try await output.finish()
+        let lacksSignerKey = source == .firebase && !skipPasswords && !rules.passwordKinds.contains(.firebase)
+        if lacksSignerKey, counts.has(.passwordDropped(.firebase)) {
+            printNotice(
+                """
+                \(Settings.Passwords.signerKeyPath.name) is not set, so Firebase's passwords are left out: set it before \
+                the run; later none is added to a row that is in, unless the import is undone
+                """)
+        }
         switch ending {
         case .busy: break
         case .stopped:
             printNotice("stopped behind the batch at hand: run the same command again, and it goes on where it was")
             throw ExitCode(1)
         case .done where dryRun:
-            printNotice("nothing was changed: run the same command without --dry-run")
+            printNotice(
+                """
+                nothing was changed: look through the report; what a run leaves out of a row no later run adds. Then run \
+                the same command without --dry-run
+                """)
         case .done where counts.hasLeftOut:
             printNotice(
                 "some are not in: the report says which and why; put them right at the source, and run it again")

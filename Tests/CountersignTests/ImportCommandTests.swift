@@ -86,7 +86,7 @@ import Testing
         #expect(lines.map(\.words) == Self.outcomes)
         #expect(lines[2].accountId == lines[0].accountId && lines[3].accountId == lines[0].accountId)
         #expect(lines[6].accountId == lines[0].accountId && lines[4].accountId == nil)
-        for word in ["created 3", "conflict 2", "refused 2", "email_taken 1", "8 rows"] {
+        for word in ["created 3", "conflict 2", "refused 2", "email_taken 1", "8 rows", "is here already"] {
             #expect(first.errors.contains(word), "\(word)")
         }
         #expect(

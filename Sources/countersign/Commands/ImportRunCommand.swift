@@ -135,7 +135,10 @@ struct ImportRunCommand: AsyncParsableCommand {
                 """)
         case .done where counts.hasLeftOut:
             printNotice(
-                "some are not in: the report says which and why; put them right at the source, and run it again")
+                """
+                some are not in: the report says which and why. Who is in conflict is here already, or stands twice in \
+                the source; put right the others there, and run it again
+                """)
         case .done:
             printNotice("all are in; `countersign import undo \(name)` takes back what is untouched")
         }

@@ -186,6 +186,18 @@ import WebPages
         #expect(pages.helpURL == "https://lamp.example.com/help?a=b")
     }
 
+    @Test func `mails call the service as the pages do, unless they have a name for it`() throws {
+        let setup = try Self.setup()
+        setup.environment["COUNTERSIGN_MAIL_SMTP_URL"] = "smtp://mail.example:587"
+        setup.environment["COUNTERSIGN_MAIL_FROM"] = "lamp@example.com"
+        setup.environment["COUNTERSIGN_PAGES_NAME"] = ""
+        #expect(setup.faults().count { $0.hasPrefix("pages.name (") } == 1)
+        setup.environment["COUNTERSIGN_PAGES_NAME"] = "Lamp Accounts"
+        #expect(try setup.load().mail?.serviceName == "Lamp Accounts")
+        setup.environment["COUNTERSIGN_MAIL_SERVICE_NAME"] = "Lamp"
+        #expect(try setup.load().mail?.serviceName == "Lamp")
+    }
+
     // MARK: Reload
 
     private static func reload(_ before: String, _ after: String) throws -> ReloadedConfiguration {

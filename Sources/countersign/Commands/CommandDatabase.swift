@@ -85,8 +85,8 @@ private struct NoticeLanguage: Sendable {
     let tag: String?
 
     init?(from reader: inout ConfigurationReader) {
-        let server = ServerConfiguration(from: &reader)
-        tag = MailConfiguration(from: &reader, server: server)?.templates.languages.first
+        // The service fills in its name.
+        tag = MailConfiguration(from: &reader, called: "")?.templates.languages.first
     }
 }
 

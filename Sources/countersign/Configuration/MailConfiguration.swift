@@ -11,9 +11,10 @@ struct MailConfiguration: Sendable {
     let templates: MailTemplates
 
     /// Nil when no mail is configured.
-    init?(from reader: inout ConfigurationReader, server: ServerConfiguration) {
-        let host = WebAddress(server.publicURL, schemes: ["https", "http"])?.host ?? ""
-        serviceName = reader.optional(Settings.Mail.serviceName) ?? host
+    ///
+    /// - Parameter name: what the pages call the service.
+    init?(from reader: inout ConfigurationReader, called name: String) {
+        serviceName = reader.optional(Settings.Mail.serviceName) ?? name
         // Checked even when no mail is sent yet.
         let templates = MailTemplates(serviceName: serviceName, from: &reader)
         let url = reader.optional(Settings.Mail.smtpURL)

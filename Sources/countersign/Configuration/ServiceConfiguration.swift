@@ -24,9 +24,9 @@ struct ServiceConfiguration: Sendable {
         database = DatabaseConfiguration(from: &reader)
         reloadable = ReloadableConfiguration(from: &reader)
         tokens = TokensConfiguration(from: &reader, server: server)
-        mail = MailConfiguration(from: &reader, server: server)
-        passwords = PasswordsConfiguration(from: &reader)
         pages = PageTheme(from: &reader, server: server)
+        mail = MailConfiguration(from: &reader, called: pages.name)
+        passwords = PasswordsConfiguration(from: &reader)
         if reloadable.web != nil || reloadable.oauth != nil { reader.refuseUnusablePublicURL(server.publicURL) }
         log = LogConfiguration(from: &reader)
         guard let keyRing = KeyRing(from: &reader) else { return nil }

@@ -313,7 +313,7 @@ enum Settings {
             """)
         static let from = Setting("mail.from", .emailAddress, "Sender of the mails; needs `mail.smtpUrl` beside it")
         static let serviceName = Setting(
-            "mail.serviceName", .text, fallbackDescription: "the host of `server.publicUrl`",
+            "mail.serviceName", .text, fallbackDescription: "`pages.name`, else the host of `server.publicUrl`",
             "What mails call the service")
         static let templatesPath = Setting(
             "mail.templatesPath", .filePath,

@@ -114,7 +114,8 @@ extension Change.Accounts {
     fileprivate func clear(_ account: Account, provenBy code: EmailCode) async throws {
         for identity in account.identities {
             try await unlink(
-                identity, reason: .emailProven, event: AuditEvent(.identityUnlinked, from: origin), by: .policy)
+                identity, of: account.id, reason: .emailProven,
+                event: AuditEvent(.identityUnlinked, from: origin), by: .policy)
         }
         try await endAccess(to: account.id, because: .emailProven)
         _ = try await change.execute(

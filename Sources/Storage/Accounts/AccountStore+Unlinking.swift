@@ -14,7 +14,8 @@ extension AccountStore {
             guard account.hasSignInMethod(besides: identityID) else { throw Refusal.lastSignInMethod }
             try await change.mail.notify([account.mailbox], of: .identityUnlinked, provider: identity.key.provider)
             try await change.accounts.unlink(
-                identity, reason: .identityUnlinked, event: AuditEvent(.identityUnlinked, from: call.origin))
+                identity, of: account.id, reason: .identityUnlinked,
+                event: AuditEvent(.identityUnlinked, from: call.origin))
         }
     }
 
@@ -31,9 +32,11 @@ extension AccountStore {
                 let identity = account.identities.first(where: { $0.id == identityID })
             else { throw Refusal.identityNotFound }
             if unlinking, account.hasSignInMethod(besides: identityID) {
-                return (try await change.accounts.unlink(identity, reason: .identityUnlinked, event: event), true)
+                let revocation = try await change.accounts.unlink(
+                    identity, of: owner, reason: .identityUnlinked, event: event)
+                return (revocation, true)
             }
-            let revocation = try await change.accounts.revokeAuthorization(of: identity, event: event)
+            let revocation = try await change.accounts.revokeAuthorization(of: identity, in: owner, event: event)
             return (revocation, false)
         }
     }
@@ -66,7 +69,7 @@ extension Change.Accounts {
                 .revocationRequested, by: event.actor, tokenID: event.tokenID, requestID: event.requestID)
             revocation.actorName = event.actorName
             revocation.network = event.network
-            try await unlink(identity, reason: .identityUnlinked, event: revocation)
+            try await unlink(identity, of: account.id, reason: .identityUnlinked, event: revocation)
             // Link tickets hold the person's address and name. One that is being spent is skipped: its transaction may
             // be waiting for this account.
             _ = try await change.execute(
@@ -164,17 +167,16 @@ extension Change.Accounts {
 
     /// Ends the identity's sessions and authorization, and deletes its link.
     ///
-    /// - Parameter unlinker: on whose account; the caller's if absent.
+    /// - Parameters:
+    ///   - accountID: the account that has it, locked.
+    ///   - unlinker: on whose account; the caller's if absent.
     @discardableResult
     func unlink(
-        _ identity: Identity, reason: SessionEndReason, event: AuditEvent, by unlinker: AccountEvent.Cause? = nil
+        _ identity: Identity, of accountID: AccountID, reason: SessionEndReason, event: AuditEvent,
+        by unlinker: AccountEvent.Cause? = nil
     ) async throws -> Revocation {
-        let revocation = try await endAuthorization(of: identity, reason: reason, event: event)
-        let owners = try await change.query(
-            "SELECT account_id FROM identities WHERE identity_id = \(identity.id)", as: AccountID.self)
-        if let owner = owners.first {
-            try await deleteLink(of: identity, in: owner, refusingTokensUntil: now, by: unlinker ?? cause)
-        }
+        let revocation = try await endAuthorization(of: identity, in: accountID, reason: reason, event: event)
+        try await deleteLink(of: identity, in: accountID, refusingTokensUntil: now, by: unlinker ?? cause)
         return revocation
     }
 
@@ -189,8 +191,13 @@ extension Change.Accounts {
 
     /// Ends the identity's sessions and authorization, and keeps its link: an authentication at the provider from before now is
     /// refused.
-    func revokeAuthorization(of identity: Identity, event: AuditEvent) async throws -> Revocation {
-        let revocation = try await endAuthorization(of: identity, reason: .authorizationRevoked, event: event)
+    ///
+    /// - Parameter accountID: the account that has it, locked.
+    func revokeAuthorization(
+        of identity: Identity, in accountID: AccountID, event: AuditEvent
+    ) async throws -> Revocation {
+        let revocation = try await endAuthorization(
+            of: identity, in: accountID, reason: .authorizationRevoked, event: event)
         let status: Identity.Authorization = revocation.status == .pending ? .revoking : .revoked
         _ = try await change.execute(
             """
@@ -202,16 +209,13 @@ extension Change.Accounts {
     }
 
     fileprivate func endAuthorization(
-        of identity: Identity, reason: SessionEndReason, event: AuditEvent
+        of identity: Identity, in accountID: AccountID, reason: SessionEndReason, event: AuditEvent
     ) async throws -> Revocation {
         // Before the link is deleted, which clears the sessions' reference to the identity.
-        let owners = try await change.query(
-            "SELECT account_id FROM identities WHERE identity_id = \(identity.id)", as: AccountID.self)
         try await change.sessions.end(.openedBy(identity.id), because: reason)
-        let revocation = try await change.revocations.begin(
-            identity.key, identityID: identity.id, of: owners.first)
+        let revocation = try await change.revocations.begin(identity.key, identityID: identity.id, of: accountID)
         var event = event
-        event.accountID = owners.first
+        event.accountID = accountID
         event.identityID = identity.id
         event.revocationID = revocation.id
         event.provider = identity.key.provider

@@ -151,12 +151,12 @@ extension Change {
             var event = AuditEvent(.revocationRequested, from: call.origin, reason: RestoreStore.reason)
             event.provider = identity.key.provider
             if ended.identities.contains(identity.id) {
-                try await accounts.unlink(identity, reason: .identityUnlinked, event: event)
+                try await accounts.unlink(identity, of: account.id, reason: .identityUnlinked, event: event)
                 parts.identities += 1
             } else if ended.authorizations.contains(identity.id),
                 ![.revoking, .revoked].contains(identity.authorization)
             {
-                _ = try await accounts.revokeAuthorization(of: identity, event: event)
+                _ = try await accounts.revokeAuthorization(of: identity, in: account.id, event: event)
                 parts.authorizations += 1
             }
         }

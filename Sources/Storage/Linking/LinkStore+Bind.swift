@@ -184,7 +184,7 @@ extension Change.Links {
         _ existing: Identity, by identity: VerifiedIdentity, of account: Account, _ request: BindRequest
     ) async throws {
         try await change.accounts.unlink(
-            existing, reason: .identityReplaced, event: AuditEvent(.identityReplaced, from: origin))
+            existing, of: account.id, reason: .identityReplaced, event: AuditEvent(.identityReplaced, from: origin))
         try await change.mail.notify(
             account.mailboxes + [identity.email?.mailbox], of: .identityReplaced,
             provider: identity.key.provider)

@@ -174,12 +174,4 @@ extension Change.Accounts {
         }
         try await takeEmail(from: account)
     }
-
-    /// The account of the session, locked, if the session is live and the account is active.
-    func lock(of session: Session) async throws -> Account {
-        guard let account = try await lock(session.accountID), account.status == .active,
-            try await change.sessions.isLive(session.id, of: account.id)
-        else { throw Refusal.sessionGone }
-        return account
-    }
 }

@@ -26,17 +26,13 @@ extension AccountStore {
         _ identityID: IdentityID, unlinking: Bool, recording event: AuditEvent, by call: Call
     ) async throws -> (revocation: Revocation, isUnlinked: Bool) {
         try await database.change(by: call) { change in
-            let owners = try await change.query(
-                "SELECT account_id FROM identities WHERE identity_id = \(identityID)", as: AccountID.self)
-            guard let owner = owners.first, let account = try await change.accounts.lock(owner),
-                let identity = account.identities.first(where: { $0.id == identityID })
-            else { throw Refusal.identityNotFound }
+            let (account, identity) = try await change.accounts.lock(ownerOf: identityID)
             if unlinking, account.hasSignInMethod(besides: identityID) {
                 let revocation = try await change.accounts.unlink(
-                    identity, of: owner, reason: .identityUnlinked, event: event)
+                    identity, of: account.id, reason: .identityUnlinked, event: event)
                 return (revocation, true)
             }
-            let revocation = try await change.accounts.revokeAuthorization(of: identity, in: owner, event: event)
+            let revocation = try await change.accounts.revokeAuthorization(of: identity, in: account.id, event: event)
             return (revocation, false)
         }
     }
@@ -113,39 +109,6 @@ extension Change.Accounts {
         var event = event
         event.accountID = account.id
         try await change.record(event)
-    }
-
-    /// The account with its identities, locked until the transaction ends: no other transaction links, unlinks or signs
-    /// in with one of them meanwhile. The lock is a statement of its own, because a statement that waits for a lock
-    /// still sees the state from before the wait.
-    func lock(_ id: AccountID) async throws(PostgresError) -> Account? {
-        try await lock("a.account_id = \(id)")
-        return try await AccountStore.account(id, in: change)
-    }
-
-    /// Locks the accounts, named `a`, that meet the condition, and their identities. A transaction that needs several
-    /// locks them in one call: two that take one each, and then want the other's, wait for each other.
-    @discardableResult
-    func lock(_ condition: SQL) async throws(PostgresError) -> [AccountID] {
-        let ids = try await change.query(
-            "SELECT a.account_id FROM accounts a WHERE \(condition) ORDER BY a.account_id FOR UPDATE",
-            as: AccountID.self)
-        guard !ids.isEmpty else { return [] }
-        _ = try await change.execute(
-            "SELECT FROM identities WHERE account_id = ANY (\(ids)) ORDER BY identity_id FOR UPDATE")
-        return ids
-    }
-
-    /// The account that has the address, locked. Who takes a free address learns at its write when another
-    /// was faster (``Postgres/Database/changeTakingAddress(by:file:line:_:)``).
-    ///
-    /// - Throws: ``HolderChanged`` when the address passed to another account before it was locked.
-    func lockHolder(of email: EmailAddress) async throws -> Account? {
-        let locked = try await lock("a.email = \(email.text)")
-        guard !locked.isEmpty else { return nil }
-        let holder = try await AccountStore.holder(of: email, in: change)
-        if let holder, !locked.contains(holder.id) { throw HolderChanged() }
-        return holder
     }
 
     /// Ends all by which the account is entered now: its sessions, its OAuth clients, and what the tokens were good for that

@@ -62,19 +62,17 @@ extension AccountStore {
     /// here. The last sign-in method of an active account stays.
     package func detach(_ id: IdentityID, reason: String?, by call: Call) async throws {
         try await database.change(by: call) { change in
-            let owners = try await change.query(
-                "SELECT account_id FROM identities WHERE identity_id = \(id)", as: AccountID.self)
-            guard let owner = owners.first, let account = try await change.accounts.lock(owner),
-                let identity = account.identities.first(where: { $0.id == id })
-            else { throw Refusal.identityNotFound }
+            let (account, identity) = try await change.accounts.lock(ownerOf: id)
             guard account.hasSignInMethod(besides: id) || account.status == .disabled else {
                 throw Refusal.lastSignInMethod
             }
             try await change.sessions.end(.openedBy(id), because: .identityUnlinked)
             _ = try await change.execute("DELETE FROM provider_grants WHERE identity_id = \(id)")
-            try await change.accounts.deleteLink(of: identity, in: owner, refusingTokensUntil: call.now, by: .admin)
+            try await change.accounts.deleteLink(
+                of: identity, in: account.id, refusingTokensUntil: call.now, by: .admin)
             try await change.record(
-                .identityDetached, accountID: owner, identityID: id, provider: identity.key.provider, reason: reason)
+                .identityDetached, accountID: account.id, identityID: id, provider: identity.key.provider,
+                reason: reason)
         }
     }
 

@@ -133,7 +133,6 @@ extension AccountStore {
             try await change.accounts.verifyEmail(by: code, in: session)
         }
     }
-
 }
 
 extension Change.Accounts {

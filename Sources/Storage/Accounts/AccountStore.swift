@@ -115,7 +115,6 @@ package struct AccountStore: Sendable {
     }
 
     /// Creates an account with a password and signs it in.
-    ///
     package func register(
         _ id: AccountID, email: EmailAddress, passwordHash: PasswordHash, displayName: DisplayName?,
         newSession: NewSession,
@@ -131,13 +130,7 @@ package struct AccountStore: Sendable {
                 ON CONFLICT ON CONSTRAINT accounts_email_key DO NOTHING
                 """)
             guard inserted == 1 else { throw Refusal.emailTaken }
-            _ = try await change.execute(
-                newSession.insertion(
-                    accountID: "a.account_id", identityID: "NULL",
-                    from: """
-                        accounts a
-                        WHERE a.account_id = \(id)
-                        """))
+            try await change.sessions.open(newSession, for: id)
             try await change.record(.accountCreated, accountID: id)
             change.announce(.accountCreated(by: .signUp), of: id)
             guard let account = try await AccountStore.account(id, in: change) else { throw Refusal.accountNotFound }

@@ -93,7 +93,6 @@ package struct SessionStore: Sendable {
             return isEnded
         }
     }
-
 }
 
 extension LiveSession {
@@ -182,7 +181,7 @@ extension Change.Sessions {
         return ended.count
     }
 
-    /// Opens a session of an account that this change has locked, without an identity.
+    /// Opens a session of an account that this change has locked, or made, without an identity.
     func open(_ newSession: NewSession, for accountID: AccountID) async throws(PostgresError) {
         _ = try await change.execute(
             newSession.insertion(

@@ -17,7 +17,7 @@ extension AccountStore {
         try await database.execute(
             """
             UPDATE accounts
-            SET pending_email = NULL, pending_email_expires_at = NULL
+            SET \(AccountStore.droppingPendingEmail)
             WHERE account_id = ANY (ARRAY(
                 SELECT account_id
                 FROM accounts
@@ -63,8 +63,7 @@ extension AccountStore {
             let changed = try await change.execute(
                 """
                 UPDATE accounts
-                SET password_hash = \(passwordHash), password_is_unused = false, pending_email = NULL,
-                    pending_email_expires_at = NULL
+                SET password_hash = \(passwordHash), password_is_unused = false, \(AccountStore.droppingPendingEmail)
                 WHERE account_id = \(id) AND password_hash IS NOT DISTINCT FROM \(old)
                 """)
             guard changed == 1 else { throw Refusal.sessionGone }
@@ -150,7 +149,7 @@ extension Change.Accounts {
         let kept = try await change.query(
             """
             UPDATE accounts
-            SET email = \(code.email.text), pending_email = NULL, pending_email_expires_at = NULL,
+            SET email = \(code.email.text), \(AccountStore.droppingPendingEmail),
                 \(AccountStore.droppingUnusedPassword)
                 \(AccountStore.grading(.proven, .mailedCode))
             WHERE account_id = \(account.id)

@@ -51,6 +51,9 @@ extension AccountStore {
             THEN password_hash END,
         """
 
+    /// The assignments by which an address that is not the account's yet is forgotten.
+    static let droppingPendingEmail: SQL = "pending_email = NULL, pending_email_expires_at = NULL"
+
     /// The assignments that set the degree of an address, for `UPDATE accounts`. `email_verified` says whether it is at
     /// least *stated*, which ``AccountRow/proof`` reads.
     static func grading(_ proof: EmailProof, _ source: EmailProof.Source) -> SQL {

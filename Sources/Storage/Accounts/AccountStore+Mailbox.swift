@@ -43,8 +43,7 @@ extension AccountStore {
             _ = try await change.execute(
                 """
                 UPDATE accounts
-                SET password_hash = \(passwordHash), password_is_unused = false, pending_email = NULL,
-                    pending_email_expires_at = NULL
+                SET password_hash = \(passwordHash), password_is_unused = false, \(AccountStore.droppingPendingEmail)
                 WHERE account_id = \(account.id)
                 """)
             change.announce(.passwordChanged(by: .reset), of: account.id)
@@ -121,7 +120,7 @@ extension Change.Accounts {
         _ = try await change.execute(
             """
             UPDATE accounts
-            SET password_hash = NULL, display_name = NULL, pending_email = NULL, pending_email_expires_at = NULL,
+            SET password_hash = NULL, display_name = NULL, \(AccountStore.droppingPendingEmail),
                 \(AccountStore.grading(.proven, .mailedCode))
             WHERE account_id = \(account.id)
             """)
@@ -142,7 +141,7 @@ extension Change.Accounts {
         _ = try await change.execute(
             """
             UPDATE accounts
-            SET password_hash = NULL, display_name = NULL, pending_email = NULL, pending_email_expires_at = NULL,
+            SET password_hash = NULL, display_name = NULL, \(AccountStore.droppingPendingEmail),
                 \(AccountStore.grading(.proven, source))
             WHERE account_id = \(account.id)
             """)
@@ -174,7 +173,7 @@ extension Change.Accounts {
                 email_proof_source = NULL, email_taken_at = \(now),
                 password_hash = CASE WHEN \(isClaimed) THEN NULL ELSE password_hash END,
                 display_name = CASE WHEN \(isClaimed) THEN NULL ELSE display_name END,
-                pending_email = NULL, pending_email_expires_at = NULL,
+                \(AccountStore.droppingPendingEmail),
                 status = CASE WHEN \(isDisabling) THEN 'disabled' ELSE status END,
                 disabled_reason = CASE
                     WHEN \(isDisabling) AND status = 'active' THEN 'email_reclaimed' ELSE disabled_reason END

@@ -196,7 +196,7 @@ extension Change.EmailReplacements {
         _ = try await change.execute(
             """
             UPDATE accounts
-            SET email = \(email.text), password_hash = NULL, pending_email = NULL, pending_email_expires_at = NULL,
+            SET email = \(email.text), password_hash = NULL, \(AccountStore.droppingPendingEmail),
                 \(AccountStore.grading(.proven, .administrator))
             WHERE account_id = \(account.id)
             """)

@@ -90,6 +90,12 @@ package struct Device: Hashable, Sendable {
         self.name = name
         self.platform = platform
     }
+
+    /// - Returns: `nil` when the client stated neither.
+    package init?(stated name: String?, platform: String?) {
+        guard name != nil || platform != nil else { return nil }
+        self.init(name: name, platform: platform)
+    }
 }
 
 /// A signed-in device as its owner sees it in the list of sessions.

@@ -262,8 +262,7 @@ extension LinkStore {
                 key: key, email: providerEmail, clientID: clientID, authenticatedAt: authTime,
                 issuedAt: issuedAt),
             displayName: displayName.flatMap(DisplayName.init),
-            device: deviceName == nil && devicePlatform == nil
-                ? nil : Device(name: deviceName, platform: devicePlatform),
+            device: Device(stated: deviceName, platform: devicePlatform),
             shownHolder: shownAccount.map { ShownAccount(id: $0, identities: shownIdentities ?? []) },
             readMailbox: readEmail.flatMap { email in readAt.map { ReadMailbox(address: email, provenAt: $0) } },
             createdAt: createdAt, expiresAt: expiresAt)

@@ -128,11 +128,10 @@ package struct MailboxTicketStore: Sendable {
         let (email, account, identities, deviceName, devicePlatform, authTime, createdAt, expiresAt) = try row.decode(
             EmailAddress.self, AccountID.self, [IdentityID].self, String?.self, String?.self, Timestamp.self,
             Timestamp.self, Timestamp.self)
-        let device =
-            deviceName == nil && devicePlatform == nil ? nil : Device(name: deviceName, platform: devicePlatform)
         return (
             MailboxTicket(
-                email: email, device: device, authenticatedAt: authTime, createdAt: createdAt, expiresAt: expiresAt),
+                email: email, device: Device(stated: deviceName, platform: devicePlatform), authenticatedAt: authTime,
+                createdAt: createdAt, expiresAt: expiresAt),
             ShownAccount(id: account, identities: identities)
         )
     }

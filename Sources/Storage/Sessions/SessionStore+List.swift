@@ -41,8 +41,8 @@ extension SessionStore {
             SessionID.self, String?.self, String?.self, String?.self, String?.self, Timestamp.self, Timestamp.self,
             [String].self)
         return SessionSummary(
-            id: id, device: name == nil && platform == nil ? nil : Device(name: name, platform: platform),
-            address: address, lastUsedAddress: lastUsedAddress, createdAt: createdAt, lastUsedAt: lastUsedAt,
+            id: id, device: Device(stated: name, platform: platform), address: address,
+            lastUsedAddress: lastUsedAddress, createdAt: createdAt, lastUsedAt: lastUsedAt,
             methods: amr.compactMap(AuthenticationMethod.init))
     }
 

@@ -51,8 +51,8 @@ package struct StoredWebFlow: Sendable {
     package let languages: [String]
     package let loginHint: String?
     /// The link ticket of a flow whose person has to choose.
-    package let linkTicket: String?
-    package let errand: AccountErrand?
+    package fileprivate(set) var linkTicket: String?
+    package fileprivate(set) var errand: AccountErrand?
 }
 
 /// Where the browser of a flow is sent, and what it has to come back with.
@@ -303,41 +303,30 @@ extension WebFlowStatus: PostgresDecodable {}
 
 /// The columns of a flow, still sealed.
 struct WebFlowRow: Sendable {
-    let id: WebFlowID
-    private let kind: WebFlowKind
-    private let status: WebFlowStatus
-    private let appID: String?
-    private let redirectURI: String?
-    private let appState: String?
-    private let oauthRequest: String?
-    private let onlyProvider: Provider?
-    private let languages: [String]
-    private let loginHint: String?
+    /// Without what is sealed.
+    private let plain: StoredWebFlow
     private let sealedTicket: [UInt8]?
     private let sealedErrand: [UInt8]?
 
+    var id: WebFlowID { plain.id }
+
     /// Reads ``WebFlowStore/columns``, which begin the row.
     init(_ row: PostgresRow) throws(PostgresError) {
-        id = try WebFlowID(from: row[0])
-        kind = try WebFlowKind(from: row[1])
-        status = try WebFlowStatus(from: row[2])
-        appID = try String?(from: row[3])
-        redirectURI = try String?(from: row[4])
-        appState = try String?(from: row[5])
-        oauthRequest = try String?(from: row[6])
-        onlyProvider = try Provider?(from: row[7])
-        languages = try [String](from: row[8])
-        loginHint = try String?(from: row[9])
+        plain = StoredWebFlow(
+            id: try WebFlowID(from: row[0]), kind: try WebFlowKind(from: row[1]),
+            status: try WebFlowStatus(from: row[2]), appID: try String?(from: row[3]),
+            redirectURI: try String?(from: row[4]), appState: try String?(from: row[5]),
+            oauthRequest: try String?(from: row[6]), onlyProvider: try Provider?(from: row[7]),
+            languages: try [String](from: row[8]), loginHint: try String?(from: row[9]))
         sealedTicket = try [UInt8]?(from: row[10])
         sealedErrand = try [UInt8]?(from: row[11])
     }
 
     func flow(_ seal: WebFlowSeal) throws -> StoredWebFlow {
-        StoredWebFlow(
-            id: id, kind: kind, status: status, appID: appID, redirectURI: redirectURI, appState: appState,
-            oauthRequest: oauthRequest, onlyProvider: onlyProvider, languages: languages, loginHint: loginHint,
-            linkTicket: try sealedTicket.map { try seal.open($0, .ticket, of: id) },
-            errand: try sealedErrand.map { try seal.open($0, .errand, of: id) })
+        var flow = plain
+        flow.linkTicket = try sealedTicket.map { try seal.open($0, .ticket, of: id) }
+        flow.errand = try sealedErrand.map { try seal.open($0, .errand, of: id) }
+        return flow
     }
 }
 

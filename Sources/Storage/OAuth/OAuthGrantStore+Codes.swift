@@ -152,16 +152,7 @@ extension Change.OAuthGrants {
     /// The code with its grant locked, before which nothing that hangs on it is: whatever ends a grant takes them in this
     /// order too.
     fileprivate func lockCode(_ hash: SecretHash) async throws(PostgresError) -> StoredOAuthCode? {
-        _ = try await change.execute(
-            """
-            SELECT FROM oauth_grants g
-            WHERE g.grant_id = (
-                SELECT h.grant_id
-                FROM oauth_codes k
-                JOIN oauth_chains h ON h.chain_id = k.chain_id
-                WHERE k.code_hash = \(hash))
-            FOR UPDATE
-            """)
+        try await lockGrant(ofChain: "SELECT chain_id FROM oauth_codes WHERE code_hash = \(hash)")
         return try await change.query(
             """
             SELECT h.grant_id, h.chain_id, g.client_id, h.origin, h.scopes, k.redirect_uri, k.challenge, k.expires_at,

@@ -136,13 +136,7 @@ extension OAuthGrantStore {
                 return
             }
             if isRefresh {
-                // Whatever ends a grant locks that first.
-                _ = try await change.execute(
-                    """
-                    SELECT FROM oauth_grants
-                    WHERE grant_id = (SELECT grant_id FROM oauth_chains WHERE chain_id = \(chain))
-                    FOR UPDATE
-                    """)
+                try await change.oauthGrants.lockGrant(ofChain: "SELECT \(chain)")
                 try await change.oauthGrants.end(chain, because: .tokenRevoked)
             } else {
                 _ = try await change.execute("DELETE FROM oauth_access_tokens WHERE token_hash = \(hash)")
@@ -247,16 +241,7 @@ extension Change.OAuthGrants {
     fileprivate func lockToken(
         _ hash: SecretHash, of clientID: OAuthClientID
     ) async throws(PostgresError) -> RotatingToken? {
-        _ = try await change.execute(
-            """
-            SELECT FROM oauth_grants g
-            WHERE g.grant_id = (
-                SELECT h.grant_id
-                FROM oauth_refresh_tokens r
-                JOIN oauth_chains h ON h.chain_id = r.chain_id
-                WHERE r.token_hash = \(hash))
-            FOR UPDATE
-            """)
+        try await lockGrant(ofChain: "SELECT chain_id FROM oauth_refresh_tokens WHERE token_hash = \(hash)")
         return try await change.query(
             """
             SELECT h.chain_id, h.scopes, g.grant_id, r.predecessor_hash, r.superseded_at IS NOT NULL, s.token_hash,

@@ -234,6 +234,18 @@ extension Change.OAuthGrants {
         return true
     }
 
+    /// Locks the grant of a chain: whatever ends a grant takes that first.
+    ///
+    /// - Parameter chain: the query of its id.
+    func lockGrant(ofChain chain: SQL) async throws(PostgresError) {
+        _ = try await change.execute(
+            """
+            SELECT FROM oauth_grants
+            WHERE grant_id = (SELECT grant_id FROM oauth_chains WHERE chain_id = (\(chain)))
+            FOR UPDATE
+            """)
+    }
+
     /// Unlinks every client from an account whose sessions all end.
     ///
     /// - Parameters:

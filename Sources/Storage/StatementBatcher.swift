@@ -351,15 +351,20 @@ extension PostgresError {
     fileprivate var isLackOfConnection: Bool { code == .acquireTimedOut || code == .connectFailed }
 }
 
-extension PostgresSession {
-    /// The answers of a batch, whose errors name the table of the value that could not be read.
-    func namingTables<Answer>(
-        of answers: [Result<Answer, PostgresError>]
-    ) async -> [Result<Answer, PostgresError>] {
-        var named = answers
-        for (index, answer) in answers.enumerated() {
-            if case .failure(let error) = answer { named[index] = .failure(await namingTable(of: error)) }
+extension Array {
+    /// The answers of a batch, each at the place of its call. An error names the table of the value that could not be read.
+    ///
+    /// - Parameters:
+    ///   - rows: the answers with the positions of their calls. PostgreSQL counts from 1.
+    ///   - missing: the answer to a call without a row.
+    init<Answer>(
+        _ rows: some Sequence<(Int, Result<Answer, PostgresError>)>, answering count: Int, missing: Answer,
+        in session: any PostgresSession
+    ) async where Element == Result<Answer, PostgresError> {
+        self.init(repeating: .success(missing), count: count)
+        for (position, answer) in rows { self[position - 1] = answer }
+        for (index, answer) in enumerated() {
+            if case .failure(let error) = answer { self[index] = .failure(await session.namingTable(of: error)) }
         }
-        return named
     }
 }

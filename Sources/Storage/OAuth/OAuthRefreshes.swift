@@ -134,9 +134,6 @@ package struct OAuthRefreshes: Sendable {
                 }
             )
         }
-        var answers = [Result<OAuthRefresh, PostgresError>](repeating: .success(.rejected), count: requests.count)
-        // PostgreSQL counts from 1.
-        for (position, answer) in rows { answers[position - 1] = answer }
-        return await session.namingTables(of: answers)
+        return await Array(rows, answering: requests.count, missing: .rejected, in: session)
     }
 }

@@ -44,20 +44,20 @@ package struct LiveAccounts: Sendable {
             ORDER BY p.position, i.created_at, i.identity_id
             """
         ) { row throws(PostgresError) in
-            // PostgreSQL counts from 1. A row that can't be read fails its own look.
-            (try Int(from: row[0]) - 1, Result { () throws(PostgresError) in try LiveAccount.row(row, from: 1) })
+            // A row that can't be read fails its own look.
+            (try Int(from: row[0]), Result { () throws(PostgresError) in try LiveAccount.row(row, from: 1) })
         }
-        var answers: [Result<LiveAccount?, PostgresError>] = []
-        let found = Dictionary(grouping: rows, by: \.0)
-        for index in looks.indices {
-            answers.append(
+        let answers = Dictionary(grouping: rows, by: \.0).lazy.map { position, rows in
+            (
+                position,
                 Result { () throws(PostgresError) in
                     var own: [(Session, AccountRow)] = []
-                    for (_, row) in found[index] ?? [] { own.append(try row.get()) }
+                    for (_, row) in rows { own.append(try row.get()) }
                     return LiveAccount(own)
-                })
+                }
+            )
         }
-        return await database.namingTables(of: answers)
+        return await Array(answers, answering: looks.count, missing: nil, in: database)
     }
 }
 

@@ -132,19 +132,16 @@ extension SessionRefreshes {
             ) f
             """
         ) { row throws(PostgresError) in
-            // PostgreSQL counts from 1.
-            let index = try Int(from: row[0]) - 1
+            let position = try Int(from: row[0])
             // A row that can't be read fails its own refresh.
             return (
-                index,
+                position,
                 Result { () throws(PostgresError) in
-                    try RefreshableSession(lookups[index].id, row, from: 1) as RefreshableSession?
+                    try RefreshableSession(lookups[position - 1].id, row, from: 1) as RefreshableSession?
                 }
             )
         }
-        var answers = [Result<RefreshableSession?, PostgresError>](repeating: .success(nil), count: lookups.count)
-        for (index, answer) in rows { answers[index] = answer }
-        return await database.namingTables(of: answers)
+        return await Array(rows, answering: lookups.count, missing: nil, in: database)
     }
 
     /// A lineage in place of that of a generation, of which a session has one.
@@ -210,17 +207,15 @@ extension SessionRefreshes {
             RETURNING f.position, \(SessionStore.liveColumns)
             """
         ) { row throws(PostgresError) in
-            let index = try Int(from: row[0]) - 1
+            let position = try Int(from: row[0])
             return (
-                index,
+                position,
                 Result { () throws(PostgresError) in
-                    try LiveSession(swaps[index].id, row, from: 1).session as Session?
+                    try LiveSession(swaps[position - 1].id, row, from: 1).session as Session?
                 }
             )
         }
-        var answers = [Result<Session?, PostgresError>](repeating: .success(nil), count: swaps.count)
-        for (index, answer) in rows { answers[index] = answer }
-        return await session.namingTables(of: answers)
+        return await Array(rows, answering: swaps.count, missing: nil, in: session)
     }
 }
 

@@ -1,18 +1,10 @@
 /// The end of a person's authorization at a provider: an outbox row until the provider has carried it out.
 package struct Revocation: Hashable, Sendable {
-    package enum Status: String, Sendable {
-        case pending
-        /// The provider honours no token of the authorization any more, or there was none.
-        case done
-        /// Given up after too many tries; an operator may try again.
-        case failed
-    }
-
     package let id: RevocationID
     package let provider: Provider
     /// `nil` for one of a link ticket's grant.
     package let identityID: IdentityID?
-    package let status: Status
+    package let status: OutboxStatus
     package let attempts: Int
     /// An error code, of ours or the provider's.
     package let lastError: String?
@@ -20,7 +12,7 @@ package struct Revocation: Hashable, Sendable {
     package let finishedAt: Timestamp?
 
     package init(
-        id: RevocationID, provider: Provider, identityID: IdentityID?, status: Status, attempts: Int,
+        id: RevocationID, provider: Provider, identityID: IdentityID?, status: OutboxStatus, attempts: Int,
         lastError: String?, createdAt: Timestamp, finishedAt: Timestamp?
     ) {
         self.id = id

@@ -162,7 +162,7 @@ extension Administration {
     // MARK: Revocations
 
     package func revocations(
-        _ status: Revocation.Status?, before cursor: RevocationID?, limit: Int
+        _ status: OutboxStatus?, before cursor: RevocationID?, limit: Int
     ) async throws(AdministrationFailure) -> Page<Revocation, RevocationID> {
         try await stored { try await revocationRecords.list(status: status, before: cursor, limit: limit) }
     }
@@ -186,7 +186,7 @@ extension Administration {
     }
 
     package func outbox(
-        _ status: OutboxRecord.Status?, before cursor: OutboxID?, limit: Int
+        _ status: OutboxStatus?, before cursor: OutboxID?, limit: Int
     ) async throws(AdministrationFailure) -> Page<OutboxRecord, OutboxID> {
         try await stored { try await outboxSearch.list(status: status, before: cursor, limit: limit) }
     }

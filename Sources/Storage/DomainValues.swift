@@ -61,8 +61,7 @@ extension SecretHash: PostgresEncodable, PostgresDecodable, PostgresArrayElement
 extension Provider: PostgresDecodable {}
 extension Account.Status: PostgresDecodable {}
 extension Identity.Authorization: PostgresDecodable {}
-extension Revocation.Status: PostgresDecodable {}
-extension OutboxRecord.Status: PostgresDecodable {}
+extension OutboxStatus: PostgresDecodable {}
 extension WebhookStatus: PostgresDecodable {}
 extension EmailCodePurpose: PostgresDecodable {}
 extension EmailProof: PostgresDecodable {}

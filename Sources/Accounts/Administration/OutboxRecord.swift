@@ -1,16 +1,17 @@
+package enum OutboxStatus: String, CaseIterable, Sendable {
+    case pending
+    /// Of a revocation: the provider honours no token of the authorization any more, or there was none.
+    case done
+    /// Given up after too many tries. An operator may try a revocation again.
+    case failed
+}
+
 /// A row of the outbox: an effect outside of the database, which a worker carries out.
 package struct OutboxRecord: Sendable {
-    package enum Status: String, CaseIterable, Sendable {
-        case pending
-        case done
-        /// Given up after too many tries.
-        case failed
-    }
-
     package let id: OutboxID
     /// `revocation` or `mail`.
     package let kind: String
-    package let status: Status
+    package let status: OutboxStatus
     package let provider: String?
     package let identityID: IdentityID?
     /// The template of a mail.
@@ -21,7 +22,7 @@ package struct OutboxRecord: Sendable {
     package let finishedAt: Timestamp?
 
     package init(
-        id: OutboxID, kind: String, status: Status, provider: String?, identityID: IdentityID?, template: String?,
+        id: OutboxID, kind: String, status: OutboxStatus, provider: String?, identityID: IdentityID?, template: String?,
         attempts: Int, lastError: String?, createdAt: Timestamp, finishedAt: Timestamp?
     ) {
         self.id = id

@@ -8,7 +8,7 @@ extension Revocation: AdminRecord {
         RecordField("provider", "Provider") { .provider($0.provider) },
         // What a link ticket has left behind is of no identity; then an id that no identity has.
         .code("identityId", "Identity") { $0.identityID?.description ?? "\($0.id)" },
-        .status(bad: Revocation.Status.failed.rawValue) { $0.status.rawValue },
+        .status(bad: OutboxStatus.failed.rawValue) { $0.status.rawValue },
         .number("attempts", "Attempts") { $0.attempts },
         .code("lastError", "Last error") { $0.lastError },
         .time("createdAt", "Requested") { $0.createdAt },
@@ -20,7 +20,7 @@ extension OutboxRecord: AdminRecord {
     package static let fields: [RecordField<OutboxRecord>] = [
         .id("messageId", "Effect") { $0.id },
         .text("kind", "Kind") { $0.kind },
-        .status(bad: OutboxRecord.Status.failed.rawValue) { $0.status.rawValue },
+        .status(bad: OutboxStatus.failed.rawValue) { $0.status.rawValue },
         .text("provider", "Provider") { $0.provider },
         .id("identityId", "Identity") { $0.identityID },
         .text("template", "Template") { $0.template },

@@ -20,7 +20,7 @@ extension AdminAPI {
         [
             operation(.get, "/revocations", .read) { request, _ in
                 let (status, range) = try request.query { query in
-                    (query.optionalChoice("status", of: Revocation.Status.self), query.range(RevocationID.self))
+                    (query.optionalChoice("status", of: OutboxStatus.self), query.range(RevocationID.self))
                 }
                 return .list(
                     try await administration.revocations(status, before: range.cursor, limit: range.limit))

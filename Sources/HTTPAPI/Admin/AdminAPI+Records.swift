@@ -19,7 +19,7 @@ extension AdminAPI {
             },
             operation(.get, "/outbox", .read) { request, _ in
                 let (status, range) = try request.query { query in
-                    (query.optionalChoice("status", of: OutboxRecord.Status.self), query.range(OutboxID.self))
+                    (query.optionalChoice("status", of: OutboxStatus.self), query.range(OutboxID.self))
                 }
                 return .list(
                     try await administration.outbox(status, before: range.cursor, limit: range.limit))

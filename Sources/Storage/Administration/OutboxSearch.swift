@@ -11,7 +11,7 @@ package struct OutboxSearch: Sendable {
 
     /// The newest first.
     package func list(
-        status: OutboxRecord.Status?, before cursor: OutboxID?, limit: Int
+        status: OutboxStatus?, before cursor: OutboxID?, limit: Int
     ) async throws(PostgresError) -> Page<OutboxRecord, OutboxID> {
         let records = try await Database.planningEachTime { () async throws(PostgresError) in
             try await database.query(
@@ -23,7 +23,7 @@ package struct OutboxSearch: Sendable {
     static func record(_ row: PostgresRow) throws(PostgresError) -> OutboxRecord {
         let (id, kind, status, provider, identityID, template, attempts, error, createdAt, finishedAt) =
             try row.decode(
-                OutboxID.self, String.self, OutboxRecord.Status.self, String?.self, IdentityID?.self, String?.self,
+                OutboxID.self, String.self, OutboxStatus.self, String?.self, IdentityID?.self, String?.self,
                 Int32.self, String?.self, Timestamp.self, Timestamp?.self)
         return OutboxRecord(
             id: id, kind: kind, status: status, provider: provider, identityID: identityID, template: template,
@@ -34,13 +34,27 @@ package struct OutboxSearch: Sendable {
         message_id, kind, status, provider, identity_id, template, attempts, last_error, created_at, finished_at
         """
 
-    package static func statement(status: OutboxRecord.Status?, before cursor: OutboxID?, limit: Int) -> SQL {
+    package static func statement(status: OutboxStatus?, before cursor: OutboxID?, limit: Int) -> SQL {
+        statement(columns, ofKind: nil, status: status, before: cursor, limit: limit)
+    }
+
+    /// A page of the rows of a kind, or of all. The kind is a part of the text, as the indexes have it.
+    static func statement<Message>(
+        _ columns: SQL, ofKind kind: Outbox.Kind?, status: OutboxStatus?, before cursor: Identifier<Message>?,
+        limit: Int
+    ) -> SQL {
+        let ofKind: SQL =
+            switch kind {
+            case nil: "true"
+            case .revocation: "kind = 'revocation'"
+            case .mail: "kind = 'mail'"
+            }
         let ofStatus: SQL = if let status { "status = \(status.rawValue)" } else { "true" }
         let isBefore: SQL = if let cursor { "message_id < \(cursor)" } else { "true" }
         return """
             SELECT \(columns)
             FROM outbox
-            WHERE \(ofStatus) AND \(isBefore)
+            WHERE \(ofKind) AND \(ofStatus) AND \(isBefore)
             ORDER BY message_id DESC
             LIMIT \(limit + 1)
             """

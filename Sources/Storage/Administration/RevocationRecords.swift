@@ -11,7 +11,7 @@ package struct RevocationRecords: Sendable {
 
     /// The newest first.
     package func list(
-        status: Revocation.Status?, before cursor: RevocationID?, limit: Int
+        status: OutboxStatus?, before cursor: RevocationID?, limit: Int
     ) async throws(PostgresError) -> Page<Revocation, RevocationID> {
         let revocations = try await Database.planningEachTime { () async throws(PostgresError) in
             try await database.query(
@@ -21,16 +21,8 @@ package struct RevocationRecords: Sendable {
         return Page(revocations, limit: limit, cursor: \.id)
     }
 
-    package static func statement(status: Revocation.Status?, before cursor: RevocationID?, limit: Int) -> SQL {
-        let ofStatus: SQL = if let status { "status = \(status.rawValue)" } else { "true" }
-        let isBefore: SQL = if let cursor { "message_id < \(cursor)" } else { "true" }
-        return """
-            SELECT \(columns)
-            FROM outbox
-            WHERE kind = 'revocation' AND \(ofStatus) AND \(isBefore)
-            ORDER BY message_id DESC
-            LIMIT \(limit + 1)
-            """
+    package static func statement(status: OutboxStatus?, before cursor: RevocationID?, limit: Int) -> SQL {
+        OutboxSearch.statement(columns, ofKind: .revocation, status: status, before: cursor, limit: limit)
     }
 
     /// Schedules again a revocation that was given up, from the start of its schedule; a pending one becomes due at
@@ -81,7 +73,7 @@ package struct RevocationRecords: Sendable {
     /// - Parameter row: of the `columns`.
     private static func revocation(_ row: PostgresRow) throws(PostgresError) -> Revocation {
         let (id, provider, identityID, status, attempts, error, createdAt, finishedAt) = try row.decode(
-            RevocationID.self, Provider.self, IdentityID?.self, Revocation.Status.self, Int32.self, String?.self,
+            RevocationID.self, Provider.self, IdentityID?.self, OutboxStatus.self, Int32.self, String?.self,
             Timestamp.self, Timestamp?.self)
         return Revocation(
             id: id, provider: provider, identityID: identityID, status: status, attempts: Int(attempts),

@@ -22,7 +22,7 @@ extension ConsoleAPI {
     /// then goes on; `id` names one revocation.
     private func revocations(_ request: Request, _ visitor: ConsoleVisitor) async throws -> ConsolePage {
         var page = ConsolePage("Revocations", notice: try Act.notice(for: request, visitor))
-        if let status = try request.choice("outbox", of: OutboxRecord.Status.self) {
+        if let status = try request.choice("outbox", of: OutboxStatus.self) {
             page.blocks = try await effects(status, before: try request.cursor(OutboxID.self))
             return page
         }
@@ -34,7 +34,7 @@ extension ConsoleAPI {
             return page
         }
         let cursor = try request.cursor(RevocationID.self)
-        let status = try request.choice("status", of: Revocation.Status.self)
+        let status = try request.choice("status", of: OutboxStatus.self)
         if cursor == nil, status == nil {
             page.blocks = try await revocations(.failed, before: nil, visitor)
             page.blocks += try await effects(.failed, before: nil)
@@ -45,7 +45,7 @@ extension ConsoleAPI {
     }
 
     private func revocations(
-        _ status: Revocation.Status?, before cursor: RevocationID?, _ visitor: ConsoleVisitor
+        _ status: OutboxStatus?, before cursor: RevocationID?, _ visitor: ConsoleVisitor
     ) async throws -> [ConsoleBlock] {
         let found = try await administration.revocations(status, before: cursor, limit: Self.pageSize)
         let title =
@@ -70,7 +70,7 @@ extension ConsoleAPI {
         ]
     }
 
-    private func effects(_ status: OutboxRecord.Status, before cursor: OutboxID?) async throws -> [ConsoleBlock] {
+    private func effects(_ status: OutboxStatus, before cursor: OutboxID?) async throws -> [ConsoleBlock] {
         let found = try await administration.outbox(status, before: cursor, limit: Self.pageSize)
         let title = "Outbox: \(status == .failed ? "given up" : status == .pending ? "waiting" : status.rawValue)"
         var table = Self.table(

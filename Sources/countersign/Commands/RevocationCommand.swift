@@ -12,7 +12,7 @@ struct RevocationCommand: AsyncParsableCommand {
             commandName: "list", abstract: "Prints revocations, the newest first, one JSON line each.")
 
         @OptionGroup var options: ConfigurationOptions
-        @Option(help: "In one status: pending, done or failed; all if absent.") var status: Revocation.Status?
+        @Option(help: "In one status; all if absent.") var status: OutboxStatus?
         @OptionGroup var list: ListLimit
 
         func run() async throws {
@@ -32,4 +32,4 @@ struct RevocationCommand: AsyncParsableCommand {
     }
 }
 
-extension Revocation.Status: ExpressibleByArgument {}
+extension OutboxStatus: ExpressibleByArgument {}

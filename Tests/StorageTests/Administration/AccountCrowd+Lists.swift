@@ -132,19 +132,16 @@ extension AccountCrowd {
     private func messageQueries(at middle: Int) -> [ListQuery] {
         [nil, middle].flatMap { position in
             let name = position == nil ? "" : ", middle"
-            return [OutboxRecord.Status?.none, .pending, .done, .failed].flatMap { status in
-                let status = status?.rawValue
+            return [OutboxStatus?.none, .pending, .done, .failed].flatMap { status in
+                let word = status?.rawValue ?? "all"
                 return [
                     ListQuery(
-                        name: "outbox: \(status ?? "all")\(name)",
-                        statement: OutboxSearch.statement(
-                            status: status.flatMap(OutboxRecord.Status.init), before: position.map(id),
-                            limit: Self.page)),
+                        name: "outbox: \(word)\(name)",
+                        statement: OutboxSearch.statement(status: status, before: position.map(id), limit: Self.page)),
                     ListQuery(
-                        name: "revocations: \(status ?? "all")\(name)",
+                        name: "revocations: \(word)\(name)",
                         statement: RevocationRecords.statement(
-                            status: status.flatMap(Revocation.Status.init), before: position.map(id),
-                            limit: Self.page)),
+                            status: status, before: position.map(id), limit: Self.page)),
                 ]
             } + [
                 ListQuery(

@@ -192,7 +192,7 @@ extension Administration {
     }
 
     package func providerEvents(
-        of provider: Provider?, in status: String?, limit: Int
+        of provider: Provider?, in status: StoredProviderEvent.Status?, limit: Int
     ) async throws(AdministrationFailure) -> [StoredProviderEvent] {
         try await stored { try await eventRecords.list(provider: provider, status: status, limit: limit) }
     }

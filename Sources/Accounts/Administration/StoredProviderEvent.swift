@@ -1,5 +1,14 @@
 /// A stored provider event, as an operator sees it.
 package struct StoredProviderEvent: Sendable {
+    package enum Status: String, CaseIterable, Sendable {
+        case pending
+        case done
+        /// A newer consent or a newer event takes precedence.
+        case outdated
+        case unknownSubject = "unknown_subject"
+        case unknownType = "unknown_type"
+    }
+
     package let id: ProviderEventID
     /// As stored: an operator sees the event of a provider that this release doesn't know as well.
     package let provider: String
@@ -8,6 +17,7 @@ package struct StoredProviderEvent: Sendable {
     package let type: String
     package let subject: String?
     package let detail: String?
+    /// As stored: a newer release may have written a word that is no ``Status`` here.
     package let status: String
     package let occurredAt: Timestamp
     package let receivedAt: Timestamp
@@ -28,4 +38,6 @@ package struct StoredProviderEvent: Sendable {
         self.receivedAt = receivedAt
         self.processedAt = processedAt
     }
+
+    package var isPending: Bool { status == Status.pending.rawValue }
 }

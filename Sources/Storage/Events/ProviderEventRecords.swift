@@ -11,7 +11,7 @@ package struct ProviderEventRecords: Sendable {
 
     /// The newest first.
     package func list(
-        provider: Provider?, status: String?, limit: Int
+        provider: Provider?, status: StoredProviderEvent.Status?, limit: Int
     ) async throws(PostgresError) -> [StoredProviderEvent] {
         try await Database.planningEachTime { () async throws(PostgresError) in
             try await database.query(
@@ -19,7 +19,7 @@ package struct ProviderEventRecords: Sendable {
                 SELECT \(ProviderEventRecords.columns)
                 FROM provider_events
                 WHERE (\(provider?.rawValue)::text IS NULL OR provider = \(provider?.rawValue))
-                    AND (\(status)::text IS NULL OR status = \(status))
+                    AND (\(status?.rawValue)::text IS NULL OR status = \(status?.rawValue))
                 ORDER BY received_at DESC, event_id DESC
                 LIMIT \(limit)
                 """, as: ProviderEventRecords.event)

@@ -3,18 +3,11 @@ import Postgres
 
 /// The outcome of processing an event.
 package struct ProcessedEvent: Sendable {
-    package enum Outcome: String, Sendable {
-        case done
-        /// A newer consent or a newer event takes precedence.
-        case outdated
-        case unknownSubject = "unknown_subject"
-        case unknownType = "unknown_type"
-    }
-
     package let id: ProviderEventID
     package let provider: Provider
     package let kind: ProviderEvent.Kind?
-    package let outcome: Outcome
+    /// Its status by now, which is not ``StoredProviderEvent/Status/pending``.
+    package let outcome: StoredProviderEvent.Status
     package let detail: String?
 }
 
@@ -130,7 +123,7 @@ extension PendingEvent {
 extension Change.ProviderEvents {
     fileprivate func apply(
         _ event: PendingEvent, policy: ProviderEventPolicy
-    ) async throws -> ProcessedEvent.Outcome {
+    ) async throws -> StoredProviderEvent.Status {
         guard let kind = event.kind else { return .unknownType }
         switch kind {
         case .verification:
@@ -304,7 +297,7 @@ extension Change.ProviderEvents {
 
     /// Deletes the grant whose provider refresh token the event names. When the token's first characters match several
     /// grants, each is checked with the provider.
-    fileprivate func endGrants(namedBy event: PendingEvent) async throws -> ProcessedEvent.Outcome {
+    fileprivate func endGrants(namedBy event: PendingEvent) async throws -> StoredProviderEvent.Status {
         let named: SQL = """
             revocation_id IS NULL AND provider = \(event.provider.rawValue)
                 AND (prefix_fingerprint = ANY (\(event.fingerprints)) OR digest_fingerprint = ANY (\(event.fingerprints)))

@@ -75,7 +75,7 @@ extension ConsoleVisitor {
     }
 
     func buttons(for event: StoredProviderEvent) -> [ConsoleCell] {
-        event.status == "pending" ? [] : buttons([.replayEvent], of: "\(event.id)")
+        event.isPending ? [] : buttons([.replayEvent], of: "\(event.id)")
     }
 
     func buttons(for client: OAuthClient) -> [ConsoleCell] {

@@ -13,12 +13,12 @@ struct EventsCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @Option(help: "Of one provider, apple or google; both if absent.") var provider: Provider?
-        @Option(help: "In one status; all if absent.") var status: EventStatus?
+        @Option(help: "In one status; all if absent.") var status: StoredProviderEvent.Status?
         @OptionGroup var list: ListLimit
 
         func run() async throws {
             let events = try await withAdministration(options) { administration, _ in
-                try await administration.providerEvents(of: provider, in: status?.rawValue, limit: list.limit)
+                try await administration.providerEvents(of: provider, in: status, limit: list.limit)
             }
             for event in events { print(event.line) }
         }
@@ -48,11 +48,4 @@ struct EventsCommand: AsyncParsableCommand {
     }
 }
 
-/// The status of a stored event.
-enum EventStatus: String, CaseIterable, ExpressibleByArgument {
-    case pending
-    case done
-    case outdated
-    case unknownSubject = "unknown_subject"
-    case unknownType = "unknown_type"
-}
+extension StoredProviderEvent.Status: ExpressibleByArgument {}

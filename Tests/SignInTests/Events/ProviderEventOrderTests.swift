@@ -308,7 +308,7 @@ extension ProviderEventFixture {
         let event = try #require(events.first { $0.tokenID == id })
         let replayed = try await storage.providerEvents.records.replay(
             event.id, recording: AuditEvent(.eventReplayed, by: .operator), by: .at(people.clock.now()))
-        #expect(replayed?.status == "pending")
+        #expect(replayed?.isPending == true)
         try await processAll()
     }
 }

@@ -192,15 +192,10 @@ extension Administration {
     }
 
     package func providerEvents(
-        of provider: Provider?, in status: StoredProviderEvent.Status?, limit: Int
-    ) async throws(AdministrationFailure) -> [StoredProviderEvent] {
-        try await stored { try await eventRecords.list(provider: provider, status: status, limit: limit) }
-    }
-
-    package func providerEvents(
-        before cursor: ProviderEventID?, limit: Int
+        of provider: Provider? = nil, in status: StoredProviderEvent.Status? = nil, before cursor: ProviderEventID?,
+        limit: Int
     ) async throws(AdministrationFailure) -> Page<StoredProviderEvent, ProviderEventID> {
-        try await stored { try await eventRecords.page(before: cursor, limit: limit) }
+        try await stored { try await eventRecords.page(of: provider, in: status, before: cursor, limit: limit) }
     }
 
     package func replay(

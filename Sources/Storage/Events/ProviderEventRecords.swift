@@ -9,40 +9,30 @@ package struct ProviderEventRecords: Sendable {
         self.database = database
     }
 
-    /// The newest first.
-    package func list(
-        provider: Provider?, status: StoredProviderEvent.Status?, limit: Int
-    ) async throws(PostgresError) -> [StoredProviderEvent] {
-        try await Database.planningEachTime { () async throws(PostgresError) in
-            try await database.query(
-                """
-                SELECT \(ProviderEventRecords.columns)
-                FROM provider_events
-                WHERE (\(provider?.rawValue)::text IS NULL OR provider = \(provider?.rawValue))
-                    AND (\(status?.rawValue)::text IS NULL OR status = \(status?.rawValue))
-                ORDER BY received_at DESC, event_id DESC
-                LIMIT \(limit)
-                """, as: ProviderEventRecords.event)
-        }
-    }
-
     /// A page, the newest first, in the order of their arrival.
     package func page(
-        before cursor: ProviderEventID?, limit: Int
+        of provider: Provider? = nil, in status: StoredProviderEvent.Status? = nil, before cursor: ProviderEventID?,
+        limit: Int
     ) async throws(PostgresError) -> Page<StoredProviderEvent, ProviderEventID> {
         let events = try await Database.planningEachTime { () async throws(PostgresError) in
             try await database.query(
-                ProviderEventRecords.statement(before: cursor, limit: limit), as: ProviderEventRecords.event)
+                ProviderEventRecords.statement(of: provider, in: status, before: cursor, limit: limit),
+                as: ProviderEventRecords.event)
         }
         return Page(events, limit: limit, cursor: \.id)
     }
 
-    package static func statement(before cursor: ProviderEventID?, limit: Int) -> SQL {
+    package static func statement(
+        of provider: Provider? = nil, in status: StoredProviderEvent.Status? = nil, before cursor: ProviderEventID?,
+        limit: Int
+    ) -> SQL {
+        let ofProvider: SQL = if let provider { "provider = \(provider.rawValue)" } else { "true" }
+        let inStatus: SQL = if let status { "status = \(status.rawValue)" } else { "true" }
         let isBefore: SQL = if let cursor { "event_id < \(cursor)" } else { "true" }
         return """
             SELECT \(columns)
             FROM provider_events
-            WHERE \(isBefore)
+            WHERE \(ofProvider) AND \(inStatus) AND \(isBefore)
             ORDER BY event_id DESC
             LIMIT \(limit + 1)
             """

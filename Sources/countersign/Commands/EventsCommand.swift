@@ -17,10 +17,13 @@ struct EventsCommand: AsyncParsableCommand {
         @OptionGroup var list: ListLimit
 
         func run() async throws {
-            let events = try await withAdministration(options) { administration, _ in
-                try await administration.providerEvents(of: provider, in: status, limit: list.limit)
+            try await withAdministration(options) { administration, _ in
+                try await eachItem(upTo: list.limit) {
+                    try await administration.providerEvents(of: provider, in: status, before: $0, limit: $1)
+                } do: {
+                    print($0.line)
+                }
             }
-            for event in events { print(event.line) }
         }
     }
 

@@ -304,8 +304,8 @@ import Testing
 
 extension ProviderEventFixture {
     fileprivate func replay(_ id: String) async throws {
-        let events = try await storage.providerEvents.records.list(provider: nil, status: nil, limit: 10)
-        let event = try #require(events.first { $0.tokenID == id })
+        let events = try await storage.providerEvents.records.page(before: nil, limit: 10)
+        let event = try #require(events.items.first { $0.tokenID == id })
         let replayed = try await storage.providerEvents.records.replay(
             event.id, recording: AuditEvent(.eventReplayed, by: .operator), by: .at(people.clock.now()))
         #expect(replayed?.isPending == true)

@@ -5,7 +5,7 @@ import Testing
 @testable import AccountImport
 
 /// Sources in a pipe that waits for more when the run is stopped.
-@Suite(.timeLimit(.minutes(1))) struct StoppedInputTests {
+@Suite(.timeLimit(.minutes(5))) struct StoppedInputTests {
     enum Format: String, CaseIterable, Sendable {
         case ndjson, firebase, firebaseCSV, cognito, keycloak
 

@@ -6,7 +6,7 @@ import Testing
 @testable import countersign
 
 /// The parts of `serve` at a shutdown.
-@Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
+@Suite(.timeLimit(.minutes(5))) struct ShutdownTests {
     /// An event to wait for, also in a cancelled task.
     private final class Latch: Sendable {
         private let stream: AsyncStream<Void>

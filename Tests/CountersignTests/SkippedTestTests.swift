@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `Scripts/check-skips`, which `Scripts/test` asks after each run.
-@Suite(.timeLimit(.minutes(1))) struct SkippedTestTests {
+@Suite(.timeLimit(.minutes(5))) struct SkippedTestTests {
     private static let script = URL(filePath: #filePath).appending(path: "../../../Scripts/check-skips").standardized
 
     /// The events of a run, as the test program writes them.

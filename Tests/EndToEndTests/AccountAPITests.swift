@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The calls by which an owner changes an account, and what they refuse.
-@Suite(.limitedConcurrency, .mailedWorld(), .timeLimit(.minutes(5))) struct AccountAPITests {
+@Suite(.limitedConcurrency, .mailedWorld(), .timeLimit(.minutes(30))) struct AccountAPITests {
     var world: World { .current }
 
     private func bearer(_ name: String) async throws -> String {

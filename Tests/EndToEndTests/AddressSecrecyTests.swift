@@ -8,7 +8,7 @@ import Testing
 @Suite(
     .limitedConcurrency,
     .mailedWorld(["limits.mailPerAddress": "0", "limits.guessPerNetwork": "0", "limits.passwordPerAccount": "0"]),
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(30)))
 struct AddressSecrecyTests {
     var world: World { .current }
 

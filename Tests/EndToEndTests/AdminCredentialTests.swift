@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Authorization of the admin API: each operation with each kind of credential, over the wire.
-@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .serialized, .timeLimit(.minutes(5)))
+@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .serialized, .timeLimit(.minutes(30)))
 struct AdminCredentialTests {
     var world: World { .current }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Hostile input in the URL of an admin call, sent with a key for every scope.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct AdminInputTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct AdminInputTests {
     var world: World { .current }
 
     /// Texts, percent-encoded for a query.

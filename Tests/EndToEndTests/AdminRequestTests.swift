@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Requests with a good key and any other content: the answer is the one that openapi.yaml documents.
-@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .timeLimit(.minutes(5))) struct AdminRequestTests {
+@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .timeLimit(.minutes(30))) struct AdminRequestTests {
     var world: World { .current }
 
     private static let unknownID = "01a1fc41-9b43-7a01-afff-a0f49219c796"

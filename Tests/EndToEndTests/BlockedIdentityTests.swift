@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a provider's event says of an identity, as its owner, an administrator and an operator see it and end it.
-@Suite(.limitedConcurrency, .fixture(EventWorld.self), .timeLimit(.minutes(5))) struct BlockedIdentityTests {
+@Suite(.limitedConcurrency, .fixture(EventWorld.self), .timeLimit(.minutes(30))) struct BlockedIdentityTests {
     var world: EventWorld { .current }
 
     /// A Google event of this person's, `age` seconds ago, and its time.

@@ -10,7 +10,8 @@ import Testing
 
 /// What a person does with their account, by the library for apps, against a service.
 @Suite(
-    .limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0", "oauth.enabled": "true"]), .timeLimit(.minutes(5)))
+    .limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0", "oauth.enabled": "true"]),
+    .timeLimit(.minutes(30)))
 struct ClientLibraryAccountTests {
     var world: World { .current }
 

@@ -8,7 +8,7 @@ import Testing
 
 /// A service whose wall clock is wrong, or is set while it runs: libfaketime gives one process another time than the
 /// sandbox, the database and the process beside it have.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct ClockTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct ClockTests {
     private static let hour: Int64 = 3600
     /// From 2026 that is 2045: 32-bit seconds end in 2038.
     private static let nineteenYears: Int64 = 600_000_000

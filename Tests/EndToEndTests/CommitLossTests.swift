@@ -6,7 +6,7 @@ import Testing
 /// Commits whose outcome is unknown: the connection ends before the answer comes, or the server does not wait for the
 /// standby's confirmation, or it waits for too long. Nothing is repeated, nothing is answered as done, and a client that
 /// retries gets one account.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct CommitLossTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct CommitLossTests {
     /// The connection of the service whose commit waits and that has written to a table. Workers of the service commit
     /// too, and write to none that is named here.
     private static func isCommitting(_ table: SQL, waiting event: String) -> SQL {

@@ -11,7 +11,7 @@ private actor Acknowledged {
     func record(_ account: String, of person: Int) { accounts[person] = account }
 }
 
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct CrashTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct CrashTests {
     var world: World { .current }
 
     private static let people = 10

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The members that may accompany a token, and their effects.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct CredentialTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct CredentialTests {
     var world: World { .current }
 
     @Test func `a request with neither a token nor a code is refused`() async throws {

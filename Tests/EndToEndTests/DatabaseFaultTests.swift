@@ -6,7 +6,7 @@ import Testing
 
 /// Faults of the database while the service runs: each is answered 503, the service is back within five seconds of its
 /// end, and the process stays the same.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct DatabaseFaultTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct DatabaseFaultTests {
     private struct Fault: Sendable {
         let name: String
         /// Whether requests that only read may succeed nevertheless.

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct DatabaseLossTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct DatabaseLossTests {
     /// Runs a service on a cluster of its own, with the answer to the creation of an account.
     private func service(_ body: (PrivateCluster, World, _ created: Answer) async throws -> Void) async throws {
         try await World.onCluster { cluster, world in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tokens and codes that come together, and codes of anybody's making, as a real process answers them.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct EitherCheckTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct EitherCheckTests {
     private static let junk: TokenMint.Members = ["authorizationCode": "c0ffee.invented"]
 
     @Test func `a good code signs in beside a token that does not verify, and the log says what was wrong with that`()

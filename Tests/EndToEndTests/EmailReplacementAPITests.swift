@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The way of a person who has lost their mailbox, over the admin API, the command line, the mails and the API for apps.
-@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5)))
+@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
 struct EmailReplacementAPITests {
     var world: World { .current }
 

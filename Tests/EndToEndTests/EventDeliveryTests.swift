@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The answers to the senders of events, over HTTP.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct EventDeliveryTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct EventDeliveryTests {
     var world: EventWorld { .current }
 
     /// A token that is no event of the provider's, and the reason of its refusal.

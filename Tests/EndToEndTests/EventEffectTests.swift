@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The effects of events that were acknowledged.
-@Suite(.limitedConcurrency, .fixture(EventWorld.self), .timeLimit(.minutes(5))) struct EventEffectTests {
+@Suite(.limitedConcurrency, .fixture(EventWorld.self), .timeLimit(.minutes(30))) struct EventEffectTests {
     var world: EventWorld { .current }
 
     /// How long an event waits for the service depends on the machine too: what a busy one delays is some, not most.

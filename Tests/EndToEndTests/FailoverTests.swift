@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A primary that fails and the standby that replaces it.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct FailoverTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct FailoverTests {
     /// What is prepared for one task: each change has a person of its own, but for the session that is refreshed.
     private struct Persons: Sendable {
         /// Somebody with two identities, to unlink one of them and sign out.

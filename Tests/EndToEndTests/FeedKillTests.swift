@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Some kills of `FeedKills`; `Scripts/soak feed` makes hundreds.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(15))) struct FeedKillTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct FeedKillTests {
     @Test func `processes and the database are killed under load, and nothing is lost or out of order`() async throws {
         try await FeedKills.run(kills: 20)
     }

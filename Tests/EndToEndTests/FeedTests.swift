@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The feed as the customer's backend reads it, of a running service.
-@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(5))) struct FeedTests {
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct FeedTests {
     var world: World { .current }
 
     private struct Reader {

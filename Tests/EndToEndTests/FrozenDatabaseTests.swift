@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Databases that hang and are not down: their connections stay, and nothing answers.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct FrozenDatabaseTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct FrozenDatabaseTests {
     /// What ends a request's wait: five seconds for a statement, and two for a COMMIT (`the requests' connections wait five
     /// seconds for an answer`), or that commits are known to wait for the standby. Whatever a busy machine adds, the silence
     /// of the connection would end it later, after twelve.

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A few passes of `FrozenStandby`; `Scripts/soak frozen-standby` makes hundreds.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(10))) struct FrozenStandbyTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct FrozenStandbyTests {
     @Test func `what was answered beside a standby that freezes is there after it took over`() async throws {
         try await FrozenStandby.run(passes: 3)
     }

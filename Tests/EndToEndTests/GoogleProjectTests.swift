@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Apps of two Google projects at one service: each project's codes belong to its own server client.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct GoogleProjectTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct GoogleProjectTests {
     struct Project: Sendable {
         /// An iOS app, which is the audience of its tokens.
         let app: String

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Crashes after the provider has consumed a code and before its grant is stored.
-@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(5))) struct GrantCrashTests {
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct GrantCrashTests {
     var world: World { .current }
 
     enum CrashPoint: CaseIterable, Sendable {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Secrets of code exchanges, and personal data after the deletion of an account.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct GrantSecretsTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct GrantSecretsTests {
     /// A dump of the whole database, as a thief of a backup reads it.
     private func dump(_ world: World) async throws -> String {
         let run = try await FinishedProcess.run(URL(filePath: "/usr/bin/env"), ["pg_dump", world.scratch.url])

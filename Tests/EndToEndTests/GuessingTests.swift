@@ -4,7 +4,7 @@ import Testing
 
 /// The limits of guessing, as real processes enforce them. A password check takes a third of a second, or several on a
 /// busy machine, so most limits here are lower than the default, and are refilled slowly.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct GuessingTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct GuessingTests {
     private static let perAccount: Countersign.Settings = [
         "limits.passwordPerAccount": "2/15min", "limits.guessPerNetwork": "0",
     ]

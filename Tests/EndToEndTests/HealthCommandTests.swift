@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `countersign health`, as a container's health check runs it.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct HealthCommandTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct HealthCommandTests {
     var scratch: ScratchDatabase { .current }
 
     private func health(_ arguments: [String] = [], at port: UInt16) async throws -> Countersign.Ending {

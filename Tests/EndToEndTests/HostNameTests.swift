@@ -8,7 +8,7 @@ import Testing
 @Suite(
     .limitedConcurrency,
     .mailedWorld(["server.publicUrl": "https://auth.example.com", "server.trustedProxies": "127.0.0.1"]),
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(30)))
 struct HostNameTests {
     var world: World { .current }
 

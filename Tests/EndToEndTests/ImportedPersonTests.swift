@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// People of another system, from the command that brings them in to their first sign-in.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct ImportedPersonTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ImportedPersonTests {
     var world: World { .current }
 
     static func `import`(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Rotation from one line of the key ring to the next, with two processes that are restarted one after the other.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct KeyRingRotationTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct KeyRingRotationTests {
     private static let address = ["tokens.issuer": "https://a.example", "tokens.audience": "a"]
 
     private static func line(_ id: String) -> String {

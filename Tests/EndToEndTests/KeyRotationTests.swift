@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `countersign keys`, beside two processes that serve.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct KeyRotationTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct KeyRotationTests {
     private static let issuer = "https://accounts.example.com"
 
     private static func withTwo(_ body: (World, Countersign) async throws -> Void) async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The log of a running service, searched by request id.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(3))) struct LogTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct LogTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
     @Test func `a log line of a use case names the request and the trace that it is a part of`() async throws {

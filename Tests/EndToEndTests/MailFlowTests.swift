@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A person's use of codes, from the request through a mail server and back.
-@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5)))
+@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
 struct MailFlowTests {
     var world: World { .current }
 

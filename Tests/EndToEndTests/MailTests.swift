@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Codes by mail, from the request through a mail server to the session.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30)))
 struct MailTests {
     private static let password = "canary horse battery"
     private static let smtpPassword = "canary-smtp-password"

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct MainJobTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct MainJobTests {
     var world: World { .current }
 
     @Test func `a person signs in with Apple, creates, binds Google, refreshes and signs out`() async throws {

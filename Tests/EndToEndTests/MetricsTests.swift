@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The metrics of sign-ins, links and refreshes, and the gauges of the service's state.
-@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(3))) struct MetricsTests {
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct MetricsTests {
     var world: World { .current }
 
     /// The samples of the metrics page: name with labels, and value.

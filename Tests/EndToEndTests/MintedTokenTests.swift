@@ -47,7 +47,7 @@ struct MintedWorld: TestFixture {
     }
 }
 
-@Suite(.limitedConcurrency, .fixture(MintedWorld.self), .timeLimit(.minutes(5))) struct MintedTokenTests {
+@Suite(.limitedConcurrency, .fixture(MintedWorld.self), .timeLimit(.minutes(30))) struct MintedTokenTests {
     var world: MintedWorld { .current }
 
     @Test func `a token that brings or names its own key is refused, and no connection is opened to it`() async throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Nonces that the service issues, from the phone's side.
-@Suite(.limitedConcurrency, .world(["nonces.policy": "required"]), .timeLimit(.minutes(5))) struct NonceTests {
+@Suite(.limitedConcurrency, .world(["nonces.policy": "required"]), .timeLimit(.minutes(30))) struct NonceTests {
     var world: World { .current }
 
     /// The form of a raw nonce that an app hands to Apple's SDK.

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Commands of an operator while the service runs.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct OperatorTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct OperatorTests {
     var world: World { .current }
 
     // MARK: countersign identity revoke

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Providers whose keys can't be fetched, or were rotated.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct OutageTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct OutageTests {
     var world: World { .current }
 
     private static let appleKeys = "/apple/auth/keys"

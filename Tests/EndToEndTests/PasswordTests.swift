@@ -6,7 +6,7 @@ import Testing
 /// Passwords at the cost that they really have: 128 MiB and a third of a second each. One test at a time.
 @Suite(
     .limitedConcurrency, .world(["limits.passwordPerAccount": "0", "limits.guessPerNetwork": "0"]), .serialized,
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(30)))
 struct PasswordTests {
     var world: World { .current }
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A database that is restored to an earlier time, by a copy of that time: what had ended since ends again.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct ReconcileTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct ReconcileTests {
     /// What a person's device holds.
     private struct Device: Sendable {
         let account: String

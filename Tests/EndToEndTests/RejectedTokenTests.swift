@@ -65,7 +65,7 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct RejectedTokenTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct RejectedTokenTests {
     var world: World { .current }
 
     /// Everything in which the answers may differ is compared, headers too, except for `Retry-After`: an unknown key

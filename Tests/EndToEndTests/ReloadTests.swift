@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// SIGHUP to a running service whose configuration file has changed (threat J10).
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct ReloadTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct ReloadTests {
     private static let added = "com.example.lamp.added"
 
     @Test func `fifty broken files change nothing and say why, a good one takes effect, and no request is dropped`()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// One token, posted again and again: what is left of it.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct RepeatedSignInTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct RepeatedSignInTests {
     var world: World { .current }
 
     @Test(.world(["limits.sessionsPerAccount": "20"]))

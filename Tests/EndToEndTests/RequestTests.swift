@@ -91,7 +91,7 @@ private struct Call: Sendable {
     }
 }
 
-@Suite(.limitedConcurrency, .world, .serialized, .timeLimit(.minutes(5))) struct RequestTests {
+@Suite(.limitedConcurrency, .world, .serialized, .timeLimit(.minutes(30))) struct RequestTests {
     var world: World { .current }
 
     /// Sends bodies that must all be refused, and expects that none of them leaves a row.

@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct SecretsTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct SecretsTests {
     /// Sends what a person, a phone, a provider, an operator or an attacker could send, at the most verbose log level.
     @Test func `nothing secret or personal that was sent, issued or configured is logged`() async throws {
         var canaries = Canaries()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The conditions under which `serve` starts.
-@Suite(.limitedConcurrency, .fixture(ScratchDatabase.self), .timeLimit(.minutes(5))) struct ServeTests {
+@Suite(.limitedConcurrency, .fixture(ScratchDatabase.self), .timeLimit(.minutes(30))) struct ServeTests {
     var scratch: ScratchDatabase { .current }
 
     /// Expects one sentence on standard error, without a source location.

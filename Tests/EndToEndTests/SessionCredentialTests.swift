@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Authorization of the API for apps: each operation of openapi.yaml with each kind of credential, over the wire.
-@Suite(.limitedConcurrency, .mailedWorld(OAuthWorld.settings), .serialized, .timeLimit(.minutes(5)))
+@Suite(.limitedConcurrency, .mailedWorld(OAuthWorld.settings), .serialized, .timeLimit(.minutes(30)))
 struct SessionCredentialTests {
     var world: World { .current }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The list of sessions, and the end of single sessions.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct SessionTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct SessionTests {
     var world: World { .current }
 
     @Test func `one device sees the others and signs one of them out`() async throws {

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct ShutdownTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct ShutdownTests {
     var world: World { .current }
 
     @Test(.world(["server.drainSeconds": "8"]))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Signing out everywhere, the end of a session that no refresh moves, and what the list of sessions shows.
-@Suite(.limitedConcurrency, .fixture(EventWorld.self), .timeLimit(.minutes(5))) struct SignOutTests {
+@Suite(.limitedConcurrency, .fixture(EventWorld.self), .timeLimit(.minutes(30))) struct SignOutTests {
     var world: EventWorld { .current }
 
     @Test(.fixture { try await EventWorld.run(["tokens.sessionLifetime": "600"], $0) })

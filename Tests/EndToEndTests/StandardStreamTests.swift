@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Commands whose output or notices can't be written: a full disk, a stream that is closed.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct StandardStreamTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct StandardStreamTests {
     var world: World { .current }
 
     /// Runs a command as a shell does that redirects its streams.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What support does for a person who is on the telephone: a name that is wrong, a code that did not come.
-@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "3/h"]), .timeLimit(.minutes(5)))
+@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "3/h"]), .timeLimit(.minutes(30)))
 struct SupportActTests {
     var world: World { .current }
 

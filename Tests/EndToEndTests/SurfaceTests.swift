@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What all answers have in common, and the paths of each listener.
-@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .timeLimit(.minutes(5))) struct SurfaceTests {
+@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .timeLimit(.minutes(30))) struct SurfaceTests {
     var world: World { .current }
 
     private static let publicPaths = [

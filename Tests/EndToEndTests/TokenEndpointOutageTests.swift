@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Token endpoints that fail. The keys are cached: a token alone needs nothing of the provider.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct TokenEndpointOutageTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct TokenEndpointOutageTests {
     var world: World { .current }
 
     /// Signs a new person up while the endpoint fails: the token suffices, and no authorization results.

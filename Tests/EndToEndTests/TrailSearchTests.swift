@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The trail as support searches it: by what it is given, at the console, in the admin API and as a table.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct TrailSearchTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct TrailSearchTests {
     var world: World { .current }
 
     private static let request = "01a1fc41-9b43-7a01-afff-a0f49219c0de"

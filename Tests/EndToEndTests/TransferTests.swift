@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// An app that moves to another developer team, with its users.
-@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(5))) struct TransferTests {
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct TransferTests {
     var world: World { .current }
 
     private static let recipient = "RECIPIENT1"

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The database goes away between the exchange of a code and the storing of what it brought.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct UnstoredGrantTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct UnstoredGrantTests {
     /// Runs a service with a person whose code is exchanged, in vain: the database has stopped meanwhile.
     private func service(_ body: (PrivateCluster, World) async throws -> Void) async throws {
         try await World.onCluster { cluster, world in

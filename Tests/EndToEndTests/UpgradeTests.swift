@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A process of this release while a later one changes the schema, and after the return to this one.
-@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(5))) struct UpgradeTests {
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct UpgradeTests {
     var world: World { .current }
 
     private static let latest = Migration.embedded.count

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What a receiver gets from running services: whole processes, real sockets.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(10))) struct WebhookTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct WebhookTests {
     @Test func `a receiver hears what happens, and administrators test, pause, resume and replay`() async throws {
         let receiver = try LoopbackServer { _ in [.respond(204)] }
         try await WebhookEndpointFile.with(receiver.url + "/hook?key=hidden") { settings in

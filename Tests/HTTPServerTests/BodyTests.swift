@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BodyTests {
     private static func post(
         _ body: String, path: String = "/v1/echo", type: String? = "application/json", _ fields: String = ""

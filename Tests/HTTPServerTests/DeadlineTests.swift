@@ -4,7 +4,7 @@ import Testing
 
 /// Each of these clients holds the only connection that the listener accepts. The response to a second one proves that
 /// the first was cut off.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DeadlineTests {
     private static let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"
 

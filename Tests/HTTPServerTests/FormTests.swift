@@ -3,7 +3,7 @@ import JSON
 import Testing
 
 /// Bodies of `application/x-www-form-urlencoded`.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FormTests {
     private static let routes: [Route] = [
         Route(.post, "/form") { request in

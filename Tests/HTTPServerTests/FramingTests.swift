@@ -1,7 +1,7 @@
 import Testing
 
 /// Where two readers of the same bytes could see different requests, this one sees none: 400, and the connection ends.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FramingTests {
     /// What follows each ambiguous request on the wire; it must never be answered as a request of its own.
     static let smuggled = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HealthTests {
     private static func answer(_ health: Health, _ path: String = "/health/ready") async throws -> Answer {
         try await withServer(health.routes) { port in

@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LimitTests {
     private static func get(_ fields: String, target: String = "/v1/ping") -> String {
         "GET \(target) HTTP/1.1\r\nHost: a\r\n\(fields)\r\n"

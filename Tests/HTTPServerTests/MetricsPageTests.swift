@@ -2,7 +2,7 @@ import HTTPServer
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MetricsPageTests {
     @Test func `the page is plain text of Prometheus's format, and new each time`() async throws {
         let scrapes = Mutex(0)

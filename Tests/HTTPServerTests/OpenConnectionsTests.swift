@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 /// How many connections one network gets, and which go when a listener is nearly full.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OpenConnectionsTests {
     private static let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"
 

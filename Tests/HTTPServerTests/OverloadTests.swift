@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPServer
 
 /// Which requests are answered when there are more than permits, eight in these tests.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OverloadTests {
     private static let capacity = 8
 

@@ -3,7 +3,7 @@ import JSON
 import Testing
 
 /// What pages need besides bodies: cookies, redirects, queries of others, problems of their own look.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PageTests {
     private static func get(_ path: String, method: String = "GET", _ fields: String = "") -> String {
         "\(method) \(path) HTTP/1.1\r\nHost: a\r\n\(fields)\r\n"

@@ -2,7 +2,7 @@ import HTTPServer
 import Testing
 
 /// Bodies that do not arrive: whom they leave without a connection.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReceivedBodyTests {
     private static let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"
 

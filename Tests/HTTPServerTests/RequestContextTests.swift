@@ -3,7 +3,7 @@ import Logging
 import Testing
 
 /// The metadata that all log lines of a request have in common, from whichever layer.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestContextTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let span = "00f067aa0ba902b7"

@@ -2,7 +2,7 @@ import HTTPServer
 import Logging
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestLogTests {
     @Test func `each request gets one line that names its route`() async throws {
         let log = LogRecorder()

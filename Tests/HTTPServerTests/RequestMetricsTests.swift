@@ -4,7 +4,7 @@ import MetricsTestKit
 import NIOPosix
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestMetricsTests {
     private static let requests = "countersign_http_requests_total"
     private static let seconds = "countersign_http_request_seconds"

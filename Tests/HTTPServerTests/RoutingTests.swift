@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RoutingTests {
     @Test func `a route for the rest gets what no other route has there, by its own method alone`() async throws {
         func named(_ method: Route.Method, _ path: String) -> Route {

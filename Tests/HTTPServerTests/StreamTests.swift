@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// Responses whose body is made while it is sent.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StreamTests {
     private static let part = [UInt8](repeating: UInt8(ascii: "x"), count: 64 * 1024)
 

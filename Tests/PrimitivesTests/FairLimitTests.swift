@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// Places at something scarce: how many a party has, who waits, and in which order they are served.
-@Suite(.timeLimit(.minutes(1))) struct FairLimitTests {
+@Suite(.timeLimit(.minutes(5))) struct FairLimitTests {
     private struct Broken: Error, Equatable {}
 
     /// Work that runs until it is let go, by the name of who asked for it.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Acts at the console that begin at a row, or take more than a reason.
-@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5)))
+@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
 struct ConsoleActTests {
     var world: World { .current }
 

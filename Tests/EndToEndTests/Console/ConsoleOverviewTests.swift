@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the console says of the service and its work: figures, times, what waits and what was given up.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct ConsoleOverviewTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ConsoleOverviewTests {
     var world: World { .current }
 
     @Test func `when an identity was used is shown to the hour, and a key to the minute`() async throws {

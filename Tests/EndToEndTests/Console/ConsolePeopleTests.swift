@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Finding people at the console, what their page shows, and what can be done to them there.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct ConsolePeopleTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ConsolePeopleTests {
     var world: World { .current }
 
     /// The ids of the accounts that a search lists.

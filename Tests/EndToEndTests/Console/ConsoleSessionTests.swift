@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Who gets into the console, for how long, and what a form of another site can do.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(5))) struct ConsoleSessionTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ConsoleSessionTests {
     var world: World { .current }
 
     private static let pages = [

@@ -9,7 +9,7 @@ extension Neighbours {
         .enabled(
             if: PrivateHosts.arePermitted,
             "Another address for a name needs an /etc/hosts of one's own, and this process may mount none."),
-        .limitedConcurrency, .timeLimit(.minutes(5)))
+        .limitedConcurrency, .timeLimit(.minutes(30)))
     struct DatabaseAddressTests {
         @Test func `a database whose name gets another address is found there without a restart`() async throws {
             try await Sandbox.run { sandbox in

@@ -6,7 +6,7 @@ import Testing
 
 extension Neighbours {
     /// The real HAProxy between the service and PostgreSQL, with the configuration that deploy/ha has for it.
-    @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct DatabaseProxyTests {
+    @Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct DatabaseProxyTests {
         /// - Parameters:
         ///   - clusters: their URLs. The third node's name has to have an address; none answers there.
         ///   - patroni: the port of each one's stand-in for Patroni.

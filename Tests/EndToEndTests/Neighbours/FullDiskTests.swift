@@ -8,7 +8,7 @@ extension Neighbours {
     @Suite(
         .enabled(
             if: Mounts.arePermitted, "A full disk needs a file system of its own, and this process may mount none."),
-        .limitedConcurrency, .timeLimit(.minutes(5)))
+        .limitedConcurrency, .timeLimit(.minutes(30)))
     struct FullDiskTests {
         @Test func `a full disk under PostgreSQL costs writes a 503, until there is room again`() async throws {
             try await World.onCluster(diskMegabytes: 256) { cluster, world in

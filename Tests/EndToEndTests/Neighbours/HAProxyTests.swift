@@ -8,7 +8,7 @@ import Testing
 
 extension Neighbours {
     /// Two processes behind the real HAProxy, with the configuration that docs/operations has for it.
-    @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct HAProxyTests {
+    @Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct HAProxyTests {
         /// The settings of both processes. The drain takes longer than two health checks of HAProxy, even if both are late.
         private static func settings(_ scratch: ScratchDatabase, _ sandbox: Sandbox) throws -> Countersign.Settings {
             try World.settings(scratch, sandbox).merging([

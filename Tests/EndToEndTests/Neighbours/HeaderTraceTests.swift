@@ -6,7 +6,7 @@ extension Neighbours {
     /// The service under strace, while it gets tokens whose headers name files and addresses.
     @Suite(
         .enabled(if: Trace.isPermitted, "strace is not installed (Scripts/setup --neighbours), or may not trace."),
-        .limitedConcurrency, .timeLimit(.minutes(5)))
+        .limitedConcurrency, .timeLimit(.minutes(30)))
     struct HeaderTraceTests {
         /// Runs a service under strace. Returns the files that it opened, the programs that it ran and the addresses that
         /// it connected to.

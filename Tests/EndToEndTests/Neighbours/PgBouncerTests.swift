@@ -8,7 +8,7 @@ import Testing
 extension Neighbours {
     /// The real PgBouncer in transaction mode between the service and the database, set up according to
     /// docs/operations/pgbouncer.md.
-    @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct PgBouncerTests {
+    @Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct PgBouncerTests {
         private static let page = URL(filePath: #filePath).appending(
             path: "../../../../docs/operations/pgbouncer.md"
         ).standardized

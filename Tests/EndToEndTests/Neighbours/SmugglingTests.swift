@@ -6,7 +6,7 @@ import Testing
 extension Neighbours {
     /// Request smuggling: the service by itself, and behind the real nginx and HAProxy, each with a connection to the service
     /// that it uses for one client after the other.
-    @Suite(.limitedConcurrency, .timeLimit(.minutes(10))) struct SmugglingTests {
+    @Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct SmugglingTests {
         enum Front: CaseIterable, Sendable {
             case none
             case nginx

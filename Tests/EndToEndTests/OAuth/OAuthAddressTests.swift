@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A client that asks for an address, and an account that has none that is proven.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthAddressTests {
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthAddressTests {
     var world: World { .current }
 
     /// Signs in by the password, from the page that offers it to wherever that leads.

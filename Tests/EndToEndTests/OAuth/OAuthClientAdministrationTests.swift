@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The clients of the OAuth server, by the admin API and the command.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthClientAdministrationTests {
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthClientAdministrationTests {
     var world: World { .current }
 
     private func administer(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// App Flip: a code for the person's own app.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthFlipTests {
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthFlipTests {
     var world: World { .current }
 
     private static func members(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What ends a link ends its codes and tokens in the same moment, and nothing revives them.
-@Suite(.limitedConcurrency, .oauthWorld(["linking.strayAccount": "merge"]), .timeLimit(.minutes(5)))
+@Suite(.limitedConcurrency, .oauthWorld(["linking.strayAccount": "merge"]), .timeLimit(.minutes(30)))
 struct OAuthGrantEndTests {
     var world: World { .current }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Userinfo, introspection, revocation, discovery.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthInspectionTests {
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthInspectionTests {
     var world: World { .current }
 
     @Test func `userinfo shows what was granted, in the words of RFC 6750`() async throws {

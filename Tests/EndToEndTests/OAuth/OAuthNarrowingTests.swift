@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A client that may have less than when something of it began.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthNarrowingTests {
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthNarrowingTests {
     var world: World { .current }
 
     private static let profileOnly = #"{"scopes":["profile"]}"#

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct OAuthOutageTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct OAuthOutageTests {
     private static let settings = OAuthWorld.settings.merging(["server.publicUrl": WebWorld.publicURL]) { $1 }
 
     @Test func `a database that is away unlinks nobody`() async throws {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Codes and refresh tokens at the token endpoint.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthTokenTests {
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthTokenTests {
     var world: World { .current }
 
     @Test(arguments: [true, false])

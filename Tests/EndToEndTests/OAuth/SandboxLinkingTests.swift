@@ -5,7 +5,7 @@ import Testing
 
 /// The sandbox plays Google against the service: all that it checks passes. It links one person at a time, so that each test
 /// has a world of its own.
-@Suite(.limitedConcurrency, .fixture { try await OAuthWorld.run([:], $0) }, .timeLimit(.minutes(5)))
+@Suite(.limitedConcurrency, .fixture { try await OAuthWorld.run([:], $0) }, .timeLimit(.minutes(30)))
 struct SandboxLinkingTests {
     private static let project = "lamp-linking"
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Google asks by an assertion: check, get, create.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct StreamlinedLinkingTests {
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct StreamlinedLinkingTests {
     var world: World { .current }
 
     private func assertion(

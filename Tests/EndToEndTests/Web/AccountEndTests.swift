@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What leaves with a person: their data, and the account.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct AccountEndTests {
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct AccountEndTests {
     var world: World { .current }
 
     private static let url = AccountHolder.url

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What people do who have no SDK of Apple's or Google's: on Android, in Flutter, on a desktop, in a browser.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct AppSignInTests {
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct AppSignInTests {
     var world: World { .current }
 
     @Test(arguments: Sandbox.Provider.allCases)

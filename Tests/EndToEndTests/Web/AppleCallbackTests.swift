@@ -4,7 +4,7 @@ import Testing
 
 /// What Apple's page posts to us, and what somebody else could. One after another: an alteration of the sandbox meets the next
 /// authorization.
-@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(5))) struct AppleCallbackTests {
+@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(30))) struct AppleCallbackTests {
     var world: World { .current }
 
     static let callback = "/web/callback/apple"

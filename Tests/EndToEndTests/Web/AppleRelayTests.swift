@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The relay for apps whose library opens Apple's page itself and waits for an intent.
-@Suite(.limitedConcurrency, .webWorld(["web.app.lamp.appleRelayPackage": "com.example.lamp"]), .timeLimit(.minutes(3)))
+@Suite(.limitedConcurrency, .webWorld(["web.app.lamp.appleRelayPackage": "com.example.lamp"]), .timeLimit(.minutes(30)))
 struct AppleRelayTests {
     var world: World { .current }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The request that opens a flow: where it may lead, and what it must have. One after another: some count the flows.
-@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(5))) struct AuthorizeTests {
+@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(30))) struct AuthorizeTests {
     var world: World { .current }
 
     /// The tricks by which other servers were made to redirect elsewhere.

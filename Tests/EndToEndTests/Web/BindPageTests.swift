@@ -4,7 +4,7 @@ import Testing
 
 /// The ways to prove an account that our own page offers, in each degree of its address, for somebody whose provider
 /// states the same address and does not run the mailbox.
-@Suite(.limitedConcurrency, .webWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5))) struct BindPageTests {
+@Suite(.limitedConcurrency, .webWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30))) struct BindPageTests {
     var world: World { .current }
 
     private static let target = "/web/link/bind"

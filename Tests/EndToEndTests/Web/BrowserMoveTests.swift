@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What browsers and the people before them do at the same time, twice, or backwards.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct BrowserMoveTests {
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct BrowserMoveTests {
     var world: World { .current }
 
     @Test func `a double click on a provider's button leaves one way to the end`() async throws {

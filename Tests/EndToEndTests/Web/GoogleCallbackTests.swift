@@ -4,7 +4,7 @@ import Testing
 
 /// Where Google redirects to, and what somebody else could send there. One after another: an alteration of the sandbox meets
 /// the next authorization.
-@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(5))) struct GoogleCallbackTests {
+@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(30))) struct GoogleCallbackTests {
     var world: World { .current }
 
     /// A sign-in up to the address that Google redirects to, which has not been opened yet.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What keeps registration from being used up: its limits, each in a world that has them small; and where it is not there.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct RegistrationLimitTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct RegistrationLimitTests {
     var world: World { .current }
 
     @Test(.webWorld(["limits.mailPerAddress": "1/h"]))

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// New people, and those who have forgotten their password, on our own page.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct RegistrationTests {
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct RegistrationTests {
     var world: World { .current }
 
     // MARK: Registration

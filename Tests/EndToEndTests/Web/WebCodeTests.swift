@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The code that an app gets, and `POST /v1/sign-in/web`, which is the only use of it.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct WebCodeTests {
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct WebCodeTests {
     var world: World { .current }
 
     private func expectRefusal(_ answer: Answer, _ what: String = "", _ location: SourceLocation = #_sourceLocation) {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What all pages have in common: their header fields, their forms, their languages, and that they need no script.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct WebPageTests {
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct WebPageTests {
     var world: World { .current }
 
     /// Every page that a browser is shown, by its name.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Where the secrets of a web sign-in may be, and where they may not.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct WebSecrecyTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct WebSecrecyTests {
     var world: World { .current }
 
     @Test(.webWorld(["log.level": "trace"]))

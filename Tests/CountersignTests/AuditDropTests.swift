@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `countersign audit drop-before`, as a process.
-@Suite struct AuditDropTests {
+@Suite(.timeLimit(.minutes(15))) struct AuditDropTests {
     /// A role that has what the service has of the trail.
     private static let service = [
         "SELECT, INSERT ON audit_events, audit_seals", "SELECT, INSERT, UPDATE ON audit_head",

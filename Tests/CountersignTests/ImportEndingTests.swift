@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Runs of `countersign import` that end before their source does.
-@Suite(.fixture(ScratchDatabase.self)) struct ImportEndingTests {
+@Suite(.fixture(ScratchDatabase.self), .timeLimit(.minutes(15))) struct ImportEndingTests {
     var scratch: ScratchDatabase { .current }
 
     private static let rows = rows(1_200)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What `countersign import` sees of a source that is in service, and what others see of a rehearsal.
-@Suite struct ImportSnapshotTests {
+@Suite(.timeLimit(.minutes(15))) struct ImportSnapshotTests {
     /// More people than two fetches of the cursor bring.
     private static let tables = """
         CREATE TABLE "user" (id text PRIMARY KEY, name text, email text, "emailVerified" boolean, "createdAt" timestamptz);

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `countersign migrate`, as processes on a database of their own, with the migrations of this build.
-@Suite(.fixture { try await ScratchDatabase.withFresh($0) }) struct MigrateCommandTests {
+@Suite(.fixture { try await ScratchDatabase.withFresh($0) }, .timeLimit(.minutes(15))) struct MigrateCommandTests {
     var scratch: ScratchDatabase { .current }
 
     private static func run(_ arguments: [String], _ url: String) async throws -> FinishedProcess {

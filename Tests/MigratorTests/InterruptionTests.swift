@@ -6,7 +6,7 @@ import Testing
 @testable import Migrator
 
 /// `kill -9` of a runner: a child process that migrates and kills itself at the worst moment.
-@Suite struct InterruptionTests {
+@Suite(.timeLimit(.minutes(15))) struct InterruptionTests {
     /// Sleeps for as long as the table `pause` says, so that the same text hangs in one run and not in the next.
     static let slow = [
         Migration(

@@ -5,7 +5,7 @@ import Testing
 @testable import Migrator
 
 /// An older program on the schema of a later one, as it is in the middle of an upgrade and after going back.
-@Suite struct LaterProgramTests {
+@Suite(.timeLimit(.minutes(15))) struct LaterProgramTests {
     private static let createA = Migration(
         version: 1, name: "create_a", up: "-- why\nCREATE TABLE a (id integer PRIMARY KEY, old text);\n",
         down: "-- why\nDROP TABLE a;\n")

@@ -5,7 +5,7 @@ import Testing
 @testable import Migrator
 
 /// On a real PostgreSQL, each test on a database of its own.
-@Suite struct MigratorTests {
+@Suite(.timeLimit(.minutes(15))) struct MigratorTests {
     private static let createA = Migration(
         version: 1, name: "create_a", up: "-- why\nCREATE TABLE a (id integer PRIMARY KEY);\n",
         down: "-- why\nDROP TABLE a;\n")

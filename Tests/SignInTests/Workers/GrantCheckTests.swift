@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The check with Apple, about once a day, whether a person's authorization still holds.
-@Suite(.fixture(LifeCycleFixture.self)) struct GrantCheckTests {
+@Suite(.fixture(LifeCycleFixture.self), .timeLimit(.minutes(15))) struct GrantCheckTests {
     var fixture: LifeCycleFixture { .current }
 
     private static let day = GrantCheckWorker.interval

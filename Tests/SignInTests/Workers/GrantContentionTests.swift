@@ -7,7 +7,8 @@ import TestSupport
 import Testing
 
 /// Concurrent changes to one person's grants: all of them end, and leave what some serial order would have left.
-@Suite(.fixture { try await LifeCycleFixture.run(poolSize: 12, $0) }) struct GrantContentionTests {
+@Suite(.fixture { try await LifeCycleFixture.run(poolSize: 12, $0) }, .timeLimit(.minutes(15)))
+struct GrantContentionTests {
     var fixture: LifeCycleFixture { .current }
 
     private static func grant(_ number: Int, of fixture: LifeCycleFixture) -> NewGrant {

@@ -7,7 +7,7 @@ import Testing
 
 /// The holder of a grant: it has one at a time and is never lost, neither between a person's tickets, nor between one
 /// revocation and the next.
-@Suite(.fixture(LifeCycleFixture.self)) struct GrantCustodyTests {
+@Suite(.fixture(LifeCycleFixture.self), .timeLimit(.minutes(15))) struct GrantCustodyTests {
     var fixture: LifeCycleFixture { .current }
 
     /// Google gives a refresh token for a person's first code alone, and its ticket need not be the one that is spent.

@@ -9,7 +9,7 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite(.fixture(LifeCycleFixture.self)) struct GrantKeepingTests {
+@Suite(.fixture(LifeCycleFixture.self), .timeLimit(.minutes(15))) struct GrantKeepingTests {
     var fixture: LifeCycleFixture { .current }
 
     @Test(arguments: Provider.allCases)

@@ -8,7 +8,7 @@ import Testing
 
 /// The order of revocations and new codes. A revocation ends whatever a person has authorized by the time the provider
 /// carries it out, so a person who comes back before that must not lose what they authorize again.
-@Suite(.fixture(LifeCycleFixture.self)) struct RevocationOrderTests {
+@Suite(.fixture(LifeCycleFixture.self), .timeLimit(.minutes(15))) struct RevocationOrderTests {
     var fixture: LifeCycleFixture { .current }
 
     /// An account that was deleted while the provider took no revocations.

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The revocation worker: when it tries again, when it gives up, and how several processes share the outbox.
-@Suite(.fixture(LifeCycleFixture.self)) struct RevocationWorkerTests {
+@Suite(.fixture(LifeCycleFixture.self), .timeLimit(.minutes(15))) struct RevocationWorkerTests {
     var fixture: LifeCycleFixture { .current }
 
     /// A deletion's revocation while the provider takes none.

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Rows with a value that this release doesn't know, as a later release or an operator may write them.
-@Suite(.fixture(SignInFixture.self)) struct UnreadableRowTests {
+@Suite(.fixture(SignInFixture.self), .timeLimit(.minutes(15))) struct UnreadableRowTests {
     var fixture: SignInFixture { .current }
 
     private static func decodingError(

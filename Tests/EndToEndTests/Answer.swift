@@ -110,14 +110,14 @@ extension Countersign {
 }
 
 /// Repeats one of many requests at once, ten times at most, that a busy machine got to later than the service begins
-/// one. A 503 that comes sooner is a refusal, and is returned. For races, where each request has to be decided, and for the
-/// people that a test begins with; what a test is about is asked for once.
+/// one; below `/oauth/` its 503 has no code. A 503 that comes sooner is a refusal, and is returned. For races, where each
+/// request has to be decided, and for the people that a test begins with; what a test is about is asked for once.
 func retryWhenLate(_ ask: () async throws -> Answer) async throws -> Answer {
     for _ in 0..<10 {
         let start = ContinuousClock.now
         let answer = try await ask()
-        let isLate = start.duration(to: .now) >= ServerLimits().queueTimeout
-        guard answer.code == "temporarily_unavailable", isLate else { return answer }
+        let isOverload = answer.status == 503 && [nil, "temporarily_unavailable"].contains(answer.code)
+        guard isOverload, start.duration(to: .now) >= ServerLimits().queueTimeout else { return answer }
     }
     return try await ask()
 }

@@ -92,7 +92,7 @@ import Testing
     }
 }
 
-@Suite struct PasswordHasherTests {
+@Suite(.timeLimit(.minutes(5))) struct PasswordHasherTests {
     private static let password = "correct horse battery"
     private static let anybody = Call.at(Timestamp(seconds: 0))
 
@@ -173,19 +173,27 @@ import Testing
     }
 
     @Test func `one account's sessions have two of the places, from however many networks`() async throws {
-        let slow = try PasswordHasher(cost: Scrypt.Cost(n: 1 << 17, r: 8, p: 1), slots: 1, maximumWaiting: 16)
         let kim = try #require(AccountID("0190b2a4-5f1c-7d3e-8a4b-1c2d3e4f5a6b"))
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<2 {
-                group.addTask { _ = try await slow.hash("x", in: kim, by: Self.caller("192.0.\(number).0/24")) }
+        // On a machine that is late one of the two may be done before the third asks.
+        let isRefused = try await onceOfThree {
+            let slow = try PasswordHasher(cost: Scrypt.Cost(n: 1 << 17, r: 8, p: 1), slots: 1, maximumWaiting: 16)
+            return try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<2 {
+                    group.addTask { _ = try await slow.hash("x", in: kim, by: Self.caller("192.0.\(number).0/24")) }
+                }
+                while slow.occupancy != (1, 1), slow.finished == 0 { await Task.yield() }
+                var refusal: SignInFailure?
+                do throws(SignInFailure) {
+                    _ = try await slow.hash("x", in: kim, by: Self.caller("198.51.100.0/24"))
+                } catch {
+                    refusal = error
+                }
+                // Those who guess at the account without a session take nothing from each other.
+                _ = try await slow.verify("x", against: nil, by: Self.caller("198.51.100.0/24"))
+                try await group.waitForAll()
+                return refusal == .overloaded(retryAfter: 1)
             }
-            while slow.occupancy != (1, 1) { await Task.yield() }
-            await expectFailure(.overloaded(retryAfter: 1)) {
-                try await slow.hash("x", in: kim, by: Self.caller("198.51.100.0/24"))
-            }
-            // Those who guess at the account without a session take nothing from each other.
-            _ = try await slow.verify("x", against: nil, by: Self.caller("198.51.100.0/24"))
-            try await group.waitForAll()
         }
+        #expect(isRefused)
     }
 }

@@ -221,7 +221,7 @@ import Testing
                 let before = acknowledged.all.count
                 acknowledged.isPrimaryDead.store(true, ordering: .relaxed)
                 try await standby.promote()
-                try await eventually("the service to be back", within: .seconds(30)) {
+                try await eventually("the service to be back") {
                     try await world.service.privateGet("/health/ready").status == 200
                 }
                 try await group.waitForAll()

@@ -42,9 +42,7 @@ import Testing
         ]
         try await Countersign.serve(settings) { service in
             service.send(SIGTERM)
-            try await eventually("it stops", within: .seconds(20)) {
-                try await service.privateGet("/health/ready").status == 503
-            }
+            try await eventually("it stops") { try await service.privateGet("/health/ready").status == 503 }
             let ready = try await health(at: service.privatePort)
             #expect(ready.status == 1)
             #expect(ready.output.isEmpty)

@@ -32,7 +32,7 @@ import Testing
             #expect(try await world.service.signInWithGoogle(try await world.googleToken("kim")).status == 200)
 
             try await world.sandbox.clearFaults()
-            try await eventually("a sign-in", within: .seconds(20)) {
+            try await eventually("a sign-in") {
                 try await world.service.signInWithApple(token).status == 200
             }
         }

@@ -36,7 +36,7 @@ import Testing
             }
 
             _ = try await cluster.start()
-            try await eventually("the database to be back", within: .seconds(30)) {
+            try await eventually("the database to be back") {
                 try await world.userinfo(tokens.access).status == 200
             }
             #expect(try await world.isAlive(tokens, client))

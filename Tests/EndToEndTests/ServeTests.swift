@@ -33,8 +33,7 @@ import Testing
         #expect(try await Countersign.run(["migrate", "up", "--to", "2"], settings).status == 0)
         expectRefusal(try await Countersign.run(["serve"], settings), saying: "behind this binary")
         try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
-            let readiness = try await service.privateGet("/health/ready")
-            #expect(readiness.status == 200)
+            try await eventually("readiness") { try await service.privateGet("/health/ready").status == 200 }
         }
     }
 

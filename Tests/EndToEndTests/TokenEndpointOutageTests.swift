@@ -156,7 +156,7 @@ import Testing
             #expect(held == 0)
             for _ in 0..<10 {
                 #expect(try await world.service.signIn(.apple, token).status == 200)
-                #expect(try await world.service.privateGet("/health/ready").status == 200)
+                try await eventually("readiness") { try await world.service.privateGet("/health/ready").status == 200 }
                 #expect(try await world.service.get("/v1/account", bearer: access).status == 200)
             }
             // All of that while the others still hung: their ten seconds are not over.

@@ -37,7 +37,7 @@ extension Neighbours {
                 try await eventually("sign-ins") {
                     try await service.signInWithApple(token).status == 200
                 }
-                #expect(try await service.privateGet("/health/ready").status == 200)
+                try await eventually("readiness") { try await service.privateGet("/health/ready").status == 200 }
                 #expect(service.isRunning)
                 #expect(!service.log.contains("request failed unexpectedly"))
             }

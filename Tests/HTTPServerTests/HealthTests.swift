@@ -4,6 +4,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct HealthTests {
+    /// Of a check on a machine that may stall.
+    private let deadline = Duration.seconds(600)
+
     private static func answer(_ health: Health, _ path: String = "/health/ready") async throws -> Answer {
         try await withServer(health.routes) { port in
             try await RawConnection.open(port) { try await $0.exchange("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n") }
@@ -11,14 +14,14 @@ struct HealthTests {
     }
 
     @Test func `a ready process says so, with the members of its check`() async throws {
-        let health = Health { Health.Readiness(isReady: true) { $0.member("keySetAge", 12) } }
+        let health = Health(deadline: deadline) { Health.Readiness(isReady: true) { $0.member("keySetAge", 12) } }
         let answer = try await Self.answer(health)
         #expect(answer.status == 200)
         #expect(answer.text == #"{"status":"ready","keySetAge":12}"#)
     }
 
     @Test func `a process that is not ready answers 503`() async throws {
-        let health = Health { Health.Readiness(isReady: false) { $0.member("schema", "behind") } }
+        let health = Health(deadline: deadline) { Health.Readiness(isReady: false) { $0.member("schema", "behind") } }
         let answer = try await Self.answer(health)
         #expect(answer.status == 503)
         #expect(answer.code == "temporarily_unavailable")
@@ -40,14 +43,14 @@ struct HealthTests {
     }
 
     @Test func `a process that is stopping is not ready, whatever the check says`() async throws {
-        let health = Health { Health.Readiness(isReady: true) }
+        let health = Health(deadline: deadline) { Health.Readiness(isReady: true) }
         health.stop()
         #expect(try await Self.answer(health).status == 503)
         #expect(try await Self.answer(health, "/health/live").text == #"{"status":"live"}"#)
     }
 
     @Test func `a process is live although it is not ready`() async throws {
-        let health = Health { Health.Readiness(isReady: false) }
+        let health = Health(deadline: deadline) { Health.Readiness(isReady: false) }
         #expect(try await Self.answer(health, "/health/live").status == 200)
     }
 }

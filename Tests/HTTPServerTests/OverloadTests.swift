@@ -200,12 +200,13 @@ struct OverloadTests {
 
     /// A client that has read `Connection: close` may send the requests behind it again on another connection.
     @Test func `what comes behind a last refusal is not begun`() async throws {
-        let held = HeldRequests()
+        let (held, drain) = (HeldRequests(), Gate())
         let log = LogRecorder()
         var configuration = Listener.Configuration(name: "test", host: "127.0.0.1", port: 0)
         configuration.limits = .uncontended
         configuration.limits.concurrentRequests = Self.capacity
-        configuration.drain = .seconds(6)
+        configuration.limits.headerDeadline = .seconds(600)
+        configuration.drained = { _ in await drain.pass() }
         try await withServices { port in
             [
                 Listener(
@@ -228,6 +229,7 @@ struct OverloadTests {
                 }
                 held.release()
                 for try await status in requests { #expect(status == 204) }
+                drain.open()
             }
         }
         #expect(!log.requests.contains { $0.metadata["method"] == "DELETE" })

@@ -11,15 +11,22 @@ struct ShutdownTests {
     private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
 
     /// Two listeners as in production: the private one with the health routes first, so that it is shut down last.
+    ///
+    /// - Parameter drain: is passed at the end of the drain; `nil` for one that is over at once.
     private static func services(
-        drain: Duration, finish: Duration, gate: Gate, _ report: @escaping @Sendable (Int) async -> Void
+        drain: Gate? = nil, finish: Duration = .seconds(600), gate: Gate = Gate(),
+        _ report: @escaping @Sendable (Int) async -> Void
     ) -> [any Service] {
-        let health = Health { Health.Readiness(isReady: true) }
+        let health = Health(deadline: .seconds(600)) { Health.Readiness(isReady: true) }
         var `private` = Listener.Configuration(name: "private", host: "127.0.0.1", port: 0)
         `private`.limits = .uncontended
         var configuration = Listener.Configuration(name: "public", host: "127.0.0.1", port: 0)
         configuration.limits = .uncontended
-        configuration.drain = drain
+        // What ends a connection is the shutdown, and not a deadline of its own.
+        configuration.limits.headerDeadline = .seconds(600)
+        configuration.limits.bodyDeadline = .seconds(600)
+        configuration.limits.idleDeadline = .seconds(600)
+        configuration.drained = { _ in await drain?.pass() }
         configuration.finish = finish
         let logger = LogRecorder().logger
         return [
@@ -42,9 +49,9 @@ struct ShutdownTests {
     func `on shutdown readiness goes first, then keep-alive, then accepting, and requests in flight are finished`()
         async throws
     {
-        let gate = Gate()
+        let (drain, gate) = (Gate(), Gate())
         try await withServices { report in
-            Self.services(drain: .seconds(5), finish: .seconds(20), gate: gate, report)
+            Self.services(drain: drain, gate: gate, report)
         } body: { ports, group in
             let port = try await Self.identify(ports)
             try await RawConnection.open(port.public) { inFlight in
@@ -73,6 +80,7 @@ struct ShutdownTests {
                 #expect(late.status == 200)
                 #expect(late["Connection"] == "close")
 
+                drain.open()
                 await #expect(throws: (any Error).self) {
                     while true {
                         let answer = try await RawConnection.open(port.public) { connection in
@@ -96,7 +104,7 @@ struct ShutdownTests {
 
     @Test func `connections that wait for a request are closed when the drain is over`() async throws {
         try await withServices { report in
-            Self.services(drain: .milliseconds(50), finish: .seconds(20), gate: Gate(), report)
+            Self.services(report)
         } body: { ports, group in
             let port = try await Self.identify(ports)
             try await RawConnection.open(port.public) { untouched in
@@ -112,11 +120,13 @@ struct ShutdownTests {
 
     @Test func `a request that has begun to come in when the drain ends is answered`() async throws {
         try await withServices { report in
-            Self.services(drain: .milliseconds(50), finish: .seconds(20), gate: Gate(), report)
+            Self.services(report)
         } body: { ports, group in
             let port = try await Self.identify(ports)
             try await RawConnection.open(port.public) { beginning in
-                try await beginning.send("POST /v1/ignore HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na")
+                let head = "POST /v1/ignore HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
+                #expect(try await beginning.exchange(head).status == 100)
+                try await beginning.send("a")
                 try await RawConnection.open(port.public) { idle in
                     #expect(try await idle.exchange(Self.get("/v1/ping")).status == 200)
                     await group.triggerGracefulShutdown()
@@ -132,7 +142,7 @@ struct ShutdownTests {
     @Test func `what has not finished in time is cut off`() async throws {
         let gate = Gate()
         try await withServices { report in
-            Self.services(drain: .zero, finish: .milliseconds(100), gate: gate, report)
+            Self.services(finish: .milliseconds(100), gate: gate, report)
         } body: { ports, group in
             let port = try await Self.identify(ports)
             try await RawConnection.open(port.public) { stuck in

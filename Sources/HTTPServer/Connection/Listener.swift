@@ -24,6 +24,8 @@ package struct Listener: Service {
         /// of thread and holds up its other connections: for handlers that neither block nor compute for milliseconds.
         package var runsHandlersOnEventLoops = false
         package var drain = Duration.zero
+        /// Waits for ``drain`` to pass. Tests end it when they have seen what they look for.
+        package var drained: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
         package var finish = Duration.seconds(30)
 
         package init(name: String, host: String, port: Int) {
@@ -118,7 +120,7 @@ package struct Listener: Service {
             try await gracefulShutdown()
             onShutdown()
             connections.responder.admission.drain()
-            try await Task.sleep(for: configuration.drain)
+            try await configuration.drained(configuration.drain)
             async let quiesced: Void = server.shutdownGracefully()
             try await Task.sleep(for: configuration.finish)
             logger.warning(

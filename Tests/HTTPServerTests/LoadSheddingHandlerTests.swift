@@ -32,12 +32,31 @@ struct LoadSheddingHandlerTests {
         }
     }
 
+    /// Stands for a peer that reads nothing: no write ends before the connection does.
+    private final class FullSocket: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private var promises: [EventLoopPromise<Void>] = []
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            if let promise { promises.append(promise) }
+            context.write(data, promise: nil)
+        }
+
+        func drain() {
+            for promise in promises { promise.succeed() }
+            promises = []
+        }
+    }
+
     private final class Connection {
         private let channel = EmbeddedChannel()
+        private let socket = FullSocket()
         /// Requests that were decoded with no unanswered one before them.
         private(set) var decoded = 0
 
-        init(to listener: Listener, shedsLoad: Bool = true) throws {
+        init(to listener: Listener, shedsLoad: Bool = true, isRead: Bool = true) throws {
             let open = OpenConnections(
                 limits: .uncontended, trustedProxies: .none, metrics: listener.responder.metrics)
             let entry = open.entry(of: channel, peer: .unspecified)
@@ -47,6 +66,7 @@ struct LoadSheddingHandlerTests {
                 return listener.responder.admit(request, peer: .unspecified)
             }
             let pipeline = channel.pipeline.syncOperations
+            if !isRead { try pipeline.addHandler(socket) }
             if shedsLoad {
                 try pipeline.addHandler(
                     LoadSheddingHandler(rejections: listener.responder.rejections, connection: handler))
@@ -56,7 +76,10 @@ struct LoadSheddingHandlerTests {
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         }
 
-        deinit { _ = try? channel.finish(acceptAlreadyClosed: true) }
+        deinit {
+            socket.drain()
+            _ = try? channel.finish(acceptAlreadyClosed: true)
+        }
 
         /// Receives the texts in one burst.
         func receive(_ reads: String...) {
@@ -152,6 +175,15 @@ struct LoadSheddingHandlerTests {
             Issue.record("The second was not dispatched.")
             return
         }
+    }
+
+    @Test func `behind a refusal that the peer has not read no other is written`() throws {
+        let permit = try takePermit()
+        defer { permit.release() }
+        let connection = try Connection(to: listener, isRead: false)
+        for _ in 1...3 { connection.receive(Self.request) }
+        #expect(try connection.sent()?.hasPrefix("HTTP/1.1 503") == true)
+        #expect(try connection.sent() == nil)
     }
 
     @Test func `while the listener drains, a refusal is the last answer`() throws {

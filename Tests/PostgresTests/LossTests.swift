@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct LossTests {
+@Suite(.timeLimit(.minutes(5))) struct LossTests {
     private func terminate(_ pid: Int, through observer: Database) async throws {
         try await observer.execute("SELECT pg_terminate_backend(\(Int32(pid)))")
         try await eventually("NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = \(Int32(pid)))", in: observer)
@@ -218,34 +218,36 @@ import Testing
     @Test func `a cluster may go down, and serves within five seconds of coming back`() async throws {
         try await PrivateCluster.run { cluster, url in
             try await ScratchDatabase(url: url).withPool(.test(acquireTimeout: .seconds(5))) { database in
-                let before = try await backend(of: database)
-                try await cluster.stop()
-                // In flight or not: every answer comes in time, and every one says that it is temporary.
-                let start = ContinuousClock.now
-                // Once it is known to be down, the time that one of them has says nothing more.
-                for time in [.seconds(5), .milliseconds(500), .milliseconds(500)] as [Duration] {
-                    let error = await failure {
-                        try await Database.acquiring(by: .now + time) {
-                            try await database.transaction { try await $0.execute("SELECT 1") }
+                // A machine that pauses may be late once.
+                let isBackInTime = try await onceOfThree {
+                    let before = try await backend(of: database)
+                    try await cluster.stop()
+                    // In flight or not: every answer comes, and every one says that it is temporary. Once the cluster is
+                    // known to be down, the time that one of them has says nothing more.
+                    for time in [.seconds(5), .milliseconds(500), .milliseconds(500)] as [Duration] {
+                        let error = await failure {
+                            try await Database.acquiring(by: .now + time) {
+                                try await database.transaction { try await $0.execute("SELECT 1") }
+                            }
+                        }
+                        #expect(error?.code == .connectFailed)
+                        #expect(error?.isTemporary == true)
+                    }
+                    _ = try await cluster.start()
+                    // The cluster takes connections.
+                    let back = ContinuousClock.now
+                    var after: Int?
+                    while after == nil {
+                        do {
+                            after = try await backend(of: database)
+                        } catch let error as PostgresError {
+                            #expect(error.isTemporary)
                         }
                     }
-                    #expect(error?.code == .connectFailed)
-                    #expect(error?.isTemporary == true)
+                    #expect(after != before)
+                    return back.duration(to: .now) < .seconds(5)
                 }
-                #expect(start.duration(to: .now) < .seconds(60))
-                _ = try await cluster.start()
-                // The cluster takes connections.
-                let back = ContinuousClock.now
-                var after: Int?
-                while after == nil {
-                    do {
-                        after = try await backend(of: database)
-                    } catch let error as PostgresError {
-                        #expect(error.isTemporary)
-                    }
-                }
-                #expect(back.duration(to: .now) < .seconds(5))
-                #expect(after != before)
+                #expect(isBackInTime)
             }
         }
     }

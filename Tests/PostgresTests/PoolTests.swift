@@ -125,7 +125,6 @@ import Testing
         let errors = await [statement, lease]
         #expect(errors.map { $0?.code } == [.acquireTimedOut, .acquireTimedOut])
         #expect(start.duration(to: .now) >= .seconds(1))
-        #expect(start.duration(to: .now) < .seconds(20))
         try await transaction.release()
         try await expect("SELECT 7", is: 7, in: database)
     }

@@ -175,16 +175,24 @@ import Testing
         #expect(try await fixture.revocationRows().map(\.attempts) == [1])
     }
 
-    @Test(.fixture { try await LifeCycleFixture.run(hasLongTimeouts: false, $0) })
+    @Test(.noFixture(LifeCycleFixture.self))
     func `a revocation that hangs does not keep who comes back waiting`() async throws {
-        try await Self.deletedDuringOutage(.apple, in: fixture)
-        try await fixture.sandbox.clearFaults()
-        try await fixture.sandbox.fail("/apple/auth/revoke", .hang)
-        let consent = try await fixture.consent(.apple)
-        let clock = ContinuousClock()
-        let started = clock.now
-        _ = try await fixture.ticket(consent)
-        #expect(clock.now - started < .seconds(9))
-        #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200])
+        func shorten(_ configuration: inout SignInService.Configuration) {
+            configuration.codeExchangeTimeout.forRevocations = .seconds(1)
+        }
+        // A machine that pauses may be late once; the revocation itself takes ten seconds to end.
+        let isInTime = try await onceOfThree {
+            var duration = Duration.zero
+            try await LifeCycleFixture.run(configure: shorten) { fixture in
+                try await Self.deletedDuringOutage(.apple, in: fixture)
+                try await fixture.sandbox.clearFaults()
+                try await fixture.sandbox.fail("/apple/auth/revoke", .hang)
+                let consent = try await fixture.consent(.apple)
+                duration = try await ContinuousClock().measure { _ = try await fixture.ticket(consent) }
+                #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200])
+            }
+            return duration < .seconds(9)
+        }
+        #expect(isInTime)
     }
 }

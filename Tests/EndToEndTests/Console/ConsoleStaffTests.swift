@@ -202,13 +202,13 @@ import Testing
                     """
                     UPDATE console_sessions
                     SET \(SQL(stringLiteral: column == "created_at" ? "created_at" : "last_used_at"))
-                        = now() - \(Int64(minutes) * 60 - 20) * interval '1 second'
+                        = now() - \(Int64(minutes) * 60 - 300) * interval '1 second'
                     WHERE staff_name = 'bo'
                     """)
             }
             try await age(by: minutes)
             #expect(try await !visit.open("/console/").isSignIn, "\(column)")
-            try await age(by: minutes + 1)
+            try await age(by: minutes + 6)
             #expect(try await visit.open("/console/").isSignIn, "\(column)")
         }
     }

@@ -1,5 +1,6 @@
 import JOSE
 import JSON
+import Postgres
 import TestSupport
 import Testing
 
@@ -113,6 +114,10 @@ struct MailFlowTests {
         let gone = try await service.signInWithGoogle(try await world.googleToken("replacer"))
         #expect(try gone.text("status") == "linkRequired")
         // The old address was mailed when the account was made, too.
+        try await eventually("all of the mail") {
+            let waiting = try await world.count("SELECT count(*) FROM outbox WHERE recipient LIKE 'replacer-%'")
+            return try waiting == 0 && world.mailbox("replacer-old@example.com").count >= 2
+        }
         #expect(try world.mailbox("replacer-old@example.com").count == 2)
         #expect(try world.mailbox("replacer-new@example.com").count == 1)
     }

@@ -198,7 +198,7 @@ import Testing
             let findings = try await scratch.withPool { database in
                 try await database.transaction { transaction in
                     _ = try await transaction.execute("LOCK TABLE provider_grants IN ACCESS EXCLUSIVE MODE")
-                    return try await Self.examine(variables, timeout: .seconds(5))
+                    return try await Self.examine(variables, timeout: .seconds(30))
                 }
             }
             for (check, status) in [

@@ -262,6 +262,7 @@ import Testing
             func found() async throws -> [Finding] {
                 try await Self.examine(variables).filter { $0.check == .auditPartitions }
             }
+            try await scratch.withPool { try await $0.awaitLastingMonth() }
             try await scratch.execute("SELECT make_audit_partitions()")
             #expect(try await found().map(\.status) == [.ok])
             let names = try await scratch.texts(

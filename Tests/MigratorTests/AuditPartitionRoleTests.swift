@@ -12,9 +12,10 @@ extension ServiceRoleTests {
         "((date_trunc('month', now() AT TIME ZONE 'UTC') + interval '\(months) months') AT TIME ZONE 'UTC')"
     }
 
-    /// The name of that month's partition.
+    /// The name of that month's partition, while the present month lasts.
     private static func partition(_ months: Int, in database: Database) async throws -> String {
-        try await database.query(
+        try await database.awaitLastingMonth()
+        return try await database.query(
             "SELECT 'audit_events_' || to_char(\(unsafeSQL: begin(months)) AT TIME ZONE 'UTC', 'YYYY_MM')",
             as: String.self)[0]
     }

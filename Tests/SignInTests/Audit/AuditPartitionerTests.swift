@@ -22,6 +22,7 @@ import Testing
         /// The clock is the database's, and its present month has no partition.
         static func run(_ body: (World) async throws -> Void) async throws {
             try await AuditSealFixture.run { fixture in
+                try await fixture.database.awaitLastingMonth()
                 fixture.clock.set(to: try await fixture.database.number("SELECT extract(epoch FROM now())::bigint"))
                 _ = try await AuditPartitions(database: fixture.database).make()
                 let month = try await fixture.database.query(

@@ -12,6 +12,7 @@ struct AuditPartitionWorld: TestFixture {
 
     static func run(_ body: (AuditPartitionWorld) async throws -> Void) async throws {
         try await ScratchDatabase.withMigratedPool { database in
+            try await database.awaitLastingMonth()
             let world = AuditPartitionWorld(database: database)
             // Those of the migration may be of other months than the present ones.
             _ = try await world.partitions.make()

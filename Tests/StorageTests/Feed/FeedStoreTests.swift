@@ -146,6 +146,20 @@ import Testing
         try await world.feed.makeDays()
     }
 
+    @Test func `of processes that drop a day at once one does, and none fails`() async throws {
+        try await world.database.execute(
+            """
+            CREATE TABLE account_events_2026_01_01 PARTITION OF account_events
+            FOR VALUES FROM (1767225600000000) TO (1767312000000000)
+            """)
+        let feed = world.feed
+        let dropped = try await withThrowingTaskGroup(of: [String].self) { group in
+            for _ in 0..<4 { group.addTask { try await feed.dropDays(keeping: 1) } }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(dropped == ["account_events_2026_01_01"])
+    }
+
     @Test
     func `the deletion of an account says it all; numbers go on behind it, and are forgotten when nothing can come`()
         async throws

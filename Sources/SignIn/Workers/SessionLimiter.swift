@@ -1,45 +1,64 @@
 package import Accounts
 import Metrics
 package import Storage
-import Synchronization
 
 /// The worker that ends the longest unused sessions of accounts that have more than they may have.
 ///
-/// It looks at the accounts for which sessions were opened since its last look, whichever process opened them; a second
-/// process that does the same finds less to do. An account that had too many before, as after the limit was lowered, is
-/// looked at when its next session is opened.
-package final class SessionLimiter: Sendable {
+/// It looks at the accounts for which sessions were opened since the last look, of whichever process: one looks at a time. An
+/// account that had too many before, as after the limit was lowered, is looked at when its next session is opened.
+package struct SessionLimiter: Sendable {
     /// The sessions looked at in a round.
     private static let page = 5_000
     /// The sessions of an account that a round ends at most.
     static let batch = 1_000
     /// Seconds between a session's id and its commit that are allowed for.
     package static let commitSeconds: Int64 = 5
-    /// Seconds before its start that the first round goes back: what a process that was killed had not looked at.
+    /// Seconds that the first look goes back: what was opened before the limit was there, or a process was.
     static let firstLookSeconds: Int64 = 60
+    /// Seconds between looks, from the beginning of one.
+    package static let pauseSeconds: Int64 = 10
+    /// Seconds after which the look of a process that died is free again.
+    static let lease: Int64 = 60
 
     private let store: SessionStore
     private let clock: any WallClock
     private let ended = Counter(label: "countersign_sessions_over_limit_total")
-    /// The session behind which the next round begins, and the time of the last one.
-    private let position = Mutex<(start: SessionID, time: Timestamp)?>(nil)
 
     package init(store: SessionStore, clock: any WallClock) {
         self.store = store
         self.clock = clock
     }
 
-    /// Looks at the accounts of sessions that were opened lately. A failure at one of them holds up no other.
+    /// Looks at the accounts of sessions that were opened lately, if a look is due. A failure at one of them holds up no
+    /// other.
     ///
     /// - Parameter limit: the live sessions that an account may have; 0 is no limit.
     /// - Returns: whether there may be more to do at once.
     package func round(limit: Int) async throws -> Bool {
-        guard limit > 0 else {
-            position.withLock { $0 = nil }
-            return false
-        }
+        guard limit > 0 else { return false }
         let call = clock.call(by: .service)
-        let start = start(at: call.now)
+        let claimedUntil = call.now.advanced(bySeconds: SessionLimiter.lease)
+        let start = try await store.claimLook(
+            from: bound(-SessionLimiter.firstLookSeconds, from: call.now), to: bound(1, from: call.now), by: call,
+            claimedUntil: claimedUntil)
+        guard let start else { return false }
+        do {
+            let (position, hasMore) = try await look(from: start, limit: limit, by: call)
+            try await store.endLook(
+                at: position,
+                nextDueAt: hasMore ? call.now : call.now.advanced(bySeconds: SessionLimiter.pauseSeconds),
+                claimedUntil: claimedUntil)
+            return hasMore
+        } catch {
+            try? await store.endLook(at: nil, nextDueAt: call.now, claimedUntil: claimedUntil)
+            throw error
+        }
+    }
+
+    /// - Returns: where the next look begins, `nil` for where this one did; and whether it is due at once.
+    private func look(
+        from start: SessionID, limit: Int, by call: Call
+    ) async throws -> (position: SessionID?, hasMore: Bool) {
         let found = try await store.accounts(
             withMoreThan: limit, openedAfter: start, page: SessionLimiter.page, by: call)
         var hasRest = false
@@ -56,20 +75,12 @@ package final class SessionLimiter: Sendable {
         }
         if let failure { throw failure }
         // An account of which a batch ended is looked at once more.
-        if hasRest { return true }
-        let next = found.last ?? SessionLimiter.bound(SessionLimiter.commitSeconds, before: call.now)
-        position.withLock { $0 = (next, call.now) }
-        return found.last != nil
+        if hasRest { return (nil, true) }
+        return (found.last ?? bound(-SessionLimiter.commitSeconds, from: call.now), found.last != nil)
     }
 
-    /// Where a round begins: as the first one, if the clock was set back.
-    private func start(at now: Timestamp) -> SessionID {
-        if let position = position.withLock(\.self), position.time <= now { return position.start }
-        return SessionLimiter.bound(SessionLimiter.firstLookSeconds, before: now)
-    }
-
-    /// What precedes the ids of the sessions of the last `seconds` (RFC 9562 §5.7).
-    private static func bound(_ seconds: Int64, before now: Timestamp) -> SessionID {
-        SessionID(now: now.advanced(bySeconds: -seconds), random: [])
+    /// What precedes the ids of the sessions that are opened `seconds` from now (RFC 9562 §5.7).
+    private func bound(_ seconds: Int64, from now: Timestamp) -> SessionID {
+        SessionID(now: now.advanced(bySeconds: seconds), random: [])
     }
 }

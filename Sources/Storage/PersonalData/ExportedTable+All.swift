@@ -26,7 +26,7 @@ extension ExportedTable {
         "guessed_addresses": counts, "rate_limits": counts, "nonces": "of no person",
         "mailbox_tickets": "of the reader of a mailbox, who has yet to show that the account is theirs",
         "unstamped_events": feed, "account_events": feed, "account_sequences": feed, "feed_head": service,
-        "restores": service,
+        "restores": service, "session_looks": service,
         "webhook_endpoints": service, "webhook_streams": service, "webhook_parked": feed, "webhook_failures": feed,
         "web_flows": "a sign-in under way in a browser, gone within the hour; what came of it is listed",
         "web_registrations": "of who has yet to prove the address, gone within ten minutes",

@@ -6,6 +6,42 @@ package import Postgres
 /// Whose account may have too many is known from the sessions that were opened lately, which the primary key finds: an id
 /// begins with its time. Each of those accounts then costs a look at `limit` sessions at most, by the index on accounts.
 extension SessionStore {
+    /// Takes the look at the sessions that were opened lately, if it is due, until `claimedUntil`.
+    ///
+    /// - Parameters:
+    ///   - earliest: where it begins at the earliest.
+    ///   - latest: where it begins at the latest: a clock may have been ahead.
+    /// - Returns: the session behind which it begins; `nil` where another process is at it, or was just now.
+    package func claimLook(
+        from earliest: SessionID, to latest: SessionID, by call: Call, claimedUntil: Timestamp
+    ) async throws(PostgresError) -> SessionID? {
+        try await database.query(
+            """
+            UPDATE session_looks
+            SET due_at = \(claimedUntil)
+            WHERE due_at <= \(call.now) OR due_at > \(claimedUntil)
+            RETURNING CASE
+                WHEN looked_until BETWEEN \(earliest) AND \(latest) THEN looked_until
+                ELSE \(earliest)
+            END
+            """, as: SessionID.self
+        ).first
+    }
+
+    /// Ends a look that was claimed until `claimedUntil`, unless another process has taken it over.
+    ///
+    /// - Parameter position: where the next one begins; `nil` for where this one did.
+    package func endLook(
+        at position: SessionID?, nextDueAt: Timestamp, claimedUntil: Timestamp
+    ) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE session_looks
+            SET looked_until = COALESCE(\(position), looked_until), due_at = \(nextDueAt)
+            WHERE due_at = \(claimedUntil)
+            """)
+    }
+
     /// Looks at a page of sessions, in the order of their opening.
     ///
     /// - Parameter start: the session behind which the page begins.

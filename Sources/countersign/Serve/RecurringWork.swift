@@ -95,7 +95,7 @@ extension RecurringWork {
                     _ = try await useCases.value.grantChecks.checkDue()
                 },
                 // An account has as many sessions as it may have within a minute.
-                RecurringWork(name: "session limit", pause: .seconds(10), logger: logger) {
+                RecurringWork(name: "session limit", pause: .seconds(SessionLimiter.pauseSeconds), logger: logger) {
                     try await limiter.round(limit: useCases.value.sessionsPerAccount)
                 },
                 RecurringWork(name: "retention", pause: .seconds(10), logger: logger) { try await sweeper.round() },

@@ -13,6 +13,12 @@ import Testing
         SessionLimiter(store: fixture.storage.sessions, clock: fixture.clock)
     }
 
+    /// A round of a look that is due.
+    private static func look(_ limiter: SessionLimiter, limit: Int, _ fixture: SignInFixture) async throws -> Bool {
+        fixture.clock.advance(by: SessionLimiter.pauseSeconds)
+        return try await limiter.round(limit: limit)
+    }
+
     /// Signs a person in, a second after whatever was before.
     private static func open(_ fixture: SignInFixture, _ subject: String = "a-1") async throws -> SignedIn {
         fixture.clock.advance(by: 1)
@@ -76,7 +82,7 @@ import Testing
         _ = try await fixture.opened(refreshed)
         for ended in [opened[0], opened[7]] { try await fixture.expectEnded(ended.session) }
         // There is nothing left to do, nor to record.
-        #expect(try await limiter.round(limit: 5) == false)
+        #expect(try await Self.look(limiter, limit: 5, fixture) == false)
         #expect(try await Self.recorded(of: account, fixture) == [7])
     }
 
@@ -109,7 +115,7 @@ import Testing
         let limiter = Self.limiter(fixture)
         for _ in 0..<4 {
             _ = try await Self.open(10, fixture)
-            _ = try await limiter.round(limit: 5)
+            _ = try await Self.look(limiter, limit: 5, fixture)
             #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 5)
             #expect(try await fixture.count("sessions WHERE ended_at IS NOT NULL") == 5)
         }
@@ -159,17 +165,47 @@ import Testing
         _ = try await limiter.round(limit: 3)
         let opened = fixture.clock.now().advanced(bySeconds: -SessionLimiter.commitSeconds)
         try await Self.add(5, to: account, openedAt: opened, in: fixture)
-        fixture.clock.advance(by: 10)
-        _ = try await limiter.round(limit: 3)
+        _ = try await Self.look(limiter, limit: 3, fixture)
         #expect(try await Self.live(of: account, fixture) == 3)
 
         // Opened long before the look, as before an upgrade.
         try await Self.add(5, to: account, openedAt: opened.advanced(bySeconds: -100), in: fixture)
-        _ = try await limiter.round(limit: 3)
+        _ = try await Self.look(limiter, limit: 3, fixture)
         #expect(try await Self.live(of: account, fixture) == 8)
         _ = try await Self.open(fixture)
-        _ = try await limiter.round(limit: 3)
+        _ = try await Self.look(limiter, limit: 3, fixture)
         #expect(try await Self.live(of: account, fixture) == 3)
+    }
+
+    @Test func `a look is one process's at a time, and the next one begins where it ended`() async throws {
+        let (first, second) = (Self.limiter(fixture), Self.limiter(fixture))
+        let account = try await Self.open(5, fixture)[0].account
+        _ = try await first.round(limit: 4)
+        #expect(try await Self.live(of: account, fixture) == 4)
+        // Not due yet.
+        fixture.clock.advance(by: SessionLimiter.pauseSeconds - 5)
+        _ = try await Self.open(3, fixture)
+        _ = try await second.round(limit: 4)
+        #expect(try await Self.live(of: account, fixture) == 7)
+        _ = try await Self.look(second, limit: 4, fixture)
+        #expect(try await Self.live(of: account, fixture) == 4)
+        // One that died leaves its look to the others.
+        let now = fixture.clock.now()
+        fixture.clock.advance(by: SessionLimiter.pauseSeconds)
+        let call = fixture.call
+        _ = try await fixture.storage.sessions.claimLook(
+            from: SessionID(now: now), to: SessionID(now: call.now), by: call,
+            claimedUntil: call.now.advanced(bySeconds: 60))
+        _ = try await Self.open(3, fixture)
+        _ = try await Self.look(first, limit: 4, fixture)
+        #expect(try await Self.live(of: account, fixture) == 7)
+        fixture.clock.advance(by: 30)
+        _ = try await Self.look(first, limit: 4, fixture)
+        #expect(try await Self.live(of: account, fixture) == 7)
+        fixture.clock.advance(by: 20)
+        _ = try await Self.open(fixture)
+        _ = try await Self.look(first, limit: 4, fixture)
+        #expect(try await Self.live(of: account, fixture) == 4)
     }
 
     @Test func `a clock that was ahead and is set back leaves no session out`() async throws {

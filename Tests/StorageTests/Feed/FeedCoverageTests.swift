@@ -13,7 +13,7 @@ import Testing
         "link_tickets": "of a person without an account", "mailbox_tickets": "likewise", "mailed_codes": "codes",
         "email_codes": "codes", "mailed_code_networks": "codes", "guessed_addresses": "guesses", "nonces": "nonces",
         "rate_limits": "counts", "web_flows": "a sign-in under way", "web_registrations": "of who has no account yet",
-        "web_sessions": "the cookie of a session",
+        "web_sessions": "the cookie of a session", "session_looks": "how far they were counted",
         "oauth_clients": "of no account", "oauth_codes": "tokens of a link", "oauth_access_tokens": "tokens of a link",
         "oauth_refresh_tokens": "tokens of a link",
         "oauth_chains": "tokens of a link: what ends the last of them ends the link in oauth_grants",

@@ -6,7 +6,7 @@ package import Postgres
 /// A row that can't be read fails alone. The store that claimed it takes it out of the queue (a dead letter, which an
 /// operator finds by the log), so that neither the rest of the batch nor later rounds wait for it.
 package struct ClaimedRows<Work: Sendable>: Sendable {
-    package let work: [Work]
+    package internal(set) var work: [Work]
     package let unreadable: [UnreadableRow]
 
     /// - Parameter session: the session that read the rows; it names the tables of the errors.

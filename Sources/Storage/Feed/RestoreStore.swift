@@ -34,7 +34,7 @@ package struct RestoreStore: Sendable {
                 WHERE g.grant_id = b.grant_id
                 RETURNING g.grant_id
                 """, as: GrantID.self)
-            guard batch.count == Self.batch else { return }
+            guard !batch.isEmpty else { return }
             last = batch.max { $0.description < $1.description }
         }
     }

@@ -61,14 +61,17 @@ extension LinkStore {
             DELETE FROM link_tickets t
             USING surplus s
             WHERE t.ticket_hash = s.ticket_hash AND NOT s.has_grant
+            RETURNING t.ticket_hash
         ), expired AS (
             UPDATE link_tickets t
             SET expires_at = \(call.now)
             FROM surplus s
             WHERE t.ticket_hash = s.ticket_hash AND s.has_grant
+            RETURNING t.ticket_hash
         ), unread AS (
+            -- Behind the tickets, as who shows one locks it first.
             DELETE FROM mailbox_tickets m
-            USING surplus s
+            USING (SELECT ticket_hash FROM deleted UNION ALL SELECT ticket_hash FROM expired) s
             WHERE m.ticket_hash = s.ticket_hash
         )
         """

@@ -18,7 +18,7 @@ import Testing
         "/web/callback/google", "/web/password", "/web/email-code", "/web/cancel", "/web/link/create", "/web/link/bind",
         "/web/link/cancel", "/web/account/unlink", "/web/sign-out", "/web/account/name", "/web/account/email",
         "/web/account/password", "/web/account/export", "/web/account/delete", "/web/account/devices/end",
-        "/web/account/sign-out-everywhere", "/web/signed-out",
+        "/web/account/sign-out-everywhere", "/web/account/keep-address", "/web/signed-out",
         "/.well-known/jwks.json", "/.well-known/openid-configuration",
         "/oauth/authorize", "/oauth/token", "/oauth/userinfo", "/oauth/revoke", "/oauth/introspect", "/oauth/flip",
         "/v1/account/linked-clients", "/app-flip", "/.well-known/oauth-authorization-server",

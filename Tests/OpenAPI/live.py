@@ -135,6 +135,11 @@ class Cast:
                 browser.get(self.path)
             case "linkOnPage" | "endDeviceOnPage" | "signOutEverywhereOnPage":
                 browser.sign_in(Account(ADDRESSES, password=True))
+            case "keepAddressOnPage":
+                account = Account(ADDRESSES, password=True)
+                account.administer("POST", f"/admin/v1/accounts/{account.id}/replace-email", {
+                    "email": self.newcomer.email, "reason": "To be stopped"})
+                browser.sign_in(account)
             case "registerOnPage" | "resetPasswordOnPage":
                 browser.get(self.path)
             case "decideOnClient" | "useAnotherAccount":

@@ -54,6 +54,44 @@ import Testing
         #expect(moved.json?["emailProof"]?.string == "proven")
     }
 
+    @Test func `an address that support is about to give is shown masked with its day, and one button stops it`()
+        async throws
+    {
+        let (browser, page, bearer) = try await AccountHolder.signedIn("stayer")
+        #expect(!page.html.forms.contains { $0.path == "/web/account/keep-address" })
+        let key = try await world.adminKey("manage")
+        let id = try await world.service.get("/v1/account", bearer: bearer).text("accountId")
+        let requested = try await world.service.administer(
+            "POST", "/admin/v1/accounts/\(id)/replace-email", bearer: key,
+            body: #"{"email":"impostor@new.example","reason":"case 20"}"#)
+        #expect(requested.status == 202, "\(requested.body)")
+        // To stop it needs no fresh sign-in.
+        try await world.age(sessionsOf: "stayer@example.com")
+        let warned = try await browser.open(Self.url)
+        #expect(warned.html.text.contains("Support is about to give your account the address i***@new.example , on "))
+        #expect(!warned.answer.body.contains("impostor"))
+        let form = try warned.form("/web/account/keep-address")
+        #expect(form.buttons.map(\.label) == ["Keep my address"])
+        #expect(try await browser.send([("csrf", "x")], to: form.action, on: warned).status == 403)
+        #expect(try await world.count("SELECT count(*) FROM email_replacements WHERE account_id = \(id)::uuid") == 1)
+
+        let kept = try await browser.submit(form, on: warned)
+        #expect(kept.hops.map(\.answer.status) == [303, 200])
+        #expect(kept.html.text.contains("Your address stays as it is."))
+        #expect(kept.html.text.contains("stayer@example.com"))
+        #expect(!kept.html.forms.contains { $0.path == "/web/account/keep-address" })
+        #expect(try await world.count("SELECT count(*) FROM email_replacements WHERE account_id = \(id)::uuid") == 0)
+        #expect(
+            try await world.count(
+                """
+                SELECT count(*) FROM audit_events
+                WHERE type = 'email_replacement_cancelled' AND account_id = \(id)::uuid AND session_id IS NOT NULL
+                """) == 1)
+        // In another tab it is still on the page: nothing is left to stop, and nothing is said to be.
+        let twice = try await browser.submit(form, on: warned)
+        #expect(twice.status == 200 && !twice.html.source.contains(#"role="status""#), "\(twice.answer.text)")
+    }
+
     @Test func `a password is changed with the one before, and signs out all other devices`() async throws {
         let (browser, page, bearer) = try await AccountHolder.signedIn("locksmith")
         let form = try await browser.press("/web/account/password", on: page)

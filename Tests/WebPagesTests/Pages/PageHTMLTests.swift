@@ -207,6 +207,25 @@ import Texts
         }
     }
 
+    @Test func `the page of an account says what support, a provider or another account is doing to it`() throws {
+        func text(_ name: String) throws -> String {
+            let page = try #require(PageSamples().pages.first { $0.name == name }).page
+            return String(decoding: Pages(theme: .plain).html(page, language: .en), as: UTF8.self)
+        }
+        let replaced = "give your account the address <bdi>m***@example.com</bdi>, on June 1, 2025."
+        let taken = "took it for another account on June 1, 2025."
+        let blocked = "Google has disabled your account there, so it doesn’t open this one now."
+        let outdated = "Google asks you to change your password there."
+        for (name, said) in [
+            ("account", [replaced]), ("account-bare", [taken]), ("account-one-way", [blocked, outdated]),
+        ] {
+            let html = try text(name)
+            for sentence in [replaced, taken, blocked, outdated] {
+                #expect(html.contains(sentence) == said.contains(sentence), "\(sentence) on \(name)")
+            }
+        }
+    }
+
     @Test func `what can't be undone is no button like the others`() throws {
         let page = try #require(PageSamples().pages.first { $0.name == "delete" }).page
         let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))

@@ -222,6 +222,9 @@ struct PageSamples {
                 AccountPage(
                     displayName: isWhole ? displayName : nil,
                     address: providers.isEmpty ? nil : .init(text: email, isConfirmed: isWhole),
+                    addressTakenAt: providers.isEmpty ? linked : nil,
+                    replacement: isWhole
+                        ? .init(email: masked, dueAt: linked, keep: form("account/keep-address")) : nil,
                     canChangeAddress: true, password: isWhole ? .isSet : providers.isEmpty ? .isImpossible : .isNotSet,
                     providers: providers, linkable: unlinked.map { ($0, form("account/link/\($0.rawValue)")) },
                     devices: [
@@ -257,7 +260,11 @@ struct PageSamples {
             (
                 "account-one-way",
                 page(
-                    [.init(id: google, provider: .google, email: email, linkedAt: linked, canBeUnlinked: false)], [],
+                    [
+                        .init(
+                            id: google, provider: .google, email: email, linkedAt: linked, canBeUnlinked: false,
+                            isBlocked: true, wantsNewPassword: true)
+                    ], [],
                     notice: .unlinkedProvider(.apple))
             ),
             ("account-bare", page([], [home], notice: .unlinkedClient(client))),

@@ -34,6 +34,7 @@ extension AccountPage.Notice {
         switch self {
         case .renamed: "renamed"
         case .emailChanged: "email"
+        case .addressKept: "kept"
         case .passwordChanged: "password"
         case .deviceEnded: "device"
         case .othersEnded: "others"
@@ -45,7 +46,7 @@ extension AccountPage.Notice {
 
     init?(word: String) {
         let fixed: [Self] =
-            [.renamed, .emailChanged, .passwordChanged, .deviceEnded, .othersEnded]
+            [.renamed, .emailChanged, .addressKept, .passwordChanged, .deviceEnded, .othersEnded]
             + Provider.allCases.map { .unlinkedProvider($0) }
         if let notice = fixed.first(where: { $0.word == word }) {
             self = notice

@@ -33,6 +33,7 @@ enum AccountPath {
     static let account = "/web/account"
     static let name = "/web/account/name"
     static let email = "/web/account/email"
+    static let keepAddress = "/web/account/keep-address"
     static let password = "/web/account/password"
     static let unlink = "/web/account/unlink"
     static let endDevice = "/web/account/devices/end"

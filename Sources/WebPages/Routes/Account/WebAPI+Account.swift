@@ -147,12 +147,15 @@ extension WebAPI {
         return AccountPage(
             displayName: account.displayName?.text,
             address: account.email.map { .init(text: $0.text, isConfirmed: account.emailProof != .claimed) },
+            addressTakenAt: account.emailTakenAt,
+            replacement: try account.emailReplacement.map { try replacement($0, visit) },
             canChangeAddress: signIn.configuration.offersEmailCode,
             password: account.hasPassword ? .isSet : account.email == nil ? .isImpossible : .isNotSet,
             providers: account.identities.map { identity in
                 .init(
                     id: identity.id, provider: identity.key.provider, email: identity.email?.text,
-                    linkedAt: identity.linkedAt, canBeUnlinked: account.hasSignInMethod(besides: identity.id))
+                    linkedAt: identity.linkedAt, canBeUnlinked: account.hasSignInMethod(besides: identity.id),
+                    isBlocked: identity.isBlocked, wantsNewPassword: identity.credentialChangeRequiredAt != nil)
             },
             linkable: try signIn.configuration.providers.filter { !linked.contains($0) }.map { provider in
                 (provider, try visit.target(AccountPath.link(provider)))
@@ -168,6 +171,13 @@ extension WebAPI {
             signOut: try visit.target(AccountPath.signOut),
             signOutEverywhere: try visit.target(AccountPath.signOutEverywhere),
             query: "".naming(visit.languages), notice: shown, error: error)
+    }
+
+    private func replacement(
+        _ replacement: Account.Replacement, _ visit: AccountVisit
+    ) throws -> AccountPage.Replacement {
+        AccountPage.Replacement(
+            email: replacement.email.masked, dueAt: replacement.dueAt, keep: try visit.target(AccountPath.keepAddress))
     }
 
     func linkedClients(of visit: AccountVisit) async throws -> [LinkedClient] {

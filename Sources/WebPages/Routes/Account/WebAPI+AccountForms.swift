@@ -39,6 +39,7 @@ extension WebAPI {
                 if let code { return try await takeAddressCode(code, typed: email, request) }
                 return try await takeAddress(email, request)
             },
+            Route(.post, AccountPath.keepAddress, priority: .revoking) { request in try await keepAddress(request) },
             Route(.get, AccountPath.password, priority: .reading) { request in
                 try await showPassword(request)
             },
@@ -99,6 +100,16 @@ extension WebAPI {
                 }
             }
             return try done(.emailChanged, visit)
+        }
+    }
+
+    /// Stops what support is about to do, at once and however long ago the sign-in was.
+    private func keepAddress(_ request: Request) async throws -> Response {
+        try accountForm(of: request, AccountPath.keepAddress) { _ in }
+        return try await visit(request, for: nil, isFresh: false) { visit in
+            try await accounts.cancelEmailReplacement(of: visit.session, by: visit.call)
+            // Of one that has taken effect by now, or was stopped in another tab, nothing can be said.
+            return try done(visit.account.emailReplacement == nil ? nil : .addressKept, visit)
         }
     }
 

@@ -10,6 +10,8 @@ struct AccountPage: Sendable {
         case unlinkedClient(String)
         case renamed
         case emailChanged
+        /// What support was about to give the account is stopped.
+        case addressKept
         case passwordChanged
         case deviceEnded
         case othersEnded
@@ -21,6 +23,15 @@ struct AccountPage: Sendable {
         let text: String
         /// Whether a mail or a provider has confirmed it.
         let isConfirmed: Bool
+    }
+
+    /// Another address that support is about to give the account.
+    struct Replacement: Sendable {
+        /// Masked.
+        let email: String
+        let dueAt: Timestamp
+        /// Posts nothing.
+        let keep: FormTarget
     }
 
     enum Password: Sendable {
@@ -37,6 +48,10 @@ struct AccountPage: Sendable {
         let linkedAt: Timestamp
         /// False for the last way to sign in.
         let canBeUnlinked: Bool
+        /// Whether the provider has disabled the person's account there.
+        var isBlocked = false
+        /// Whether the provider wants the person to change their password there.
+        var wantsNewPassword = false
     }
 
     struct Device: Sendable {
@@ -57,6 +72,9 @@ struct AccountPage: Sendable {
 
     let displayName: String?
     let address: Address?
+    /// When the reader of its mailbox took the address for another account.
+    var addressTakenAt: Timestamp?
+    var replacement: Replacement?
     /// Whether mail is sent, so that an address can be proven.
     let canChangeAddress: Bool
     let password: Password
@@ -86,13 +104,18 @@ extension AccountPage {
         <p class="notice" role="status">{{message}}</p>
         {{/notice}}
         {{> error}}
+        {{#replacement}}
+        <div class="box"><p>{{text.replacementPending}}</p>
+        <form method="post" action="{{{action}}}">{{> csrf}}<button>{{text.stopReplacement}}</button></form></div>
+        {{/replacement}}
         <ul class="rows">
         <li><span class="name">{{text.name}}</span>\
         <span class="detail">{{#displayName}}{{{displayName}}}{{/displayName}}{{^displayName}}{{text.noName}}{{/displayName}}</span>
         <a class="button" href="/web/account/name{{{query}}}">{{text.changeName}}</a></li>
         <li><span class="name">{{text.email}}</span>\
         <span class="detail">{{#address}}{{{address}}}{{/address}}{{^address}}{{text.noAddress}}{{/address}}</span>\
-        {{#isUnconfirmed}}<span class="detail">{{text.addressUnconfirmed}}</span>{{/isUnconfirmed}}
+        {{#isUnconfirmed}}<span class="detail">{{text.addressUnconfirmed}}</span>{{/isUnconfirmed}}\
+        {{#taken}}<span class="detail">{{text.addressTaken}}</span>{{/taken}}
         {{#canChangeAddress}}<a class="button" href="/web/account/email{{{query}}}">{{text.changeAddress}}</a>{{/canChangeAddress}}</li>
         </ul>
         <h2>{{text.waysToSignIn}}</h2>
@@ -100,7 +123,9 @@ extension AccountPage {
         {{#providers}}
         <li><span class="name">{{{provider}}}</span>\
         {{#linkedEmail}}<span class="detail">{{{linkedEmail}}}</span>{{/linkedEmail}}\
-        {{#linked}}<span class="detail">{{text.linkedOn}}</span>{{/linked}}
+        {{#linked}}<span class="detail">{{text.linkedOn}}</span>{{/linked}}\
+        {{#isBlocked}}<span class="detail">{{text.providerBlocked}}</span>{{/isBlocked}}\
+        {{#wantsNewPassword}}<span class="detail">{{text.providerWantsNewPassword}}</span>{{/wantsNewPassword}}
         {{#canBeUnlinked}}
         <form method="post" action="{{{action}}}">{{> csrf}}\
         <button name="identity" value="{{{id}}}">{{text.unlinkProvider}}</button></form>
@@ -180,6 +205,8 @@ extension AccountPage {
         view["displayName"] = displayName.map { HTMLText($0).isolated }
         view["address"] = address.map { HTMLText($0.text).isolated }
         view["isUnconfirmed"] = address?.isConfirmed == false
+        view["taken"] = addressTakenAt.map { ["date": HTMLText(localization.date($0))] }
+        view["replacement"] = replacement?.value(in: localization)
         view["canChangeAddress"] = canChangeAddress
         view["providers"] = providers.map { $0.value(in: localization, unlink) }
         view["hasProviders"] = providers.contains(where: \.canBeUnlinked)
@@ -212,6 +239,7 @@ extension AccountPage.Notice {
             ["client": HTMLText(name).isolated, "message": localization[.unlinkedClient]]
         case .renamed: ["message": localization[.renamed]]
         case .emailChanged: ["message": localization[.addressChanged]]
+        case .addressKept: ["message": localization[.replacementStopped]]
         case .passwordChanged: ["message": localization[.passwordChanged]]
         case .deviceEnded: ["message": localization[.deviceEnded]]
         case .othersEnded: ["message": localization[.othersEnded]]
@@ -220,11 +248,21 @@ extension AccountPage.Notice {
     }
 }
 
+extension AccountPage.Replacement {
+    fileprivate func value(in localization: Localization) -> [String: Any] {
+        let value: [String: Any] = [
+            "email": HTMLText(email).isolated, "date": HTMLText(localization.date(dueAt)),
+        ]
+        return value.merging(keep.value) { $1 }
+    }
+}
+
 extension AccountPage.LinkedProvider {
     fileprivate func value(in localization: Localization, _ form: FormTarget) -> [String: Any] {
         var value: [String: Any] = [
             "id": HTMLText(id.description), "provider": HTMLText(provider.brand), "canBeUnlinked": canBeUnlinked,
-            "linked": ["date": HTMLText(localization.date(linkedAt))],
+            "linked": ["date": HTMLText(localization.date(linkedAt))], "isBlocked": isBlocked,
+            "wantsNewPassword": wantsNewPassword,
         ]
         value["linkedEmail"] = email.map { HTMLText($0).isolated }
         return value.merging(form.value) { $1 }

@@ -111,6 +111,30 @@ import Testing
         #expect(try await world.account(on: holder.device).emailTakenAt != nil)
     }
 
+    @Test func `an account that only its address opens is closed by who takes that, as the page says`() async throws {
+        let email = "imported@company.example"
+        let row = #"{"externalId":"page/1","email":"\#(email)","emailVerified":true,"displayName":"Kim"}"#
+        let run = try await ImportedPersonTests.import("page", [row], into: world)
+        #expect(run.status == 0, "\(run.error)")
+        let browser = world.browser()
+        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
+        let (page, form) = try await world.screen("/web/email-code", from: chooser, browser)
+        let sent = try await browser.submit(form, on: page, typed: ["email": email])
+        let code = try await world.code(1, mailedTo: email)
+        let link = try await browser.submit(try sent.form("/web/email-code"), on: sent, typed: ["code": code])
+        #expect(link.html.text.contains("There is already an account with this address."), "\(link.answer.text)")
+        let create = try await follow("create", on: link, browser)
+        #expect(create.html.text.contains("Nobody can open it any more"))
+        let account = try await browser.submit(try create.form("/web/link/create"), on: create)
+        #expect(account.status == 200 && account.html.text.contains(email), "\(account.answer.text)")
+        let closed = try await world.count(
+            """
+            SELECT count(*) FROM accounts
+            WHERE external_id = 'page/1' AND status = 'disabled' AND disabled_reason = 'email_reclaimed'
+            """)
+        #expect(closed == 1)
+    }
+
     @Test func `who came by the provider that runs the mailbox binds with one button`() async throws {
         let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "runs", workspace: "company.example", browser)

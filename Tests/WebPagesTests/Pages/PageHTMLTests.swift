@@ -226,6 +226,16 @@ import Texts
         }
     }
 
+    @Test func `who takes the address of an account reads whether that can be opened afterwards`() throws {
+        for (name, isClosed) in [("create-mailbox", false), ("create-closing", true)] {
+            let page = try #require(PageSamples().pages.first { $0.name == name }).page
+            let html = String(decoding: Pages(theme: .plain).html(page, language: .en), as: UTF8.self)
+            #expect(html.contains("loses the address <bdi>mira.novak@example.com</bdi> to the new one."))
+            #expect(html.contains("Nobody can open it any more") == isClosed, "\(name)")
+            #expect(html.contains("Its other ways to sign in stay as they are.") == !isClosed, "\(name)")
+        }
+    }
+
     @Test func `what can't be undone is no button like the others`() throws {
         let page = try #require(PageSamples().pages.first { $0.name == "delete" }).page
         let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))

@@ -45,6 +45,9 @@ struct PageSamples {
         AccountHolder(identities: [HeldIdentity(provider: .apple)], createdAt: nil)
     }
 
+    /// As an imported account may be.
+    private var addressOnly: AccountHolder { AccountHolder(identities: [], createdAt: created) }
+
     /// By a name that is good for a file.
     var pages: [(name: String, page: WebPage)] {
         signingIn + codes + linking + ending + account
@@ -134,13 +137,15 @@ struct PageSamples {
             ))
     }
 
-    private func create(_ source: ProvenSource, offersPassword: Bool, error: FormError? = nil) -> WebPage {
+    private func create(
+        _ source: ProvenSource, offersPassword: Bool, holder: AccountHolder? = nil, error: FormError? = nil
+    ) -> WebPage {
         .create(
             CreatePage(
                 purpose: .account, source: source, email: email, form: form("link/create"),
                 offersPassword: offersPassword, displayName: displayName,
-                takesAddressFrom: offersPassword ? holder : nil, bindLink: link("bind"), cancel: form("link/cancel"),
-                error: error))
+                takesAddressFrom: offersPassword ? holder ?? self.holder : nil, bindLink: link("bind"),
+                cancel: form("link/cancel"), error: error))
     }
 
     private func bind(
@@ -171,6 +176,7 @@ struct PageSamples {
             ("link-mailbox", link([.bind, .create], .mailbox, holder)),
             ("create", create(.google, offersPassword: false)),
             ("create-mailbox", create(.mailbox, offersPassword: true)),
+            ("create-closing", create(.mailbox, offersPassword: true, holder: addressOnly)),
             ("create-error", create(.mailbox, offersPassword: true, error: .weakPassword)),
             ("bind", bind(.google, holder: providersOnly, isProof: false)),
             ("bind-holder-hidden", bind(.apple, holder: nil, isHidden: true, isProof: false)),

@@ -45,7 +45,7 @@ extension CreatePage {
         {{/offersPassword}}
         {{#takesAddress}}
         {{> holder}}
-        <p>{{text.takesAddress}}</p>
+        <p>{{#closes}}{{text.closesAccount}}{{/closes}}{{^closes}}{{text.takesAddress}}{{/closes}}</p>
         {{/takesAddress}}
         <button class="primary">{{text.createAccount}}</button></form>
         {{#takesAddress}}
@@ -61,6 +61,8 @@ extension CreatePage {
         view.show(takesAddressFrom, in: localization)
         view.show(form)
         view["takesAddress"] = takesAddressFrom != nil && email != nil
+        // Such an account is disabled, whether or not it has a password.
+        view["closes"] = takesAddressFrom?.identities.isEmpty == true
         view["offersPassword"] = offersPassword
         view["displayName"] = displayName.map { HTMLText($0) }
         view["bindLink"] = HTMLText(bindLink)

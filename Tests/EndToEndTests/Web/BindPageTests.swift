@@ -95,8 +95,18 @@ import Testing
         // One question, and nothing to type.
         #expect(shown.html.forms.allSatisfy { $0.input("email") == nil && $0.input("password") == nil })
         let button = try #require(confirmation(on: shown), "\(shown.answer.body)")
+        #expect(shown.html.text.contains("the password and name that the account has are removed"))
+        try await world.scratch.execute(
+            "UPDATE accounts SET display_name = 'Former' WHERE account_id = \(holder.device.account.id)::uuid")
         try await expectEntered(
             try await browser.submit(button, on: shown, button: "ticket"), holder, proof: "proven")
+        let kept = try await world.count(
+            """
+            SELECT count(*) FROM accounts
+            WHERE account_id = \(holder.device.account.id)::uuid
+                AND (password_hash IS NOT NULL OR display_name = 'Former')
+            """)
+        #expect(kept == 0)
     }
 
     @Test func `who has been shown a stated account that isn't theirs makes one, as the page says`() async throws {
@@ -123,6 +133,7 @@ import Testing
         let code = try await world.code(1, mailedTo: email)
         let link = try await browser.submit(try sent.form("/web/email-code"), on: sent, typed: ["code": code])
         #expect(link.html.text.contains("There is already an account with this address."), "\(link.answer.text)")
+        #expect(link.html.text.contains("Account since") && !link.html.text.contains("It is opened with:"))
         let create = try await follow("create", on: link, browser)
         #expect(create.html.text.contains("Nobody can open it any more"))
         let account = try await browser.submit(try create.form("/web/link/create"), on: create)

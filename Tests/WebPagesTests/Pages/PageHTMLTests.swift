@@ -226,6 +226,23 @@ import Texts
         }
     }
 
+    @Test func `what is said of an account that exists is so: its ways if it has any, a second one if there will be`()
+        throws
+    {
+        for (name, hasWays, becomesWay) in [
+            ("link-stated", true, true), ("link-mailbox", true, false), ("link-imported", false, false),
+        ] {
+            let page = try #require(PageSamples().pages.first { $0.name == name }).page
+            let bytes = Pages(theme: .plain).html(page, language: .en)
+            let html = String(decoding: bytes, as: UTF8.self)
+            #expect(html.contains("There is already an account with this address."), "\(name)")
+            #expect(html.contains("It is opened with:") == hasWays, "\(name)")
+            #expect(try HTMLDocument(bytes).all("ul").isEmpty == !hasWays, "\(name)")
+            #expect(html.contains("both ways open the same account") == becomesWay, "\(name)")
+            #expect(html.contains("A new account, separate from the existing one."), "\(name)")
+        }
+    }
+
     @Test func `who takes the address of an account reads whether that can be opened afterwards`() throws {
         for (name, isClosed) in [("create-mailbox", false), ("create-closing", true)] {
             let page = try #require(PageSamples().pages.first { $0.name == name }).page

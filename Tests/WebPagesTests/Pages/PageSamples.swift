@@ -174,6 +174,7 @@ struct PageSamples {
             ("link-proven", link([.bind], .google, nil)),
             ("link-stated", link([.bind, .create], .google, providersOnly)),
             ("link-mailbox", link([.bind, .create], .mailbox, holder)),
+            ("link-imported", link([.bind, .create], .mailbox, addressOnly)),
             ("create", create(.google, offersPassword: false)),
             ("create-mailbox", create(.mailbox, offersPassword: true)),
             ("create-closing", create(.mailbox, offersPassword: true, holder: addressOnly)),

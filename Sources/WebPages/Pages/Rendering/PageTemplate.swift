@@ -194,12 +194,14 @@ enum PageTemplate: String, CaseIterable {
         {{#holder}}
         <div class="box">
         <p>{{text.holderExists}}</p>
+        {{#hasIdentities}}
         <p>{{text.holderWays}}</p>
         <ul class="rows">
         {{#identities}}
         {{> heldIdentity}}
         {{/identities}}
         </ul>
+        {{/hasIdentities}}
         {{#since}}<p class="detail">{{text.holderSince}}</p>{{/since}}
         </div>
         {{/holder}}

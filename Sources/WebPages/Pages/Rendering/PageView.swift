@@ -90,6 +90,7 @@ struct PageView {
     mutating func show(_ holder: AccountHolder?, in localization: Localization) {
         guard let holder, !holder.identities.isEmpty || holder.createdAt != nil else { return }
         var value: [String: Any] = ["identities": holder.identities.map { $0.value(in: localization) }]
+        value["hasIdentities"] = !holder.identities.isEmpty
         value["since"] = holder.createdAt.map { ["date": HTMLText(localization.date($0))] }
         values["holder"] = value
     }

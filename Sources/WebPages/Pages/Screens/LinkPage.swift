@@ -37,7 +37,7 @@ extension LinkPage {
         {{> holder}}
         {{#choices}}
         <div class="choice"><a class="button{{#suggested}} primary{{/suggested}}" href="{{{link}}}">{{label}}</a>
-        <p class="hint">{{hint}}</p></div>
+        {{#hint}}<p class="hint">{{message}}</p>{{/hint}}</div>
         {{/choices}}
         {{> cancelLast}}
         """
@@ -48,7 +48,7 @@ extension LinkPage {
         view.show(source, email: email)
         view.show(holder, in: localization)
         view["choices"] = choices.enumerated().map { index, choice in
-            choice.value(in: localization, isSuggested: index == 0)
+            choice.value(in: localization, source, isSuggested: index == 0)
         }
         view["cancel"] = cancel.value
         return view
@@ -56,15 +56,19 @@ extension LinkPage {
 }
 
 extension LinkPage.Choice {
-    fileprivate func value(in localization: Localization, isSuggested: Bool) -> [String: Any] {
-        let (label, hint): (PageText, PageText) =
+    fileprivate func value(
+        in localization: Localization, _ source: ProvenSource, isSuggested: Bool
+    ) -> [String: Any] {
+        let (label, hint): (PageText, PageText?) =
             switch choice {
             case .create: (.createNew, .createNewHint)
-            case .bind: (.useExisting, .useExistingHint)
+            // A mailed code has shown already whose the account is, and is no way that could be linked to it.
+            case .bind: (.useExisting, source == .mailbox ? nil : .useExistingHint)
             }
-        return [
-            "link": HTMLText(link), "label": localization[label], "hint": localization[hint],
-            "suggested": isSuggested,
+        var value: [String: Any] = [
+            "link": HTMLText(link), "label": localization[label], "suggested": isSuggested,
         ]
+        value["hint"] = hint.map { ["message": localization[$0]] }
+        return value
     }
 }

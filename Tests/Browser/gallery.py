@@ -165,7 +165,7 @@ def change(visitor, name, account, see):
     visitor.write(page.locator("input[name=newPassword]"), PASSWORD)
     visitor.click("main button.primary")
     see("account-password-wrong")
-    account(fault="identityAlreadyLinked")
+    account(fault="linkedElsewhere")
     see("account-provider-refused")
 
 

@@ -100,7 +100,7 @@ extension Problem.Code {
         case .notFound: "There is nothing here."
         case .methodNotAllowed: "The method is not allowed here."
         case .emailTaken: "The email address belongs to another account."
-        case .identityAlreadyLinked: "The identity is linked to another account."
+        case .identityAlreadyLinked: "The identity is linked to an account already."
         case .providerAlreadyLinked: "The account has another identity of this provider."
         case .lastSignInMethod: "The last way to sign in can't be removed."
         case .linkTicketExpired: "The link ticket is unknown, used or expired."

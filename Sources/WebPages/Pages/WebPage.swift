@@ -75,6 +75,8 @@ enum FormError: String, CaseIterable, Sendable {
     case invalidDisplayName
     case emailTaken
     case identityAlreadyLinked
+    /// The same, of an identity that the person of an account wants to add to it.
+    case linkedElsewhere
     /// The account has another identity of the provider.
     case providerAlreadyLinked
     /// The account that was shown is another one by now, or has got another identity.
@@ -126,9 +128,9 @@ extension FormError {
         case .missingPassword, .weakPassword: [.password]
         case .wrongCurrentPassword: [.currentPassword]
         case .invalidDisplayName: [.displayName]
-        case .identityAlreadyLinked, .providerAlreadyLinked, .holderChanged, .lastSignInMethod, .accountDisabled,
-            .tooManyTries,
-            .mailUnavailable, .providerUnavailable, .providerRefused, .cancelledAtProvider, .otherIdentity:
+        case .identityAlreadyLinked, .linkedElsewhere, .providerAlreadyLinked, .holderChanged, .lastSignInMethod,
+            .accountDisabled, .tooManyTries, .mailUnavailable, .providerUnavailable, .providerRefused,
+            .cancelledAtProvider, .otherIdentity:
             []
         }
     }

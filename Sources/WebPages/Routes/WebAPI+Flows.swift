@@ -162,8 +162,7 @@ extension WebAPI {
             let page = "\(AccountPath.account)?linked=\(provider.rawValue)"
             return redirect(to: page.naming(languages), isIsolated: true)
         case .notLinked(let failure, let languages):
-            let fault = failure.map { FormError($0, wrong: .providerRefused) } ?? .cancelledAtProvider
-            let said = fault.flatMap { FormError(ofLinking: $0.rawValue) } ?? .providerRefused
+            let said = failure.map { FormError(ofLinking: $0) } ?? .cancelledAtProvider
             return redirect(to: "\(AccountPath.account)?fault=\(said.rawValue)".naming(languages), isIsolated: true)
         case .cancelled(let flow):
             return redirect(to: AccountPath.signedOut.naming(flow.languages), flow: flow)
@@ -211,11 +210,19 @@ extension FormError {
     /// The same of the page of the account, to which any link may lead: nothing that may not be so.
     init?(ofLinking text: String) {
         let all: [Self] = [
-            .cancelledAtProvider, .providerRefused, .providerUnavailable, .identityAlreadyLinked,
-            .providerAlreadyLinked,
+            .cancelledAtProvider, .providerRefused, .providerUnavailable, .linkedElsewhere, .providerAlreadyLinked,
         ]
         guard let fault = Self(rawValue: text), all.contains(fault) else { return nil }
         self = fault
+    }
+
+    fileprivate init(ofLinking failure: SignInFailure) {
+        switch Self(failure, wrong: .providerRefused) {
+        // To sign in by it once more would open that account, and link nothing.
+        case .identityAlreadyLinked: self = .linkedElsewhere
+        case let fault?: self = Self(ofLinking: fault.rawValue) ?? .providerRefused
+        case nil: self = .providerRefused
+        }
     }
 }
 

@@ -234,6 +234,7 @@ import Testing
             try second.page.form("/web/account/link/google"), on: second.page)
         let taken = try await world.consent("adding", at: theirs, second.browser)
         #expect(taken.html.source.contains(#"role="alert""#))
+        #expect(taken.html.text.contains("That sign-in already opens an account here."))
         let retried = try await second.browser.submit(try taken.form("/web/account/link/apple"), on: taken)
         #expect(retried.blocked == nil && retried.url.hasPrefix(world.sandbox.url), "\(retried.answer.text)")
         let own = try await world.service.get("/v1/account/identities", bearer: second.bearer)

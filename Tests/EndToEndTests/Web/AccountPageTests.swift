@@ -260,8 +260,9 @@ import Testing
         let browser = world.browser()
         _ = try await signIn("misled", with: .google, browser)
         for (fault, isSaid) in [
-            ("cancelledAtProvider", true), ("identityAlreadyLinked", true), ("accountDisabled", false),
-            ("wrongPassword", false), ("tooManyTries", false), ("%3Cb%3E", false), ("", false),
+            ("cancelledAtProvider", true), ("linkedElsewhere", true), ("identityAlreadyLinked", false),
+            ("accountDisabled", false), ("wrongPassword", false), ("tooManyTries", false), ("%3Cb%3E", false),
+            ("", false),
         ] {
             let page = try await browser.open(Self.url + "?fault=\(fault)")
             #expect(page.status == 200)

@@ -74,6 +74,17 @@ struct OAuthGrantEndTests {
         #expect(try await !world.isAlive(tokens, client))
     }
 
+    @Test func `signing out everywhere on the page of the account ends the links, as the page says`() async throws {
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("quitting")
+        let tokens = try await world.linked(client, browser)
+        let page = try await browser.open(WebWorld.publicURL + "/web/account")
+        #expect(page.html.text.contains("Linked apps and services are unlinked too."))
+        let out = try await browser.submit(try page.form("/web/account/sign-out-everywhere"), on: page)
+        #expect(out.status == 200, "\(out.answer.text)")
+        #expect(try await !world.isAlive(tokens, client))
+    }
+
     @Test func `an administrator sees what is linked, and ends it`() async throws {
         let linked = try await link("helped")
         let path = "/admin/v1/accounts/\(linked.device.account.id)/linked-clients"

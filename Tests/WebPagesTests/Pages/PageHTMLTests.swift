@@ -243,6 +243,15 @@ import Texts
         }
     }
 
+    @Test func `the button that signs out everywhere says that it unlinks, where something is linked`() throws {
+        for (name, isLinked) in [("account", true), ("account-one-way", false)] {
+            let page = try #require(PageSamples().pages.first { $0.name == name }).page
+            let html = String(decoding: Pages(theme: .plain).html(page, language: .en), as: UTF8.self)
+            #expect(html.contains("Sign out on all devices"))
+            #expect(html.contains("Linked apps and services are unlinked too.") == isLinked, "\(name)")
+        }
+    }
+
     @Test func `who takes the address of an account reads whether that can be opened afterwards`() throws {
         for (name, isClosed) in [("create-mailbox", false), ("create-closing", true)] {
             let page = try #require(PageSamples().pages.first { $0.name == name }).page

@@ -194,7 +194,9 @@ extension AccountPage {
         <form class="last" method="post" action="{{{action}}}">{{> csrf}}<button class="quiet">{{text.signOut}}</button></form>
         {{/signOut}}
         {{#signOutEverywhere}}
-        <form method="post" action="{{{action}}}">{{> csrf}}<button class="quiet">{{text.signOutEverywhere}}</button></form>
+        <form method="post" action="{{{action}}}">{{> csrf}}\
+        <button class="quiet"{{#hasClients}} aria-describedby="unlinks"{{/hasClients}}>{{text.signOutEverywhere}}</button>\
+        {{#hasClients}}<p class="hint" id="unlinks">{{text.signOutUnlinks}}</p>{{/hasClients}}</form>
         {{/signOutEverywhere}}
         """
 

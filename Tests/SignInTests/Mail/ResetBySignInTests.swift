@@ -20,6 +20,9 @@ import Testing
         #expect(mail.header("Subject") == "Sign in to \(MailFixture.service) by a code")
         let digits = try #require(fixture.codes.digits(of: code))
         for part in [mail.text, mail.html] { #expect(part?.contains(digits) == false) }
+        // Whether in an app or on the pages.
+        let words = mail.text?.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(words?.contains("Where you sign in, choose to get a code by mail instead") == true)
         #expect(try await fixture.rows().isEmpty)
         // No code was mailed, so none is recorded as mailed.
         let mailed = try await fixture.database.execute("SELECT FROM audit_events WHERE type = 'code_mailed'")

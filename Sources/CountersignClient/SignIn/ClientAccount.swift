@@ -86,7 +86,7 @@ public struct ClientAccount: Sendable, Equatable, Identifiable {
 }
 
 /// A new address that an administrator has entered for an account whose person lost their mailbox. Show it with a way to
-/// stop it, ``SignInClient/cancelEmailReplacement()``: the mail that announced it sends people to the app for that.
+/// stop it, ``SignInClient/cancelEmailReplacement()``: the mail that announced it sends people to where they sign in.
 public struct EmailReplacement: Sendable, Equatable {
     public let maskedEmail: String
     /// When it takes effect.

@@ -11,10 +11,10 @@ package struct SessionLimiter: Sendable {
     private static let page = 5_000
     /// The sessions of an account that a round ends at most.
     static let batch = 1_000
-    /// Seconds between a session's id and its commit that are allowed for.
-    package static let commitSeconds: Int64 = 5
-    /// Seconds that the first look goes back: what was opened before the limit was there, or a process was.
-    static let firstLookSeconds: Int64 = 60
+    /// Seconds between a session's id and its commit that are allowed for, with those between two processes' clocks.
+    package static let commitSeconds: Int64 = 10
+    /// Seconds that a look goes back at most, as the first one does: for what was opened while no process looked.
+    static let longestSeconds: Int64 = 3_600
     /// Seconds between looks, from the beginning of one.
     package static let pauseSeconds: Int64 = 10
     /// Seconds after which the look of a process that died is free again.
@@ -39,7 +39,7 @@ package struct SessionLimiter: Sendable {
         let call = clock.call(by: .service)
         let claimedUntil = call.now.advanced(bySeconds: SessionLimiter.lease)
         let start = try await store.claimLook(
-            from: bound(-SessionLimiter.firstLookSeconds, from: call.now), to: bound(1, from: call.now), by: call,
+            from: bound(-SessionLimiter.longestSeconds, from: call.now), to: bound(1, from: call.now), by: call,
             claimedUntil: claimedUntil)
         guard let start else { return false }
         do {

@@ -58,8 +58,6 @@ extension AccountStore {
         let id = session.accountID
         try await database.change(by: call) { change in
             let account = try await change.accounts.lock(of: session)
-            // While the pending address is known.
-            try await change.emailCodes.end(mailedTo: id)
             let changed = try await change.execute(
                 """
                 UPDATE accounts
@@ -68,6 +66,7 @@ extension AccountStore {
                 """)
             guard changed == 1 else { throw Refusal.sessionGone }
             change.announce(.passwordChanged(by: .person), of: id)
+            try await change.emailCodes.end(mailedTo: id)
             try await change.sessions.end(.ofAccount(id, except: session.id), because: .passwordChanged)
             try await change.emailReplacements.end(of: id, because: .passwordChanged)
             try await change.record(.passwordChanged, accountID: id, sessionID: session.id)

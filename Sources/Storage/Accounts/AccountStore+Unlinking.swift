@@ -85,7 +85,15 @@ extension Change.Accounts {
                 WHERE \(identity.key.condition) AND status <> 'pending'
                 """)
         }
-        try await change.emailCodes.end(mailedTo: account.id)
+        for codes in ["mailed_codes", "email_codes"] as [SQL] {
+            _ = try await change.execute(
+                """
+                DELETE FROM \(codes) c
+                USING accounts a
+                WHERE a.account_id = \(account.id)
+                    AND (c.email = a.email OR (c.email = a.pending_email AND c.purpose = 'verifyEmail'))
+                """)
+        }
         // Mail that has not been sent yet is dropped, as it holds the address.
         _ = try await change.execute(
             """

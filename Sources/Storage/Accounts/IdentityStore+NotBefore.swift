@@ -20,7 +20,7 @@ extension IdentityStore {
 extension Change.Identities {
     /// Refuses, from now on, the tokens that providers issued before `now` for the account's identities, whether they are
     /// posted again or for the first time; and those of other identities as a proof of the account by its address. A whole
-    /// second decides, as `iat` has no fraction. The codes that were mailed to the account end.
+    /// second decides, as `iat` has no fraction. The codes that were mailed to its proven address end.
     ///
     /// The account and its identities have to be locked (`Change.Accounts.lock`): otherwise a sign-in that is under way may
     /// open a session that the same transaction doesn't end.

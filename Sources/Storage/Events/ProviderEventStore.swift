@@ -78,8 +78,8 @@ package struct ProviderEventStore: Sendable {
     /// The events as operators see them.
     package var records: ProviderEventRecords { ProviderEventRecords(database: database) }
 
-    /// Forgets the subjects that no identity has, of events that were received before `time`: no token from before them is
-    /// taken any more.
+    /// Forgets the subjects that no identity had, of events that were received before `time`: no token from before them is taken
+    /// any more.
     package func forgetUnknownSubjects(before time: Timestamp, limit: Int) async throws(PostgresError) {
         _ = try await database.execute(
             """

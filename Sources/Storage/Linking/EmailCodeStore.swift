@@ -144,18 +144,19 @@ extension Change.EmailCodes {
         return rows.first ?? false
     }
 
-    /// Ends the codes that were mailed to the account. Those of an address that is no more than claimed stay: they are its
-    /// reader's, who need not be the person who typed it.
+    /// Ends the codes that were mailed to the proven address of the account. Those of an address that is less than proven stay:
+    /// they are its reader's, who need not be the account's owner.
     ///
     /// - Parameter id: of an account that is locked.
     func end(mailedTo id: AccountID) async throws(PostgresError) {
         for codes in ["mailed_codes", "email_codes"] as [SQL] {
             _ = try await change.execute(
                 """
-                DELETE FROM \(codes) c
-                USING accounts a
-                WHERE a.account_id = \(id)
-                    AND (c.email = a.email AND a.email_verified OR c.email = a.pending_email AND c.purpose = 'verifyEmail')
+                DELETE FROM \(codes)
+                WHERE email = (
+                    SELECT a.email
+                    FROM accounts a
+                    WHERE a.account_id = \(id) AND (\(AccountRow.proof)) = \(EmailProof.proven.rawValue))
                 """)
         }
     }

@@ -64,13 +64,12 @@ extension LinkStore {
                 if let existing {
                     try await change.links.replace(existing, by: ticket.identity, of: account, request)
                 } else {
-                    try await change.mail.notify([account.mailbox], of: .identityLinked, provider: key.provider)
+                    // The owner of the account that the identity leaves, if it does, may be another person.
+                    try await change.mail.notify(
+                        [account.mailbox] + (owner?.mailboxes ?? []), of: .identityLinked, provider: key.provider)
                 }
                 let identityID = owner?.identities.first { $0.key == key }?.id ?? request.identityID
                 if let merged {
-                    // Not only the account's own owner: the identity's may be another person.
-                    let others = (owner?.mailboxes ?? []).filter { $0 != account.mailbox }
-                    try await change.mail.notify(others, of: .identityUnlinked, provider: key.provider)
                     try await change.links.move(
                         identityID, of: ticket.identity, hash, from: merged, to: account.id, request)
                 } else {

@@ -42,18 +42,22 @@ package struct SessionStore: Sendable {
     ///
     /// - Parameter passwordHash: the hash that the password was compared with. Hashing takes long enough for the
     ///   password to change meanwhile; the lock makes this wait for a transaction that changes it.
-    /// - Returns: `nil` when the account is no longer active, has another password by now, or was signed out everywhere since
-    ///   its password was typed.
+    /// - Returns: `nil` when the account is no longer active, has another password by now, or was signed out everywhere
+    ///   since its password was typed on an earlier call.
     package func open(
         _ newSession: NewSession, for accountID: AccountID, passwordHash: PasswordHash
     ) async throws(PostgresError) -> Account? {
+        // A password of this call is compared with no time: the sign-out before it has that of another process's clock.
+        let isCurrent: SQL =
+            newSession.authenticatedAt < newSession.now
+            ? "COALESCE(date_trunc('second', a.tokens_not_before) <= \(newSession.authenticatedAt), true)" : "true"
         let opened = try await database.execute(
             newSession.insertion(
                 accountID: "a.account_id", identityID: "NULL",
                 from: """
                     accounts a
                     WHERE a.account_id = \(accountID) AND a.status = 'active' AND a.password_hash = \(passwordHash)
-                        AND COALESCE(date_trunc('second', a.tokens_not_before) <= \(newSession.authenticatedAt), true)
+                        AND \(isCurrent)
                     FOR SHARE OF a
                     """))
         guard opened == 1 else { return nil }

@@ -107,7 +107,7 @@ import Testing
         #expect(
             try await Set(fixture.mails().map { "\($0.template) \($0.recipient)" })
                 == (state == .sameAddress
-                    ? ["identity_linked kim@example.com", "identity_unlinked stray@gmail.com"]
+                    ? ["identity_linked kim@example.com", "identity_linked stray@gmail.com"]
                     : ["identity_linked kim@example.com"]))
         // No authorization ended: the person is the same.
         #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == 0)

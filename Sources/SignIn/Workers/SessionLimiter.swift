@@ -16,7 +16,7 @@ package struct SessionLimiter: Sendable {
     /// Seconds that a look goes back at most, as the first one does: for what was opened while no process looked.
     static let longestSeconds: Int64 = 3_600
     /// Seconds between looks, from the beginning of one.
-    package static let pauseSeconds: Int64 = 10
+    package static let pauseSeconds: Int64 = 20
     /// Seconds after which the look of a process that died is free again.
     static let lease: Int64 = 60
 

@@ -197,13 +197,11 @@ import Testing
             from: SessionID(now: now), to: SessionID(now: call.now), by: call,
             claimedUntil: call.now.advanced(bySeconds: 60))
         _ = try await Self.open(3, fixture)
-        _ = try await Self.look(first, limit: 4, fixture)
+        fixture.clock.advance(by: 50)
+        _ = try await first.round(limit: 4)
         #expect(try await Self.live(of: account, fixture) == 7)
-        fixture.clock.advance(by: 30)
-        _ = try await Self.look(first, limit: 4, fixture)
-        #expect(try await Self.live(of: account, fixture) == 7)
-        fixture.clock.advance(by: 20)
-        _ = try await Self.look(first, limit: 4, fixture)
+        fixture.clock.advance(by: 10)
+        _ = try await first.round(limit: 4)
         #expect(try await Self.live(of: account, fixture) == 4)
     }
 

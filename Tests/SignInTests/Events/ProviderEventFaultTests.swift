@@ -25,13 +25,13 @@ import Testing
         // Those of sessions refuse the tokens of before.
         let known: SQL = "provider_events WHERE subject IS NOT NULL"
         #expect(try await fixture.texts("SELECT jti FROM \(known) ORDER BY jti") == ["a0", "a1", "g0"])
+        #expect(try await fixture.audited() == [])
+        #expect(try await fixture.isOpen(otherPerson))
         _ = try await fixture.sweeper.sweep()
         #expect(try await fixture.count(known) == 3)
         fixture.advance(by: Lifetimes.unknownSubjectRetentionSeconds + 1)
         _ = try await fixture.sweeper.sweep()
         #expect(try await fixture.count(known) == 0)
-        #expect(try await fixture.audited() == [])
-        #expect(try await fixture.isOpen(otherPerson))
     }
 
     @Test func `the same subject at the other provider, or of another team, is somebody else`() async throws {

@@ -177,11 +177,13 @@ import Testing
         let found = try await arrange(.nothing, fixture)
         let token = try fixture.google("stray")
         fixture.clock.advance(by: Lifetimes.freshAuthenticationSeconds + 1)
+        let member = try await fixture.signIn("kim@example.com")
         try await expectFailure("identityAlreadyLinked") {
-            try await fixture.link(.google, .init(token: token), to: found.member)
+            try await fixture.link(.google, .init(token: token), to: member)
         }
         _ = try await fixture.account(found.stray)
-        try await ask(.link, found, fixture)
+        try await fixture.link(.google, .init(token: try fixture.google("stray")), to: member)
+        #expect(try await fixture.account(member).identities.count == 1)
     }
 
     @Test func `a ticket of before the provider ended what it had opened moves nothing`() async throws {

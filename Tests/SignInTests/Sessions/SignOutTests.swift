@@ -214,9 +214,12 @@ import Testing
         try await expectFailure("identityAlreadyLinked") {
             try await fixture.link(.google, .init(token: late), to: thief)
         }
-        // The owner may, with a new one.
+        // The owner may, with a new one, of a new authentication.
         fixture.clock.advance(by: 1)
-        let moved = try await fixture.link(.google, .init(token: try renewed(.google, fixture)), to: thief)
+        try await expectFailure("identityAlreadyLinked") {
+            try await fixture.link(.google, .init(token: try renewed(.google, fixture)), to: thief)
+        }
+        let moved = try await fixture.link(.google, .init(token: try fixture.google("kim")), to: thief)
         #expect(moved.key == owner.identity?.key)
     }
 

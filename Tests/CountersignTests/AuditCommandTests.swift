@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `countersign audit verify`, as a process.
-@Suite(.fixture(AuditTrailFixture.self)) struct AuditCommandTests {
+@Suite(.fixture(AuditTrailFixture.self), .timeLimit(.minutes(15))) struct AuditCommandTests {
     var trail: AuditTrailFixture { .current }
 
     @Test func `what is pending is sealed, and the head of a sound trail is printed`() async throws {

@@ -96,7 +96,8 @@ extension ScratchDatabase {
 }
 
 extension World {
-    /// Waits until a service whose database takes connections again is ready and answers: five seconds at most.
+    /// Waits until a service whose database takes connections again is ready and answers: five seconds at most, of which a
+    /// look takes one however long it lasts.
     func awaitService(_ access: String) async throws {
         try await eventually("the service to be back", within: .seconds(5)) {
             let isReady = try await service.privateGet("/health/ready").status == 200

@@ -19,7 +19,8 @@ extension PostgresSession {
     /// Waits for the next month where this one ends within a minute, in UTC: for tests that ask for it more than once.
     package func awaitLastingMonth() async throws {
         let ending: SQL = """
-            SELECT date_trunc('month', now() AT TIME ZONE 'UTC' + interval '1 minute') > now() AT TIME ZONE 'UTC'
+            SELECT date_trunc('month', clock_timestamp() AT TIME ZONE 'UTC' + interval '1 minute')
+                > clock_timestamp() AT TIME ZONE 'UTC'
             """
         while try await query(ending, as: Bool.self) == [true] { try await pollingPause() }
     }

@@ -18,7 +18,7 @@ package struct SessionLimiter: Sendable {
     /// Seconds between looks, from the beginning of one.
     package static let pauseSeconds: Int64 = 20
     /// Seconds after which the look of a process that died is free again.
-    static let lease: Int64 = 60
+    package static let lease: Int64 = 60
 
     private let store: SessionStore
     private let clock: any WallClock

@@ -146,7 +146,7 @@ import Testing
         try await world.scratch.withPool { database in
             let asking = try await database.transaction { transaction in
                 _ = try await transaction.execute("SELECT FROM accounts FOR UPDATE")
-                let asking = Task { try await ask("get", client, token) }
+                let asking = Task { try await retryWhenLate { try await ask("get", client, token) } }
                 try await eventually("a link that waits") { try await transaction.isWaitedFor() }
                 _ = try await transaction.execute("UPDATE identities SET not_before = now()")
                 return asking

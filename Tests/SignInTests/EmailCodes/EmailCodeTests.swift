@@ -241,6 +241,16 @@ import Testing
         _ = try await fixture.signIn("ada@example.com", code: hers)
     }
 
+    @Test func `an account whose address was never proven leaves no code behind`() async throws {
+        let typed = try await fixture.register(Self.email)
+        _ = try await fixture.code(.signIn, for: Self.email)
+        try await fixture.setPendingEmail("ada@example.com", of: Self.email)
+        _ = try await fixture.code(.verifyEmail, for: "ada@example.com")
+        #expect(try await fixture.count("mailed_codes") == 2)
+        try await fixture.service.accounts.delete(accountOf: try await fixture.opened(typed), by: fixture.call)
+        #expect(try await fixture.count("mailed_codes") == 0)
+    }
+
     @Test func `look-alikes of an address get codes of their own and never the victim's`() async throws {
         let victim = try await fixture.member("mike@example.com")
         let code = try await fixture.code(.signIn, for: "mike@example.com")

@@ -63,19 +63,24 @@ import Testing
         #expect(try await fixture.audited(.codeRejected).isEmpty)
     }
 
-    /// A code alone would have ten minutes: the test's time limit is over before.
-    @Test(
-        .fixture {
-            try await LifeCycleFixture.run(
-                hasLongTimeouts: false, configure: { $0.codeExchangeTimeout.alone = .seconds(600) }, $0)
-        }, .timeLimit(.minutes(5)), arguments: Provider.allCases)
+    @Test(.noFixture(LifeCycleFixture.self), .timeLimit(.minutes(15)), arguments: Provider.allCases)
     func `beside a token nobody waits long for a token endpoint that hangs`(provider: Provider) async throws {
-        _ = try await fixture.create(try await fixture.ticket(try await fixture.consent(provider), .token))
-        let consent = try await fixture.consent(provider)
-        try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .hang)
-        let session = try await fixture.session(consent)
-        #expect(session.identity?.authorization == Identity.Authorization.none)
-        #expect(try await fixture.tokenRequests(of: consent).count <= 1)
+        // Two seconds, and what a busy machine adds, which may be late once; alone it would be ten.
+        let isInTime = try await onceOfThree {
+            var duration = Duration.zero
+            try await LifeCycleFixture.run(hasLongTimeouts: false) { fixture in
+                _ = try await fixture.create(try await fixture.ticket(try await fixture.consent(provider), .token))
+                let consent = try await fixture.consent(provider)
+                try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .hang)
+                let start = ContinuousClock.now
+                let session = try await fixture.session(consent)
+                duration = start.duration(to: .now)
+                #expect(session.identity?.authorization == Identity.Authorization.none)
+                #expect(try await fixture.tokenRequests(of: consent).count <= 1)
+            }
+            return duration < .seconds(9)
+        }
+        #expect(isInTime)
     }
 
     @Test(.fixture { try await LifeCycleFixture.run(hasLongTimeouts: false, $0) }, arguments: Provider.allCases)

@@ -8,7 +8,7 @@ import Testing
 @testable import Storage
 
 /// Grants of codes that were exchanged while the database stored nothing.
-@Suite(.fixture(LifeCycleFixture.self)) struct UnstoredGrantTests {
+@Suite(.fixture(LifeCycleFixture.self), .timeLimit(.minutes(15))) struct UnstoredGrantTests {
     var fixture: LifeCycleFixture { .current }
 
     /// Makes the database refuse every new grant and ticket as a full disk does.

@@ -195,12 +195,12 @@ import Testing
         let call = fixture.call
         _ = try await fixture.storage.sessions.claimLook(
             from: SessionID(now: now), to: SessionID(now: call.now), by: call,
-            claimedUntil: call.now.advanced(bySeconds: 60))
+            claimedUntil: call.now.advanced(bySeconds: SessionLimiter.lease))
         _ = try await Self.open(3, fixture)
-        fixture.clock.advance(by: 50)
+        fixture.clock.advance(by: SessionLimiter.lease - 10)
         _ = try await first.round(limit: 4)
         #expect(try await Self.live(of: account, fixture) == 7)
-        fixture.clock.advance(by: 10)
+        fixture.clock.advance(by: 1_000)
         _ = try await first.round(limit: 4)
         #expect(try await Self.live(of: account, fixture) == 4)
     }

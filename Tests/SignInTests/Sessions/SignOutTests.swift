@@ -130,6 +130,15 @@ import Testing
         try await expectFailure("invalidCredentials") { try await fixture.reset(Self.email, code: reset) }
     }
 
+    @Test func `a password that is typed now signs in, whatever another process's clock says of the sign-out`()
+        async throws
+    {
+        _ = try await member(fixture)
+        try await fixture.database.execute(
+            "UPDATE accounts SET tokens_not_before = \(fixture.clock.now().advanced(bySeconds: 5))")
+        _ = try await fixture.signIn(Self.email)
+    }
+
     @Test func `who has only typed an address ends no code of its reader`() async throws {
         let typed = try await fixture.register(Self.email)
         let code = try await fixture.code(.signIn, for: Self.email)
@@ -205,7 +214,7 @@ import Testing
         let early = try await fixture.ticket(.google("kim"))
         let owner = try await fixture.signUp(.google("kim"))
         fixture.clock.advance(by: 10)
-        let late = try renewed(.google, fixture)
+        let late = try fixture.google("kim")
         fixture.clock.advance(by: 10)
         try await signOut(way, owner, fixture)
         try await expectFailure("identityAlreadyLinked") { try await fixture.bind(early, thief.session.credential) }

@@ -7,7 +7,7 @@ import Testing
 @testable import Storage
 
 /// The sweep of links that came to nothing, beside what is linked meanwhile.
-@Suite struct OAuthGrantSweepTests {
+@Suite(.timeLimit(.minutes(15))) struct OAuthGrantSweepTests {
     private static let start = Timestamp(seconds: 1_767_225_600)
 
     private struct World: Sendable {

@@ -188,12 +188,14 @@ import Texts
         }
     }
 
+    /// The page of that name among the samples, in English.
+    private static func html(of sample: String) throws -> String {
+        let page = try #require(PageSamples().pages.first { $0.name == sample }).page
+        return String(decoding: Pages(theme: .plain).html(page, language: .en), as: UTF8.self)
+    }
+
     @Test func `who is to sign in for an act reads which, and is offered no new account`() throws {
-        func html(_ name: String) throws -> String {
-            let page = try #require(PageSamples().pages.first { $0.name == name }).page
-            return String(decoding: Pages(theme: .plain).html(page, language: .en), as: UTF8.self)
-        }
-        #expect(try html("chooser-account").contains(#"value="register""#))
+        #expect(try Self.html(of: "chooser-account").contains(#"value="register""#))
         for (name, sentence) in [
             (
                 "chooser-link",
@@ -201,17 +203,13 @@ import Texts
                     + "It’s been a while since you signed in, so please do it once more.</p>"
             ), ("chooser-delete", "To delete your account, sign in.</p>"),
         ] {
-            let html = try html(name)
+            let html = try Self.html(of: name)
             #expect(html.contains(sentence), "\(html)")
             #expect(!html.contains(#"value="register""#) && html.contains(#"value="forgot""#))
         }
     }
 
     @Test func `the page of an account says what support, a provider or another account is doing to it`() throws {
-        func text(_ name: String) throws -> String {
-            let page = try #require(PageSamples().pages.first { $0.name == name }).page
-            return String(decoding: Pages(theme: .plain).html(page, language: .en), as: UTF8.self)
-        }
         let replaced = "give your account the address <bdi>m***@example.com</bdi>, on June 1, 2025."
         let taken = "took it for another account on June 1, 2025."
         let blocked = "Google has disabled your account there, so it doesn’t open this one now."
@@ -219,7 +217,7 @@ import Texts
         for (name, said) in [
             ("account", [replaced]), ("account-bare", [taken]), ("account-one-way", [blocked, outdated]),
         ] {
-            let html = try text(name)
+            let html = try Self.html(of: name)
             for sentence in [replaced, taken, blocked, outdated] {
                 #expect(html.contains(sentence) == said.contains(sentence), "\(sentence) on \(name)")
             }
@@ -245,8 +243,7 @@ import Texts
 
     @Test func `the button that signs out everywhere says that it unlinks, where something is linked`() throws {
         for (name, isLinked) in [("account", true), ("account-one-way", false)] {
-            let page = try #require(PageSamples().pages.first { $0.name == name }).page
-            let html = String(decoding: Pages(theme: .plain).html(page, language: .en), as: UTF8.self)
+            let html = try Self.html(of: name)
             #expect(html.contains("Sign out on all devices"))
             #expect(html.contains("Linked apps and services are unlinked too.") == isLinked, "\(name)")
         }
@@ -254,8 +251,7 @@ import Texts
 
     @Test func `who takes the address of an account reads whether that can be opened afterwards`() throws {
         for (name, isClosed) in [("create-mailbox", false), ("create-closing", true)] {
-            let page = try #require(PageSamples().pages.first { $0.name == name }).page
-            let html = String(decoding: Pages(theme: .plain).html(page, language: .en), as: UTF8.self)
+            let html = try Self.html(of: name)
             #expect(html.contains("loses the address <bdi>mira.novak@example.com</bdi> to the new one."))
             #expect(html.contains("Nobody can open it any more") == isClosed, "\(name)")
             #expect(html.contains("Its other ways to sign in stay as they are.") == !isClosed, "\(name)")

@@ -92,7 +92,7 @@ package struct Account: Hashable, Sendable {
     }
 
     /// The same account with a name.
-    package func named(_ name: DisplayName) -> Account { with(displayName: name, identities: identities) }
+    package func named(_ name: DisplayName?) -> Account { with(displayName: name, identities: identities) }
 
     /// The same account with its identities.
     package func with(identities: [Identity]) -> Account { with(displayName: displayName, identities: identities) }

@@ -27,15 +27,12 @@ package struct AccountSettings: Sendable {
         let id = session.accountID
         try await limits.draw(.renamePerAccount, of: "\(id)", by: call)
         let event = AuditEvent(.displayNameChanged, from: call.origin, accountID: id)
-        let renamed = try await repetitions.recording(.displayName(id), by: call) {
-            isRecorded throws(SignInFailure) in
+        return try await repetitions.recording(.displayName(id), by: call) { isRecorded throws(SignInFailure) in
             let account = try await stored {
-                try await store.rename(id, to: name, by: call, recording: isRecorded ? event : nil)
+                try await store.rename(accountOf: session, to: name, by: call, recording: isRecorded ? event : nil)
             }
-            return (account, account == nil ? nil : event)
+            return (account, event)
         }
-        guard let renamed else { throw .invalidSession }
-        return renamed
     }
 
     /// Sets a password. The current one authorizes it, or a fresh session where there is none. Every other session ends.

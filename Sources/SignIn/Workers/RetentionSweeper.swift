@@ -103,8 +103,7 @@ package final class RetentionSweeper: Sendable {
                     before: now.advanced(bySeconds: -Lifetimes.failedMailRetentionSeconds), limit: batch)
             },
             {
-                try await self.database.providerEvents.forgetUnknownSubjects(
-                    before: now.advanced(bySeconds: -Lifetimes.unknownSubjectRetentionSeconds), limit: batch)
+                try await self.database.providerEvents.forgetUnknownSubjects(by: call, limit: batch)
                 return 0
             },
             {

@@ -27,6 +27,21 @@ extension AccountStore {
             """)
     }
 
+    /// Renames the account of a session, which has to be live still: a name of before may be what its end takes away.
+    ///
+    /// - Parameter event: recorded with the change.
+    package func rename(
+        accountOf session: Session, to name: DisplayName?, by call: Call, recording event: AuditEvent?
+    ) async throws -> Account {
+        try await database.change(by: call) { change in
+            let account = try await change.accounts.lock(of: session)
+            _ = try await change.execute(
+                "UPDATE accounts SET display_name = \(name?.text) WHERE account_id = \(account.id)")
+            if let event { try await change.record(event) }
+            return account.named(name)
+        }
+    }
+
     /// - Parameter event: recorded with the change.
     /// - Returns: `nil` when there is no such account.
     package func rename(

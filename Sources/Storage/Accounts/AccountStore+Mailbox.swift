@@ -163,7 +163,10 @@ extension Change.Accounts {
     func takeEmail(from account: Account) async throws(PostgresError) {
         let isClaimed = account.emailProof == .claimed
         let isDisabling = account.identities.isEmpty
-        if isClaimed || isDisabling {
+        if isDisabling {
+            // When it is enabled again, nothing of before counts.
+            try await endAccess(to: account.id, because: .emailReclaimed)
+        } else if isClaimed {
             try await endSessions(of: account.id, because: .emailReclaimed)
         }
         _ = try await change.execute(

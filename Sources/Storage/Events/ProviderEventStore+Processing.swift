@@ -47,12 +47,15 @@ extension ProviderEventStore {
             for event in events {
                 let outcome = try await change.providerEvents.apply(event, policy: policy)
                 // A token of before may be posted yet, and is refused by this row (`LinkStore`).
-                let isKept = outcome == .unknownSubject && event.effect(by: policy)?.endsSessions == true
+                let isKept =
+                    [.done, .unknownSubject].contains(outcome) && event.effect(by: policy)?.endsSessions == true
+                let keptUntil = isKept ? call.now.advanced(bySeconds: Lifetimes.unknownSubjectRetentionSeconds) : nil
                 _ = try await change.execute(
                     """
                     UPDATE provider_events
                     SET status = \(outcome.rawValue), processed_at = \(call.now),
-                        subject = CASE WHEN \(isKept) OR \(PendingEvent.isOfLinkedIdentity) THEN subject END
+                        subject = CASE WHEN \(isKept) OR \(PendingEvent.isOfLinkedIdentity) THEN subject END,
+                        kept_until = \(keptUntil)
                     WHERE event_id = \(event.id)
                     """)
                 processed.append(
@@ -75,7 +78,7 @@ extension ProviderEventStore {
 }
 
 /// A pending event.
-private struct PendingEvent: Sendable {
+struct PendingEvent: Sendable {
     let id: ProviderEventID
     let provider: Provider
     let tokenID: String

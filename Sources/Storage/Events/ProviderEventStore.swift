@@ -78,17 +78,16 @@ package struct ProviderEventStore: Sendable {
     /// The events as operators see them.
     package var records: ProviderEventRecords { ProviderEventRecords(database: database) }
 
-    /// Forgets the subjects that no identity had, of events that were received before `time`: no token from before them is taken
-    /// any more.
-    package func forgetUnknownSubjects(before time: Timestamp, limit: Int) async throws(PostgresError) {
+    /// Forgets the subjects that no identity has, of events whose row refuses no token any more.
+    package func forgetUnknownSubjects(by call: Call, limit: Int) async throws(PostgresError) {
         _ = try await database.execute(
             """
             UPDATE provider_events
-            SET subject = NULL
+            SET kept_until = NULL, subject = CASE WHEN \(PendingEvent.isOfLinkedIdentity) THEN subject END
             WHERE event_id IN (
                 SELECT event_id
                 FROM provider_events
-                WHERE subject IS NOT NULL AND status = 'unknown_subject' AND received_at < \(time)
+                WHERE kept_until < \(call.now)
                 LIMIT \(limit)
                 FOR NO KEY UPDATE SKIP LOCKED)
             """)

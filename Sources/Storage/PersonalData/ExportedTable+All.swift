@@ -216,7 +216,10 @@ extension ExportedTable {
             "event_id", "provider", "realm", "subject", "jti", "type", "kind", "detail", "status", "occurred_at",
             "received_at", "processed_at",
         ],
-        omitted: ["position": "its place in the provider's token", "token_fingerprints": secret], time: "received_at",
+        omitted: [
+            "position": "its place in the provider's token", "token_fingerprints": secret,
+            "kept_until": "for how long it refuses tokens",
+        ], time: "received_at",
         id: "event_id"
     ) { id, _ in isOfIdentity(id) }
 

@@ -81,6 +81,16 @@ import Testing
                     try await people.bind(ticket, owner.session.credential)
                 }
             }
+            fixture.advance(by: 10)
+            // Nor does one that Google has renewed since, for an authentication that it has taken back.
+            let renewed = try people.google(
+                "kim", claims + [("auth_time", .integer(fixture.clock.now().seconds - 15))])
+            if policy == .automatic {
+                try await expectFailure("expired") { try await people.signIn(.google, renewed) }
+            } else {
+                let ticket = try await people.ticket(.google, renewed)
+                try await expectFailure("linkTicketExpired") { try await people.create(ticket) }
+            }
             #expect(try await people.account(owner).identities.isEmpty)
             fixture.advance(by: 10)
             switch try await people.signIn(.google, people.google("kim", claims)) {

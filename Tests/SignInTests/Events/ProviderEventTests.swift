@@ -80,6 +80,19 @@ import Testing
         #expect(try await fixture.account(apple)?.identities.map(\.key.provider) == [.google])
     }
 
+    @Test func `a token from before a withdrawn consent makes no account, one from after it does`() async throws {
+        let google = try await fixture.account(.google)
+        _ = try await fixture.bind(.apple, to: google)
+        let before = try fixture.token(.apple)
+        fixture.advance(by: 10)
+        try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "e1"))
+        #expect(try await fixture.account(google)?.identities.map(\.key.provider) == [.google])
+        let ticket = try await fixture.people.ticket(.apple, before)
+        try await expectFailure("linkTicketExpired") { try await fixture.people.create(ticket) }
+        fixture.advance(by: 10)
+        _ = try await fixture.account(.apple)
+    }
+
     @Test func `a withdrawn consent leaves the identity with an account that is disabled`() async throws {
         let apple = try await fixture.account(.apple)
         _ = try await fixture.bind(.google, to: apple)
@@ -116,11 +129,11 @@ import Testing
         #expect(audited.contains("e3 account_deleted provider apple account-deleted"))
         #expect(audited.filter { $0.hasPrefix("e3 revocation_requested provider") }.count == 2)
         #expect(try await fixture.isRecorded("e3", of: apple))
-        // Only a person who is still here is named.
+        // Only a person who is still here is named, or for a day whom the event itself is of.
         #expect(
             try await fixture.texts(
                 "SELECT concat_ws(' ', jti, status, subject) FROM provider_events ORDER BY jti"
-            ) == ["e1 done", "e2 done ada", "e3 done", "g1 done"])
+            ) == ["e1 done", "e2 done ada", "e3 done kim", "g1 done"])
         #expect(try await fixture.count("link_tickets WHERE subject = 'kim'") == 0)
     }
 

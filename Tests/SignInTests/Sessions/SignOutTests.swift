@@ -203,6 +203,20 @@ import Testing
         #expect(try await fixture.storage.sessions.live(id, by: .at(now)) == nil)
     }
 
+    @Test func `a name that a session gives while it ends is not the account's`() async throws {
+        let kim = try await fixture.register(Self.email)
+        let session = try await fixture.opened(kim)
+        let renaming = try await fixture.interleave { transaction in
+            try await transaction.execute("SELECT FROM accounts FOR UPDATE")
+            try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
+        } with: {
+            try await fixture.service.accounts.rename(
+                accountOf: session, to: DisplayName("Left behind"), by: fixture.call)
+        }
+        try await expectFailure("invalidSession") { try await renaming.value }
+        #expect(try await fixture.texts("SELECT display_name FROM accounts") == [nil])
+    }
+
     // MARK: Tickets
 
     // An account that is nothing but the identity has no password to reset.

@@ -17,8 +17,12 @@ struct KnownIdentities: Sendable {
     func signIn(
         _ identity: VerifiedIdentity, grant: NewGrant? = nil, by call: Call
     ) async throws(SignInFailure) -> SignedIn? {
-        // First: the grant is stored before the sign-in is answered, and the answer shows it.
-        if let grant, try await !stored({ try await grants.keep(grant, for: identity.key, by: call) }) { return nil }
+        // First: the grant is stored before the sign-in is answered, and the answer shows it. That of a proof that counts no
+        // more is not, and the sign-in is refused.
+        if let grant, try await !stored({ try await grants.keep(grant, for: identity, by: call) }) {
+            let known = try await stored { try await accounts.decision(on: identity) }
+            guard known?.decision == .outdated else { return nil }
+        }
         let newSession = try issuer.newSession(
             authenticatedAt: identity.authenticatedAt, atProvider: identity.authenticatedAt,
             methods: [AuthenticationMethod(identity.key.provider)],

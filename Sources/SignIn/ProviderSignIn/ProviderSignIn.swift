@@ -63,16 +63,30 @@ package struct ProviderSignIn: Sendable {
     private func findAccount(
         of identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
-        if let signedIn = try await known.signIn(identity, grant: grant, by: call) {
+        if let signedIn = try await signInKnown(identity, grant: grant, by: call) {
             return .signedIn(try await fillingDisplayName(signedIn, fullName))
         }
         if try await known.adopt(identity, by: call) {
             // Also when it moved nothing: a concurrent sign-in of the person may have.
-            if let signedIn = try await known.signIn(identity, grant: grant, by: call) {
+            if let signedIn = try await signInKnown(identity, grant: grant, by: call) {
                 return .signedIn(try await fillingDisplayName(signedIn, fullName))
             }
         }
         return try await issueLinkTicket(identity, grant: grant, fullName: fullName, by: call)
+    }
+
+    /// Signs in by a linked identity. What came with a proof that counts no more is ended.
+    private func signInKnown(
+        _ identity: VerifiedIdentity, grant: NewGrant?, by call: Call
+    ) async throws(SignInFailure) -> SignedIn? {
+        do throws(SignInFailure) {
+            return try await known.signIn(identity, grant: grant, by: call)
+        } catch {
+            if case .credentialRejected = error {
+                await verifier.codes.abandon(CodeEvidence(identity: identity, grant: grant), after: error, by: call)
+            }
+            throw error
+        }
     }
 
     /// Fills an empty display name, and changes none: Apple gives the app a name only once, at first consent.

@@ -54,7 +54,7 @@ extension ProviderEventStore {
                     """
                     UPDATE provider_events
                     SET status = \(outcome.rawValue), processed_at = \(call.now),
-                        subject = CASE WHEN \(isKept) OR \(PendingEvent.isOfLinkedIdentity) THEN subject END,
+                        subject = CASE WHEN \(isKept) OR \(ProviderEventStore.isOfLinkedIdentity) THEN subject END,
                         kept_until = \(keptUntil)
                     WHERE event_id = \(event.id)
                     """)
@@ -78,7 +78,7 @@ extension ProviderEventStore {
 }
 
 /// A pending event.
-struct PendingEvent: Sendable {
+private struct PendingEvent: Sendable {
     let id: ProviderEventID
     let provider: Provider
     let tokenID: String
@@ -113,7 +113,7 @@ struct PendingEvent: Sendable {
     }
 }
 
-extension PendingEvent {
+extension ProviderEventStore {
     /// The condition under which the row of a processed event keeps its subject: an identity has it.
     static let isOfLinkedIdentity: SQL = """
         EXISTS (

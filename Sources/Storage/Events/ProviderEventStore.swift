@@ -83,7 +83,7 @@ package struct ProviderEventStore: Sendable {
         _ = try await database.execute(
             """
             UPDATE provider_events
-            SET kept_until = NULL, subject = CASE WHEN \(PendingEvent.isOfLinkedIdentity) THEN subject END
+            SET kept_until = NULL, subject = CASE WHEN \(ProviderEventStore.isOfLinkedIdentity) THEN subject END
             WHERE event_id IN (
                 SELECT event_id
                 FROM provider_events

@@ -35,17 +35,20 @@ package struct GrantStore: Sendable {
     /// The update of the identity also locks it. A separate lock before it would be of the row's version at that time,
     /// and the update, after a wait, of a later version: transactions that wait in between would wait for each other.
     ///
-    /// - Returns: whether the identity is linked; if not, nothing is stored.
-    package func keep(_ grant: NewGrant, for key: IdentityKey, by call: Call) async throws -> Bool {
+    /// - Returns: whether it is stored: not where the identity isn't linked, nor where its proof counts no more.
+    package func keep(_ grant: NewGrant, for identity: VerifiedIdentity, by call: Call) async throws -> Bool {
         let sealed = try SealedGrant(grant, keyRing: keyRing)
+        let key = identity.key
+        let isOutdated = IdentityStore.isOutdated(
+            issuedAt: "\(identity.issuedAt)", authenticatedAt: "\(identity.authenticatedAt)")
         // Retried after a deadlock: a code can't be exchanged twice.
         let kept = try await database.change(by: call) { change in
             try await change.execute(
                 """
                 WITH holder AS (
-                    UPDATE identities
+                    UPDATE identities i
                     SET authorization_status = 'active'
-                    WHERE \(key.condition)
+                    WHERE \(key.condition) AND NOT COALESCE(\(isOutdated), false)
                     RETURNING identity_id
                 )
                 INSERT INTO provider_grants (\(GrantStore.columns), identity_id)

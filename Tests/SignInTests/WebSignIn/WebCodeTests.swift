@@ -170,6 +170,19 @@ import Testing
         try await expectFailure("expired") { try await fixture.exchange(code) }
     }
 
+    @Test func `a code from before its authorization was revoked brings nothing back`() async throws {
+        let identity = try #require(try await fixture.base.account(.apple).identity)
+        let code = try await fixture.code()
+        try await fixture.base.advance(by: 5)
+        _ = try await fixture.base.storage.accounts.revoke(
+            identity.id, unlinking: true, recording: AuditEvent(.revocationRequested, by: .administrator),
+            by: fixture.call)
+        try await fixture.base.revokeDue()
+        try await expectFailure("expired") { try await fixture.exchange(code) }
+        #expect(try await fixture.base.authorization(identity) == "revoked")
+        #expect(try await fixture.count("provider_grants") == 0)
+    }
+
     // MARK: Codes that nobody exchanges
 
     @Test func `the grant of a code that no app exchanged is revoked`() async throws {

@@ -136,11 +136,10 @@ import Testing
             down: "\(head)\nALTER TABLE a DROP COLUMN IF EXISTS note;\n")
         try await ScratchDatabase.withEmpty { _, database in
             _ = try await database.migrator([Self.createA]).up()
-            let migration = try await database.holding("LOCK TABLE a IN ACCESS SHARE MODE") {
+            let migration = try await database.transaction { transaction in
+                try await transaction.execute("LOCK TABLE a IN ACCESS SHARE MODE")
                 let migration = Task { try await database.migrator([Self.createA, alter]).up() }
-                while try await database.count("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0 {
-                    try await pollingPause()
-                }
+                try await transaction.awaitWaiter()
                 // This read is queued behind the waiting ALTER TABLE, and gets through although no lock is released.
                 #expect(try await database.count("SELECT count(*) FROM a") == 0)
                 return migration
@@ -164,9 +163,7 @@ import Testing
                 try await transaction.execute("SET LOCAL statement_timeout = '60s'")
                 try await transaction.execute("LOCK TABLE b IN ACCESS SHARE MODE")
                 let migration = Task { try await database.migrator([Self.createA, Self.createB, alter]).up() }
-                while try await database.count("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0 {
-                    try await pollingPause()
-                }
+                try await transaction.awaitWaiter()
                 try await transaction.execute("LOCK TABLE a IN ACCESS SHARE MODE")
                 return migration
             }

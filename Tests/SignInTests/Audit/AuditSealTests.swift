@@ -88,7 +88,8 @@ import Testing
                 killed = try await transaction.query(
                     """
                     SELECT pg_terminate_backend(pid)
-                    FROM pg_locks
+                    FROM pg_locks l
+                    JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
                     WHERE NOT granted AND relation = 'audit_head'::regclass
                     """, as: Bool.self)
             }

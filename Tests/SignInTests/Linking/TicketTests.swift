@@ -178,23 +178,3 @@ import Testing
         #expect(orphans == 0)
     }
 }
-
-/// The outcomes of `count` parallel calls, counted: `won`, or the name of the failure.
-func race<Value: Sendable>(
-    _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Value
-) async throws -> [String: Int] {
-    try await withThrowingTaskGroup(of: String.self) { group in
-        for index in 0..<count {
-            group.addTask {
-                do {
-                    return try await failure { try await body(index) }
-                } catch SignInFixture.Unexpected.succeeded {
-                    return "won"
-                }
-            }
-        }
-        var outcomes: [String: Int] = [:]
-        for try await outcome in group { outcomes[outcome, default: 0] += 1 }
-        return outcomes
-    }
-}

@@ -198,13 +198,47 @@ extension LinkRequired {
 
 /// The failure that a call ends in, by the name of its case.
 func failure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> String {
+    try await signInFailure(body).name
+}
+
+private func signInFailure<Value: Sendable>(
+    _ body: @Sendable () async throws -> Value
+) async throws -> SignInFailure {
     do {
         _ = try await body()
     } catch let failure as SignInFailure {
-        if case .credentialRejected(let reason, _) = failure { return reason.rawValue }
-        return String(describing: failure).split(separator: "(").first.map(String.init) ?? ""
+        return failure
     }
     throw SignInFixture.Unexpected.succeeded
+}
+
+extension SignInFailure {
+    fileprivate var name: String {
+        if case .credentialRejected(let reason, _) = self { return reason.rawValue }
+        return String(describing: self).split(separator: "(").first.map(String.init) ?? ""
+    }
+}
+
+/// The outcomes of `count` parallel calls, counted: `won`, or the name of the failure; of the database's with what it said.
+func race<Value: Sendable>(
+    _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Value
+) async throws -> [String: Int] {
+    try await withThrowingTaskGroup(of: String.self) { group in
+        for index in 0..<count {
+            group.addTask {
+                do {
+                    let failure = try await signInFailure { try await body(index) }
+                    if case .storageUnavailable = failure { return String(describing: failure) }
+                    return failure.name
+                } catch SignInFixture.Unexpected.succeeded {
+                    return "won"
+                }
+            }
+        }
+        var outcomes: [String: Int] = [:]
+        for try await outcome in group { outcomes[outcome, default: 0] += 1 }
+        return outcomes
+    }
 }
 
 /// Expects a call to end in the failure of that name.
@@ -212,8 +246,8 @@ func expectFailure<Value: Sendable>(
     _ name: String, sourceLocation: SourceLocation = #_sourceLocation,
     _ body: @Sendable () async throws -> Value
 ) async throws {
-    let ended = try await failure(body)
-    #expect(ended == name, sourceLocation: sourceLocation)
+    let ended = try await signInFailure(body)
+    #expect(ended.name == name, "\(ended)", sourceLocation: sourceLocation)
 }
 
 /// Expects a call to end in this very failure.

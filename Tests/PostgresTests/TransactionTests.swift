@@ -9,7 +9,7 @@ private struct Refused: Error, Equatable {
 
 @Suite(.timeLimit(.minutes(2))) struct TransactionTests {
     private func withTable<T: Sendable>(
-        poolSize: Int = 4, acquireTimeout: Duration = .seconds(30), _ body: (Database) async throws -> T
+        poolSize: Int = 4, acquireTimeout: Duration = .seconds(300), _ body: (Database) async throws -> T
     ) async throws -> T {
         try await ScratchDatabase.withFreshPool(.test(poolSize: poolSize, acquireTimeout: acquireTimeout)) { database in
             try await database.execute("CREATE TABLE t (id int8 PRIMARY KEY, n int8 NOT NULL)")

@@ -95,6 +95,15 @@ package struct ClaimRules: Sendable {
             issuedAt: issued.seconds, expiresAt: expiry?.seconds)
     }
 
+    /// Whether a token that was checked before is still in its time.
+    ///
+    /// - Parameters:
+    ///   - issuedAt: `iat`, as ``CheckedClaims`` has it.
+    ///   - expiresAt: `exp`, likewise.
+    package func admits(issuedAt: Int64, expiresAt: Int64, at now: Int64) -> Bool {
+        expiresAt > now - Int64(leeway) && issuedAt <= now + Int64(leeway)
+    }
+
     /// Checks `events`, `iss` and `aud` alone: whether the issuer made the token for us, though it may be out of date.
     ///
     /// - Returns: the issuer as configured, and the first of our audiences that the token names.

@@ -51,7 +51,9 @@ package final class AccessTokens: Sendable {
     private let keyRing: KeyRing
     private let clock: any WallClock
     private let logger: Logger
+    private let rules: ClaimRules
     private let state: Mutex<State>
+    let verified = VerifiedTokens()
 
     /// Reads the keys, making the first one if there is none.
     ///
@@ -64,6 +66,9 @@ package final class AccessTokens: Sendable {
         self.keyRing = keyRing
         self.clock = clock
         self.logger = logger
+        var rules = ClaimRules(issuers: [configuration.issuer], audiences: [configuration.audience])
+        rules.maximumLifetime = nil
+        self.rules = rules
         let lifetime = configuration.lifetime
         let call = clock.call(by: .service)
         let now = call.now
@@ -121,6 +126,13 @@ package final class AccessTokens: Sendable {
 
     /// The session that one of our tokens names. Its row decides whether it is live.
     package func session(of token: [UInt8]) async throws(SignInFailure) -> SessionID {
+        let hash = SHA256.hash(token)
+        let now = clock.now().seconds
+        if let known = verified.token(hash), keys.verifying.key(id: known.keyID) != nil,
+            rules.admits(issuedAt: known.issuedAt, expiresAt: known.expiresAt, at: now)
+        {
+            return known.sessionID
+        }
         let unverified: UnverifiedToken
         do {
             unverified = try UnverifiedToken(token, allowedTypes: ["at+jwt"], requiresType: true)
@@ -133,13 +145,13 @@ package final class AccessTokens: Sendable {
             keySet = keys.verifying
         }
         do {
-            let verified = try unverified.verified(by: keySet)
-            var rules = ClaimRules(issuers: [configuration.issuer], audiences: [configuration.audience])
-            rules.maximumLifetime = nil
-            _ = try rules.check(verified, at: clock.now().seconds)
-            guard let text = verified.claims["sid"]?.string, let id = SessionID(text) else {
-                throw TokenRejection.claimInvalid
-            }
+            let token = try unverified.verified(by: keySet)
+            let checked = try rules.check(token, at: now)
+            guard let text = token.claims["sid"]?.string, let id = SessionID(text), let expiresAt = checked.expiresAt
+            else { throw TokenRejection.claimInvalid }
+            verified.insert(
+                .init(
+                    sessionID: id, keyID: unverified.keyID, issuedAt: checked.issuedAt, expiresAt: expiresAt), hash)
             return id
         } catch {
             throw .invalidSession

@@ -1,4 +1,5 @@
 import JSON
+import Postgres
 import SignIn
 import TestSupport
 import Testing
@@ -33,6 +34,37 @@ import Testing
                 #expect(again.status == 401)
                 #expect(again.code == "invalid_token")
                 #expect(again.withoutRequestID == alone.withoutRequestID)
+            }
+        }
+    }
+
+    /// Up to the limit of the body. Where such a token comes alone, the form is at fault.
+    @Test func `a good code signs in beside a token that is larger than any`() async throws {
+        try await World.run { world in
+            for provider in Sandbox.Provider.allCases {
+                let created = try await world.newGrantedAccount("kim-\(provider)", provider)
+                for size in [16_385, 60_000] {
+                    let large = World.Credential(
+                        provider: provider, token: String(repeating: "a", count: size),
+                        code: try await world.authorize("kim-\(provider)", provider).code)
+                    let alone = try await world.service.signIn(provider, large.tokenAlone)
+                    #expect(alone.status == 400)
+                    let member = provider == .apple ? "identityToken" : "idToken"
+                    #expect(alone.json?.fieldErrors == ["\(member) too_long"])
+                    let answer = try await world.service.signIn(provider, large.both)
+                    #expect(answer.status == 200, "\(answer.text)")
+                    #expect(try answer.text("account.accountId") == created.text("account.accountId"))
+                    // The code is spent, and the refusal is that of any token.
+                    let again = try await world.service.signIn(provider, large.both)
+                    #expect(again.status == 401 && again.code == "invalid_token", "\(again.text)")
+                }
+                try await eventually("the reasons in the trail") {
+                    try await world.count(
+                        """
+                        SELECT COALESCE(sum(occurrences), 0) FROM audit_events
+                        WHERE type = 'credential_rejected' AND reason = 'too_large' AND provider = \(provider.rawValue)
+                        """) == 4
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 import Accounts
 import HTTPServer
+import JOSE
 import SignIn
 
 extension MobileAPI {
@@ -58,9 +59,12 @@ extension Fields {
     mutating func providerCredential(of provider: Provider) throws -> (ProviderCredential, Device?) {
         let token = ProviderCredential.tokenMember(of: provider)
         let code = ProviderCredential.codeMember(of: provider)
-        // A longer token is rejected before it is parsed.
-        let tokenText = optionalString(token, maximumBytes: 16 * 1024)
+        let tokenText = optionalString(token, maximumBytes: .max)
         let codeText = optionalString(code, maximumBytes: 1024)
+        // Beside a code a longer one is for the verifier to refuse, as any that does not verify: the code may be good.
+        if codeText == nil, let tokenText, tokenText.utf8.count > UnverifiedToken.maximumBytes {
+            reject(token, .tooLong)
+        }
         if tokenText == nil, codeText == nil, !isRejected(code) { reject(token, .required) }
         let nonce = optionalString("nonce", maximumBytes: 512)
         let clientID = optionalString("clientId", maximumBytes: 256)

@@ -25,6 +25,8 @@ def check():
         f"{method.upper()} {template}"
         for method, template in re.findall(r'Route\(\s*\.(\w+),\s*"(/[^"]*)"', handlers)
     ] + [
+        f"DELETE {template}" for template in re.findall(r'\bdeletion\(\s*"(/[^"]*)"', handlers)
+    ] + [
         f"{method.upper()} /admin/v1{template} for {scope}"
         for method, template, scope in re.findall(r'operation\(\s*\.(\w+),\s*"(/[^"]*)",\s*\.(\w+)', handlers)
     ]

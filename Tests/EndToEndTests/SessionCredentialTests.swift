@@ -192,13 +192,45 @@ struct SessionCredentialTests {
                 expectRefusal(try await send(nil), "none")
                 // A caller without a session learns nothing about the form of a valid request.
                 if !isFlip {
-                    expectRefusal(try await send(nil, id: "x", body: body.map { _ in "{" }), "malformed request")
+                    let malformed = operation.method == "GET" ? nil : "{"
+                    expectRefusal(try await send(nil, id: "x", body: malformed), "malformed request")
                 }
             }
             #expect(try await world.rows() == rows, "\(operation)")
             // Signed by the test, so that the refusals above are due to the claims.
             let answer = try await send("Bearer \(try signer.sign(owner.claims.bytes))")
             #expect((200...204).contains(answer.status), "\(operation): \(answer.body)")
+        }
+    }
+
+    /// Otherwise a client could believe that an address or a subject says what is deleted.
+    @Test func `an operation that takes no body refuses one with members, and an empty object does no harm`()
+        async throws
+    {
+        let service = world.service
+        let operations = try APIDocument.read().operations.filter {
+            $0.template.hasPrefix("/v1/") && $0.method != "GET" && !$0.hasBody
+        }
+        #expect(operations.count >= 5)
+        for (number, operation) in operations.enumerated() {
+            let owner = try await Owner("bodiless-\(number)", in: world)
+            let id = try await request(operation, of: owner, in: world).id
+            func send(_ body: String, type: String = "application/json") async throws -> RawAnswer {
+                try await service.exchange(
+                    service.port, operation.method, operation.path(id), authorization: "Bearer \(try owner.bearer)",
+                    body: body, type: type)
+            }
+            let unknown = try await send(#"{"email":"other@example.com","sub":"other"}"#)
+            #expect(unknown.status == 400, "\(operation): \(unknown.body)")
+            #expect(unknown.json?.fieldErrors == ["email unknown", "sub unknown"], "\(operation)")
+            for body in ["{", "[]", "null", "{}{}"] {
+                let malformed = try await send(body)
+                #expect(malformed.status == 400 && malformed.code == "invalid_request", "\(operation): \(body)")
+            }
+            #expect(try await send("{}", type: "text/plain").status == 415, "\(operation)")
+            // None of them has deleted anything.
+            let done = try await send("{}")
+            #expect((200...204).contains(done.status), "\(operation): \(done.body)")
         }
     }
 

@@ -12,7 +12,7 @@ extension AdminAPI {
                 return .json { $0.objects("items", of: webhooks) { $1.members(of: $0) } }
             },
             operation(.post, "/webhooks/{name}/test", .manage) { request, _ in
-                _ = try request.optionalFields { _ in }
+                try request.requireNoMembers()
                 let test = try await administration.testWebhook(try request.webhookName())
                 return .json(test)
             },

@@ -65,9 +65,8 @@ extension MobileAPI {
                 try await service.accounts.requestEmail(email, of: session, by: call)
                 return .json(.accepted) { _ in }
             },
-            Route(.delete, "/v1/account", priority: .revoking) { request in
-                let call = call(of: request)
-                try await service.accounts.delete(accountOf: try await session(of: request, by: call), by: call)
+            deletion("/v1/account") { _, session, call in
+                try await service.accounts.delete(accountOf: session, by: call)
                 return .json(.accepted) { _ in }
             },
             Route(.get, "/v1/account/identities", priority: .reading) { request in
@@ -83,10 +82,7 @@ extension MobileAPI {
                 let identity = try await service.linking.link(provider, credential, to: session, by: call.with(device))
                 return .json(.created) { $0.members(of: identity) }
             },
-            Route(.delete, "/v1/account/identities/{identityId}", priority: .revoking) { request in
-                let call = call(of: request)
-                // Authenticates before it reads the id, so that other callers learn nothing from its checks.
-                let session = try await session(of: request, by: call)
+            deletion("/v1/account/identities/{identityId}") { request, session, call in
                 let identityID = try request.parameter("identityId", as: IdentityID.init)
                 try await service.accounts.unlink(identityID, of: session, by: call)
                 return .json(.accepted) { _ in }

@@ -6,10 +6,8 @@ import SignIn
 extension MobileAPI {
     var emailReplacementRoutes: [Route] {
         [
-            Route(.delete, "/v1/account/email-replacement", priority: .revoking) { request in
-                let call = call(of: request)
-                try await service.accounts.cancelEmailReplacement(
-                    of: try await session(of: request, by: call), by: call)
+            deletion("/v1/account/email-replacement") { _, session, call in
+                try await service.accounts.cancelEmailReplacement(of: session, by: call)
                 return .empty()
             }
         ]

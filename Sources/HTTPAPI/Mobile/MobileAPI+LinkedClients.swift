@@ -15,9 +15,7 @@ extension MobileAPI {
                 let clients = try await oauth.linkedClients(of: try await session(of: request, by: call), by: call)
                 return .json { $0.objects("items", of: clients) { $1.members(of: $0) } }
             },
-            Route(.delete, "/v1/account/linked-clients/{clientId}", priority: .revoking) { request in
-                let call = call(of: request)
-                let session = try await session(of: request, by: call)
+            deletion("/v1/account/linked-clients/{clientId}") { request, session, call in
                 let id = try request.parameter("clientId", as: OAuthClientID.init)
                 guard try await oauth.unlink(id, of: session, by: call) else {
                     throw Problem(.notFound)

@@ -14,10 +14,7 @@ extension MobileAPI {
                     writer.objects("items", of: items) { $1.members(of: $0, isCurrent: $0.id == current.id) }
                 }
             },
-            Route(.delete, "/v1/sessions/{sessionId}", priority: .revoking) { request in
-                let call = call(of: request)
-                // Authenticates before it reads the id, so that other callers learn nothing from its checks.
-                let session = try await session(of: request, by: call)
+            deletion("/v1/sessions/{sessionId}") { request, session, call in
                 let sessionID = try request.parameter("sessionId", as: SessionID.init)
                 try await service.sessions.end(sessionID, of: session.accountID, by: call)
                 return .empty()

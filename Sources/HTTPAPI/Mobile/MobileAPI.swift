@@ -34,6 +34,20 @@ package struct MobileAPI: Sendable {
         try await service.sessions.session(of: accessToken(of: request), by: call)
     }
 
+    /// An operation that ends what its path names, by the session of the access token. It takes no body: an address or a
+    /// subject in one must not appear to say what ends.
+    func deletion(
+        _ template: String, _ handler: @escaping @Sendable (Request, Session, Call) async throws -> Response
+    ) -> Route {
+        Route(.delete, template, priority: .revoking) { request in
+            let call = call(of: request)
+            // Authenticates before it reads anything of the request, so that other callers learn nothing from its checks.
+            let session = try await session(of: request, by: call)
+            try request.requireNoMembers()
+            return try await handler(request, session, call)
+        }
+    }
+
     func accessToken(of request: Request) throws -> [UInt8] {
         guard case .token(let token) = request.bearer else { throw Problem(.invalidSession) }
         return token

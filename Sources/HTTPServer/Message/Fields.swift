@@ -25,6 +25,13 @@ extension Request {
         body.isEmpty ? nil : try fields(read)
     }
 
+    /// Refuses the members of a body that comes to an operation which takes none, as unknown ones are.
+    ///
+    /// - Throws: as ``fields(_:)`` does; nothing for an empty body and for an empty object.
+    package func requireNoMembers() throws {
+        _ = try optionalFields { _ in }
+    }
+
     /// Reads the query through `read`, which takes from it each parameter that the operation knows.
     ///
     /// - Throws: 400 with every invalid parameter, unknown and repeated ones included.

@@ -14,8 +14,7 @@ import Testing
         }
     }
 
-    /// The admin API reads fields from a body, which a POST of an act without a required reason lacks; but a client from
-    /// the path.
+    /// The admin API reads fields from a body, which may be absent where no reason is required; but a client from the path.
     @Test func `what takes fields requires a reason, or is a PATCH`() {
         for act in Act.all where !act.fields.allSatisfy({ $0 == .client }) {
             if case .patch? = act.operation { continue }

@@ -1,3 +1,4 @@
+import JSON
 import TestSupport
 import Testing
 
@@ -113,9 +114,56 @@ import Testing
         case "PATCH /admin/v1/oauth-clients/{clientId}": body == "{}"
         case "POST /admin/v1/oauth-clients/{clientId}/rotate-secret": ["", "{}"].contains(body)
         case "POST /admin/v1/accounts/{accountId}/email-codes", "POST /admin/v1/webhooks/{name}/pause",
-            "POST /admin/v1/webhooks/{name}/resume", "POST /admin/v1/webhooks/{name}/test":
+            "POST /admin/v1/webhooks/{name}/resume", "POST /admin/v1/webhooks/{name}/test",
+            "POST /admin/v1/revocations/{revocationId}/retry", "POST /admin/v1/provider-events/{eventId}/replay":
             ["", "{}"].contains(body)
         default: false
+        }
+    }
+
+    /// Nobody would find a reason that is not read.
+    @Test func `a change that takes no body refuses one with members, also with a reason`() async throws {
+        let changes = try APIDocument.read().administration.filter { $0.method != "GET" && !$0.hasBody }
+        for body in [#"{"reason":"a test"}"#, #"{"email":"other@example.com"}"#, "{", "[]", "null"] {
+            try await expect(
+                400, "invalid_request", of: changes, targets: { [$0.path(Self.unknownID)] }, body: { _ in body })
+        }
+        for body in ["", "{}"] {
+            try await expect(
+                404, "not_found", of: changes, targets: { [$0.path(Self.unknownID)] }, body: { _ in body })
+        }
+    }
+
+    @Test func `an act that needs no reason takes one from the body or the query, and not from both`() async throws {
+        try await World.run { world in
+            let created = try await world.newGrantedAccount("retried")
+            try await world.sandbox.fail(Sandbox.Provider.apple.revokePath, .status(500))
+            let key = try await world.adminKey("revoke")
+            let identity = try created.text("identity.identityId")
+            let revoked = try await world.service.administer(
+                "POST", "/admin/v1/identities/\(identity)/revoke", bearer: key, body: #"{"reason":"case 6"}"#)
+            let id = try #require(revoked.json?["revocationId"]?.string, "\(revoked.body)")
+            func retry(_ query: String, _ body: String?) async throws -> RawAnswer {
+                try await world.service.administer(
+                    "POST", "/admin/v1/revocations/\(id)/retry\(query)", bearer: key, body: body)
+            }
+            let taken: [(query: String, body: String?, reason: String?)] = [
+                ("", nil, nil), ("", "", nil), ("", "{}", nil), ("", #"{"reason":"case 7"}"#, "case 7"),
+                ("?reason=case%208", nil, "case 8"), ("?reason=case%209", "{}", "case 9"),
+            ]
+            for (query, body, reason) in taken {
+                let answer = try await retry(query, body)
+                #expect(answer.status == 202, "\(query) \(body ?? "") \(answer.body)")
+                guard let reason else { continue }
+                #expect(try await world.audited("revocation_retried", reason: reason) == 1, "\(reason)")
+            }
+            let twice = try await retry("?reason=case%2010", #"{"reason":"case 10"}"#)
+            #expect(twice.status == 400)
+            #expect(twice.json?.fieldErrors == ["reason not_allowed"])
+            let unknown = try await retry("", #"{"why":"case 11"}"#)
+            #expect(unknown.status == 400)
+            #expect(unknown.json?.fieldErrors == ["why unknown"])
+            #expect(try await world.audited("revocation_retried") == Int64(taken.count))
         }
     }
 

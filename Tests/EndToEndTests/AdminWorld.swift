@@ -47,7 +47,7 @@ extension World {
         case "/oauth-clients/{clientId}": #"{"name":"Acme"}"#
         case "/oauth-clients/{clientId}/rotate-secret": #"{"keepOldSeconds":60}"#
         case "/webhooks/{name}/replay": #"{"since":"2026-01-01T00:00:00Z"}"#
-        case "/webhooks/{name}/test": "{}"
+        case "/webhooks/{name}/test", "/oauth-clients/{clientId}/disable", "/oauth-clients/{clientId}/enable": "{}"
         default: #"{"reason":"a test"}"#
         }
     }

@@ -117,13 +117,13 @@ package struct Act: Sendable {
     }
 
     package enum Operation: Sendable {
-        /// `POST` of the path and the name, with the reason in the body where one is required.
+        /// `POST` of the path and the name, with the reason in the body; one that is not required may be in the query too.
         case post
         /// `POST` of the path and what follows it; the body, which may be absent, has the reason.
         case send(String)
         /// `PATCH` of the path, with fields and reason in the body.
         case patch
-        /// `DELETE` of the path, and of what follows it.
+        /// `DELETE` of the path, and of what follows it, with the reason in the query.
         case delete(String = "")
     }
 

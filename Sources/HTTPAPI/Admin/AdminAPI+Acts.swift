@@ -28,20 +28,29 @@ extension AdminAPI {
 }
 
 extension Request {
-    /// What is said to an act: in the body, else its reason in the query; a client in the path.
+    /// What is said to an act: in the body, a reason that it can do without also in the query, a client in the path.
     fileprivate func input(of act: Act) throws -> ActInput {
-        var input: ActInput =
-            switch (act.operation, act.reason) {
-            case (_, .none), (nil, _): ActInput()
-            case (.send, _): try optionalFields { try $0.input(of: act) } ?? ActInput()
-            case (.patch, _), (_, .required): try fields { try $0.input(of: act) }
-            case (.post, .optional), (.delete, .optional): ActInput(reason: try statedReason)
+        var input = ActInput()
+        switch (act.operation, act.reason) {
+        case (nil, _): break
+        case (_, .none): try requireNoMembers()
+        case (.patch, _), (_, .required): input = try fields { try $0.input(of: act) }
+        case (.send, .optional): input = try optionalFields { try $0.input(of: act) } ?? ActInput()
+        case (.post, .optional):
+            input = try optionalFields { try $0.input(of: act) } ?? ActInput()
+            if let stated = try statedReason {
+                guard input.reason == nil else { throw Problem(field: "reason", .notAllowed) }
+                input.reason = stated
             }
+        case (.delete, .optional):
+            try requireNoMembers()
+            input.reason = try statedReason
+        }
         if act.fields.contains(.client) { input.client = try oauthClientID }
         return input
     }
 
-    /// The parameter `reason` of a change without a body.
+    /// The parameter `reason`.
     private var statedReason: String? {
         get throws(Problem) { try query { $0.optionalValue("reason", as: ActInput.reason) } }
     }

@@ -119,7 +119,8 @@ package struct UnverifiedToken: Sendable {
     private static func json(_ part: RawSpan) throws(TokenRejection) -> JSONValue {
         guard let bytes = Base64URL.decode(part) else { throw .malformed }
         do throws(JSONError) {
-            return try JSONValue(parsing: bytes)
+            // How long a text may be is for its claim's rule: an email, however long, refuses no sign-in.
+            return try JSONValue(parsing: bytes, limits: JSONLimits(maximumStringBytes: maximumPayloadBytes))
         } catch {
             throw .malformed
         }

@@ -16,7 +16,7 @@ package struct JSONLimits: Sendable {
     /// them, and others split lines in logs, mails and headers.
     package var allowsControlCharacters: Bool = true
 
-    /// Limits of token headers, claims, key sets, and the answers of providers.
+    /// Limits of key sets and of providers' answers; those of tokens but for their strings.
     package static let standard = JSONLimits()
 
     /// Limits of request bodies: 64 KiB, no control characters. Each field has a length of its own, so a string may

@@ -156,19 +156,24 @@ def world(binaries, state):
 
 
 @contextlib.contextmanager
-def scratch_database():
-    """The URL of an empty database, in the cluster of the test run if there is one."""
-    cluster = os.environ.get("COUNTERSIGN_TEST_DATABASE_URL")
+def cluster():
+    """The URL of the test run's cluster, or of one of our own while the block runs."""
+    if url := os.environ.get("COUNTERSIGN_TEST_DATABASE_URL"):
+        yield url
+        return
     own = ROOT / ".local/openapi/postgres"
-    if not cluster:
-        run(ROOT / "Scripts/postgres", "start", own, "--fast")
-        cluster = run(ROOT / "Scripts/postgres", "url", own).strip()
-    name = f"openapi_{os.getpid()}"
-    parts = urllib.parse.urlsplit(cluster)
+    run(ROOT / "Scripts/postgres", "start", own, "--fast")
     try:
-        run("psql", "-qX", cluster, "-c", f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
-        yield parts._replace(path=f"/{name}").geturl()
-        run("psql", "-qX", cluster, "-c", f"DROP DATABASE {name} WITH (FORCE)")
+        yield run(ROOT / "Scripts/postgres", "url", own).strip()
     finally:
-        if not os.environ.get("COUNTERSIGN_TEST_DATABASE_URL"):
-            run(ROOT / "Scripts/postgres", "stop", own)
+        run(ROOT / "Scripts/postgres", "stop", own)
+
+
+@contextlib.contextmanager
+def scratch_database():
+    """The URL of an empty database."""
+    with cluster() as url:
+        name = f"openapi_{os.getpid()}"
+        run("psql", "-qX", url, "-c", f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
+        yield urllib.parse.urlsplit(url)._replace(path=f"/{name}").geturl()
+        run("psql", "-qX", url, "-c", f"DROP DATABASE {name} WITH (FORCE)")

@@ -29,7 +29,11 @@ extension ConsoleAPI {
             throw Problem(.forbidden, reason: "cross_site")
         }
         let (key, destination) = try request.form { fields in
-            (fields.optionalString("key") ?? "", fields.optionalString("to") ?? "")
+            // Whatever is pasted gets the form again: it is a key or none.
+            (
+                fields.optionalString("key", maximumBytes: .max, allowsControls: true) ?? "",
+                fields.optionalString("to", maximumBytes: Self.longestDestination) ?? ""
+            )
         }
         do throws(AdministrationFailure) {
             let secret = try await sessions.open(presenting: key, by: administration.calls.begin(by: request.caller()))
@@ -73,11 +77,13 @@ extension ConsoleAPI {
         return page
     }
 
+    /// In bytes.
+    private static let longestDestination = 2048
     private static let notPages = [ConsolePath.signIn, ConsolePath.callbacks + "/", ConsolePath.assets + "/"]
 
     /// Whether it is a page of the console, to which the sign-in may lead.
     static func isOwnPage(_ target: String) -> Bool {
-        target.hasPrefix(ConsolePath.root) && target.utf8.count <= 2048
+        target.hasPrefix(ConsolePath.root) && target.utf8.count <= longestDestination
             && target.utf8.allSatisfy { (0x21...0x7E).contains($0) }
             && !notPages.contains { target.hasPrefix($0) }
     }

@@ -49,7 +49,17 @@ import Testing
         #expect(try await visit.open("/console/system").status == 403)
     }
 
-    @Test(arguments: ["", "csa_", "csa_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "' OR 1=1 --", "revoked"])
+    @Test func `a sign-in leads on to a page with a long address too`() async throws {
+        let target = "/console/accounts?q=" + String(repeating: "%C3%A9", count: 330)
+        let page = try await ConsoleVisit(world).signIn(with: try await world.adminKey("read"), at: target)
+        #expect(page.status == 200)
+        #expect(page.url == world.service.privateURL + target)
+    }
+
+    @Test(arguments: [
+        "", "csa_", "csa_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "' OR 1=1 --", "revoked", "csa_\tpasted",
+        String(repeating: "pasted ", count: 200),
+    ])
     func `a wrong key is refused in place, and leaves no cookie`(key: String) async throws {
         let key = key == "revoked" ? try await world.revokedAdminKey() : key
         let visit = ConsoleVisit(world)

@@ -4,8 +4,27 @@ import Primitives
 /// Whether a request is for the console's own address. A page of another site whose name leads to this address (DNS
 /// rebinding) sends its own name.
 package struct ConsoleHost: Sendable {
-    /// The addresses that the listener answers at, without ports: names in lower case, IP addresses without brackets.
-    private let names: Set<String>
+    /// A name in lower case, or an IP address, which is the same however it is written.
+    private enum Name: Hashable {
+        case text(String)
+        case address(ClientAddress)
+
+        /// - Parameter text: without port and brackets.
+        init(_ text: some StringProtocol) {
+            let text = text.lowercased()
+            self = ClientAddress(text).map(Name.address) ?? .text(text)
+        }
+
+        var isAddress: Bool {
+            if case .address = self { true } else { false }
+        }
+    }
+
+    private static let loopback: Set<Name> = [Name("localhost"), Name("127.0.0.1"), Name("::1")]
+    private static let wildcards: Set<Name> = [Name("0.0.0.0"), Name("::")]
+
+    /// What the listener answers at.
+    private let names: Set<Name>
     /// Whether it answers at every address of the machine.
     private let isWildcard: Bool
     /// `admin.publicHost`, with the port if it has one.
@@ -15,9 +34,9 @@ package struct ConsoleHost: Sendable {
     ///   - address: where the private listener listens.
     ///   - publicHost: the name, or name and port, at which a proxy serves it.
     package init(address: String, publicHost: String?) {
-        let address = address.lowercased()
-        isWildcard = ["0.0.0.0", "::"].contains(address)
-        names = ["127.0.0.1", "::1", "localhost"].contains(address) ? ["127.0.0.1", "::1", "localhost"] : [address]
+        let name = Name(address)
+        isWildcard = Self.wildcards.contains(name)
+        names = isWildcard || Self.loopback.contains(name) ? Self.loopback : [name]
         self.publicHost = publicHost
     }
 
@@ -27,7 +46,7 @@ package struct ConsoleHost: Sendable {
         if isPublic(host) { return true }
         let name = Self.parts(of: host).name
         // A name can be made to lead here, an address can't.
-        return names.contains(name) || (isWildcard && (name == "localhost" || ClientAddress(name) != nil))
+        return names.contains(name) || isWildcard && name.isAddress
     }
 
     /// Whether browsers reach it over https.
@@ -46,9 +65,8 @@ package struct ConsoleHost: Sendable {
         return own.name == other.name && (own.port == nil || own.port == other.port)
     }
 
-    /// The name in lower case, an IPv6 address without brackets, and the port; none for those that browsers leave out.
-    private static func parts(of host: String) -> (name: String, port: String?) {
-        let host = host.lowercased()
+    /// The name, and the port; none for those that browsers leave out.
+    private static func parts(of host: String) -> (name: Name, port: String?) {
         let name: Substring
         var rest: Substring
         if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
@@ -58,8 +76,8 @@ package struct ConsoleHost: Sendable {
             name = host.prefix { $0 != ":" }
             rest = host[name.endIndex...]
         }
-        guard let separator = rest.popFirst() else { return (String(name), nil) }
-        guard separator == ":", !rest.isEmpty, rest.utf8.allSatisfy(\.isASCIIDigit) else { return (host, nil) }
-        return (String(name), rest == "443" || rest == "80" ? nil : String(rest))
+        guard let separator = rest.popFirst() else { return (Name(name), nil) }
+        guard separator == ":", !rest.isEmpty, rest.utf8.allSatisfy(\.isASCIIDigit) else { return (Name(host), nil) }
+        return (Name(name), rest == "443" || rest == "80" ? nil : String(rest))
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 /// The keys of the console's staff, beside Google's of people or without them.
 @Suite struct ConsoleConfigurationTests {
-    private static func setup() throws -> ConfigurationSetup {
+    static func setup() throws -> ConfigurationSetup {
         let setup = try ConfigurationSetup()
         let variables = [
             "GOOGLE_CLIENT_ID": "console", "GOOGLE_CLIENT_SECRET_PATH": try setup.file("secret", "s3cret\n"),

@@ -1,3 +1,4 @@
+import Administration
 import ArgumentParser
 import Migrator
 import Postgres
@@ -17,6 +18,9 @@ struct CommandEnding {
             message = "countersign: \(fault.sentence)"
             code = 2
         case let error as PostgresError:
+            message = "countersign: \(Self.sentence(error))"
+            code = 1
+        case AdministrationFailure.database(let error):
             message = "countersign: \(Self.sentence(error))"
             code = 1
         case let error where Countersign.exitCode(for: error) == .validationFailure:

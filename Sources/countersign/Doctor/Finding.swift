@@ -81,6 +81,7 @@ enum CheckName: String, CaseIterable, Sendable {
     case clock
     case keyRing
     case passwords
+    case consoleStaff
     case appleSecret
     case appleKeys
     case googleKeys

@@ -196,6 +196,23 @@ struct StreamTests {
         }
     }
 
+    @Test(arguments: ["1.1", "1.0"])
+    func `a client that goes away is noticed by a body that has nothing to send`(version: String) async throws {
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        let quiet = Self.streamed("/v1/quiet") { body in
+            defer { end.finish() }
+            try await body.write(Array("one ".utf8))
+            while true { try await body.write([]) }
+        }
+        try await withServer([quiet]) { port in
+            try await RawConnection.open(port) { client in
+                try await client.send(Self.get("/v1/quiet", version: version))
+                client.finishSending()
+                for await _ in ended {}
+            }
+        }
+    }
+
     @Test func `a body under way at shutdown is sent to its end`() async throws {
         let gate = Gate()
         let slow = Self.streamed("/v1/slow") { body in

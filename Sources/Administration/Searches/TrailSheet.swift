@@ -10,8 +10,6 @@ package struct TrailSheet: Sendable {
     /// The most rows of one.
     package static let maximumRows = 100_000
     private static let pageRows = 1_000
-    /// The most pages that one reads: where few rows match, each examines ``AuditTrail/scanLimit`` and has fewer.
-    private static let maximumPages = 2_000
 
     private let filter: AuditFilter
     private let trail: AuditTrail
@@ -24,21 +22,19 @@ package struct TrailSheet: Sendable {
         self.place = place
     }
 
-    /// - Parameter write: takes the next part, when it has room.
-    /// - Throws: what `write` or the database throws, in the middle of the table; also when the rows that match are too
-    ///   far apart, or the process ends.
+    /// - Parameter write: takes the next part, when it has room. Where rows were examined of which none matches, the part
+    ///   is empty: it throws when its reader has left.
+    /// - Throws: what `write` or the database throws, in the middle of the table; also when the process ends.
     package func write(_ write: ([UInt8]) async throws -> Void) async throws {
         try await write(Self.line(AuditRecord.fields.map(\.name)))
-        var (cursor, left, pages): (AuditCursor?, Int, Int) = (nil, Self.maximumRows, 0)
+        var (cursor, left): (AuditCursor?, Int) = (nil, Self.maximumRows)
         repeat {
             try Task.checkCancellation()
-            guard pages < Self.maximumPages else { throw AdministrationFailure.fault(operation: "sparse table") }
-            pages += 1
             let page = try await trail.list(filter, before: cursor, limit: min(left, Self.pageRows))
-            let lines = page.items.flatMap { record in
-                Self.line(AuditRecord.fields.map { $0.value(record)?.plain ?? "" })
-            }
-            if !lines.isEmpty { try await write(lines) }
+            try await write(
+                page.items.flatMap { record in
+                    Self.line(AuditRecord.fields.map { $0.value(record)?.plain ?? "" })
+                })
             left -= page.items.count
             cursor = page.next
         } while cursor != nil && left > 0

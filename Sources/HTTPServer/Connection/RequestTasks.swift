@@ -15,6 +15,7 @@ final class RequestTasks: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     private var waiting: [InboundEvent] = []
     private var isReadHeld = false
+    private var peerHasFinished = false
     /// Since when the next event could have been begun. What the peer has yet to read is no delay of the process's.
     private var readySince = ContinuousClock.now
     /// The task whose response has not been written to its end.
@@ -47,6 +48,11 @@ final class RequestTasks: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         waiting.removeAll()
         context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event as? ChannelEvent == .inputClosed { peerHasFinished = true }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func read(context: ChannelHandlerContext) {
@@ -87,6 +93,10 @@ final class RequestTasks: ChannelDuplexHandler {
         beginNext()
     }
 
+    /// Whether the connection is open, the peer's side of it too. One that closes its side and reads on does so by intent;
+    /// of one that has left altogether nothing else shows before the next write.
+    private var hasPeer: Bool { context?.channel.isActive == true && !peerHasFinished }
+
     private func close() {
         running = nil
         waiting.removeAll()
@@ -110,6 +120,11 @@ final class RequestTasks: ChannelDuplexHandler {
             let promise = eventLoop.makePromise(of: Void.self)
             eventLoop.execute { tasks.value.write(response, promise) }
             try await promise.futureResult.get()
+        }
+
+        /// - Throws: when the peer has left.
+        func requirePeer() async throws {
+            guard try await eventLoop.submit({ tasks.value.hasPeer }).get() else { throw ChannelError.inputClosed }
         }
 
         fileprivate func close() {

@@ -24,7 +24,11 @@ package struct BodyWriter: Sendable {
     }
 
     /// Sends the next bytes. It returns when they have left the process.
+    ///
+    /// - Parameter bytes: none where nothing is to be sent for long: it throws if the peer has left meanwhile, which no
+    ///   write would show.
     package func write(_ bytes: [UInt8]) async throws {
+        guard !bytes.isEmpty else { return try await requirePeer() }
         var rest = bytes[...]
         // Never an empty part: an empty chunk is the end of the body.
         while !rest.isEmpty {
@@ -48,6 +52,14 @@ package struct BodyWriter: Sendable {
         buffer.writeBytes(part)
         buffer.writeString("\r\n")
         return buffer
+    }
+
+    private func requirePeer() async throws {
+        do {
+            try await connection.requirePeer()
+        } catch {
+            throw ConnectionLost(cause: error)
+        }
     }
 
     private func send(_ bytes: ByteBuffer, continues: Bool) async throws {

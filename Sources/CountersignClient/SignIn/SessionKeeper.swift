@@ -6,6 +6,8 @@ struct SessionKeeper {
     private let store: any SessionStore
     /// As it was last loaded or changed; empty before.
     private(set) var known = SessionDocument()
+    /// The session as it was last loaded or stored, nil once it has ended: what the store did not take is shown nowhere.
+    private(set) var shown: StoredSession?
     private var isUnsaved = false
 
     init(_ store: any SessionStore) {
@@ -22,9 +24,14 @@ struct SessionKeeper {
         if isUnsaved {
             try flush()
         } else {
-            known = try SessionDocument(try store.document())
+            try load(try store.document())
         }
         return known
+    }
+
+    private mutating func load(_ data: Data?) throws(SessionError) {
+        known = try SessionDocument(data)
+        shown = known.session
     }
 
     /// Changes the document as it is in the store, and keeps it. When this throws, the change is in memory all the same.
@@ -40,22 +47,28 @@ struct SessionKeeper {
             let isKnown = known.session != nil
             do throws(SessionError) {
                 let data = try store.document()
-                do throws(SessionError) { known = try SessionDocument(data) } catch { failure = error }
+                do throws(SessionError) { try load(data) } catch { failure = error }
             } catch {
                 if !isKnown { failure = error }
             }
             if let failure, !replacing {
-                body(&known)
+                apply(body)
                 throw failure
             }
         }
-        body(&known)
+        apply(body)
         isUnsaved = true
         try flush()
+    }
+
+    private mutating func apply(_ body: (inout SessionDocument) -> Void) {
+        body(&known)
+        if known.session == nil { shown = nil }
     }
 
     private mutating func flush() throws(SessionError) {
         if known.isEmpty { try store.forget() } else { try store.keep(try StoredForm.write(known)) }
         isUnsaved = false
+        shown = known.session
     }
 }

@@ -81,8 +81,8 @@ extension SignInClient {
         return try open(signedIn, sentAt: sentAt, answer.requestID)
     }
 
-    /// Makes the session of an answer the client's. One that the store does not take is the client's all the same, and
-    /// saved before it is used.
+    /// Makes the session of an answer the client's. One that the store does not take is the client's all the same, but
+    /// shown and used only when it is saved.
     func open(
         _ answer: SignInWire.SignedIn, sentAt: Date, _ requestID: String?, subject: String? = nil
     ) throws(SessionError) -> ClientAccount {
@@ -91,7 +91,6 @@ extension SignInClient {
         session.openedBy = answer.identity?.identityId
         let isApple = answer.identity?.provider == .apple
         refreshes.renounce()
-        endedCode = nil
         defer { announce() }
         let names = unkeptNames
         unkeptNames = [:]

@@ -18,7 +18,7 @@ public actor SignInClient {
     nonisolated let sessionStates = SessionStates()
 
     var keeper: SessionKeeper
-    /// Why the last session ended, until the next sign-in or sign-out.
+    /// Why the last session ended, until the next one shows, or a sign-out.
     var endedCode: String?
     /// Renounced by each sign-in, sign-out and end. The outcome is nil when the session is no longer the client's.
     let refreshes = SharedRefresh<StoredSession?>()
@@ -57,7 +57,7 @@ public actor SignInClient {
     /// Whether the store has a session. Sends nothing.
     public var canAuthorize: Bool {
         _ = try? loaded()
-        return keeper.known.session != nil
+        return keeper.shown != nil
     }
 
     /// The state now, then each change, for any number of observers. A stream ends with its client. A store that can't be
@@ -92,7 +92,8 @@ public actor SignInClient {
     }
 
     func announce() {
-        if let session = keeper.known.session {
+        if let session = keeper.shown {
+            endedCode = nil
             sessionStates.announce(.signedIn(accountID: session.accountID))
         } else {
             sessionStates.announce(endedCode.map(SessionState.ended) ?? .signedOut)

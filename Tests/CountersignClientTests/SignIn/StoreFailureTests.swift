@@ -24,6 +24,7 @@ import Testing
         for _ in 0..<2 {
             await #expect(throws: Self.failed) { try await client.authorize(request) }
         }
+        #expect(await client.canAuthorize)
         #expect(store.content == Fixture.document(expiresIn: 30))
         store.fail([])
         #expect(bearer(try await client.authorize(request)) == "Bearer \(Fixture.access(2))")
@@ -80,16 +81,62 @@ import Testing
         #expect(bearer(try await client.authorize(request)) == "Bearer \(Fixture.access(2))")
     }
 
-    @Test func `a sign-in that is not stored is saved before it is used`() async throws {
+    /// The first state of a new observer.
+    private func state(_ client: SignInClient) async -> SessionState? {
+        var states = client.states.makeAsyncIterator()
+        return await states.next()
+    }
+
+    @Test func `a sign-in that is not stored is saved before it is used or shown`() async throws {
         let server = try ScriptedServer { _ in .json(200, Fixture.signedIn(3)) }
         let store = FaultyStore(failing: [.save])
         let client = server.client(store)
         await #expect(throws: Self.failed) { try await client.signIn(email: "a@x.example", password: "p") }
-        #expect(await client.canAuthorize)
+        #expect(await state(client) == .signedOut)
+        #expect(await client.canAuthorize == false)
         await #expect(throws: Self.failed) { try await client.authorize(request) }
         store.fail([])
         #expect(bearer(try await client.authorize(request)) == "Bearer \(Fixture.access(3))")
         #expect(try Fixture.stored(store.content).session?.refreshToken == Fixture.refresh(3))
+        #expect(await state(client) == .signedIn(accountID: Fixture.accountID))
+        #expect(await client.canAuthorize)
+    }
+
+    @Test func `a sign-in that is not stored leaves the one before it shown`() async throws {
+        let server = try ScriptedServer { _ in .json(200, Fixture.ofAnother(Fixture.signedIn(3))) }
+        let store = FaultyStore(Fixture.document(), failing: [.save])
+        let client = server.client(store)
+        await #expect(throws: Self.failed) { try await client.signIn(email: "a@x.example", password: "p") }
+        #expect(await state(client) == .signedIn(accountID: Fixture.accountID))
+        #expect(await client.canAuthorize)
+        // The session that shows is not used in place of the other one.
+        await #expect(throws: Self.failed) { try await client.authorize(request) }
+        store.fail([])
+        #expect(bearer(try await client.authorize(request)) == "Bearer \(Fixture.access(3))")
+        #expect(await state(client) == .signedIn(accountID: Fixture.anotherAccountID))
+    }
+
+    @Test func `a session that has ended shows as ended until the next one is stored`() async throws {
+        let server = try ScriptedServer { request in
+            switch request.path {
+            case "/v1/sign-in/password": .json(200, Fixture.signedIn(3))
+            case "/v1/sessions/revoke": .noContent
+            default: .problem(401, "invalid_refresh_token")
+            }
+        }
+        let store = FaultyStore(Fixture.document(expiresIn: 30))
+        let client = server.client(store)
+        await #expect(throws: SessionError.reauthenticate(code: "invalid_refresh_token")) {
+            try await client.authorize(request)
+        }
+        store.fail([.save])
+        await #expect(throws: Self.failed) { try await client.signIn(email: "a@x.example", password: "p") }
+        #expect(await state(client) == .ended(code: "invalid_refresh_token"))
+        store.fail([])
+        _ = try await client.authorize(request)
+        #expect(await state(client) == .signedIn(accountID: Fixture.accountID))
+        try await client.signOut()
+        #expect(await state(client) == .signedOut)
     }
 
     @Test(arguments: [

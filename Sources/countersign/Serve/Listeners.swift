@@ -23,6 +23,8 @@ struct ListenerAddresses {
         var forOperators = Listener.Configuration(
             name: "private", host: configuration.admin.host, port: configuration.admin.port)
         forOperators.finish = ShutdownLimit.forPrivateListeners
+        // Whatever is pasted into a search of the console is answered by its page.
+        forOperators.limits.targetBytes = forOperators.limits.headerBytes
         `private` = forOperators
         health = configuration.admin.healthPort.map { port in
             var forHealth = Listener.Configuration(name: "health", host: configuration.server.host, port: port)

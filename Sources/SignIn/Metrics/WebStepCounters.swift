@@ -43,7 +43,8 @@ extension WebStep {
     var stepOutcome: StepOutcome {
         switch self {
         case .returned(let answer): answer.isError ? .refused : .done
-        case .link, .confirm, .choose, .passwordReset, .signedIn, .linked, .cancelled: .done
+        case .link, .confirm, .passwordReset, .signedIn, .linked, .cancelled: .done
+        case .choose(_, let reason): reason == nil ? .done : .refused
         case .unproven, .notLinked, .refusedClient(_, .accessDenied, _): .refused
         case .refusedClient(_, _, let failure), .failed(_, let failure): StepOutcome(failure)
         }

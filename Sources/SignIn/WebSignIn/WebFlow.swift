@@ -43,9 +43,10 @@ package struct FlowReference: Sendable {
 package enum WebStep: Sendable {
     /// The flow leaves us for its app: with a code, or with an error.
     case returned(AppReturn)
-    /// The person of a client's flow could not be proven, and the client hears of it; the failure is for log and counters.
+    /// The person of a client's flow could not be proven, or not be signed in, and the client hears of it; the failure is for
+    /// log and counters.
     case refusedClient(OAuthAuthorization, AuthorizationError, SignInFailure)
-    /// The person of a flow that ends here could not be proven.
+    /// The person of a flow that ends here could not be proven, or not be signed in.
     case failed(WebFlow, SignInFailure)
     /// The person chooses on our own page whether to make an account.
     case link(WebFlow)
@@ -55,8 +56,8 @@ package enum WebStep: Sendable {
     case unproven(WebFlow, UnprovenReason)
     /// The person chooses once more how to sign in.
     ///
-    /// - Parameter isCancelled: at the provider, just now.
-    case choose(WebFlow, isCancelled: Bool = false)
+    /// - Parameter after: what the way that they had chosen has come to; `nil` where they chose to choose.
+    case choose(WebFlow, after: UnprovenReason? = nil)
     /// The person has a new password, and signs in with it.
     case passwordReset(WebFlow)
     /// A flow that ends here has signed its person in.
@@ -75,14 +76,15 @@ package enum WebStep: Sendable {
     case cancelled(WebFlow)
 }
 
-/// Why a way to a provider has proven no account.
+/// Why a way to sign in, or to prove an account, has opened none.
 package enum UnprovenReason: Sendable {
+    /// By the person, at the provider.
     case cancelled
     /// The identity is not one of the account that is shown.
     case otherIdentity
     /// It is, but the account has this other identity of the ticket's provider. It is replaced by another proof.
     case conflict(Identity, provenBy: Provider)
-    /// The provider has, or the answer was.
+    /// The provider has, or what was proven was.
     case refused(SignInFailure)
 }
 

@@ -258,15 +258,15 @@ extension WebSignIn {
         if isCancelled, flow.onlyProvider == nil, let browser {
             let reopened = try await stored { try await store.reopen(flow.id, of: browser.hash, by: call) }
             guard let reopened else { throw .webFlowExpired }
-            return .choose(try await page(of: reopened, by: call), isCancelled: true)
+            return .choose(try await page(of: reopened, by: call), after: .cancelled)
         }
         return try await fail(flow, refusal, as: isCancelled ? .accessDenied : .serverError, by: call)
     }
 
-    /// Ends a flow whose person could not be proven.
+    /// Ends a flow whose person could not be proven, or not be signed in.
     ///
     /// - Parameter error: what an app or a client gets; unless given, no more than whether to try again.
-    private func fail(
+    func fail(
         _ flow: StoredWebFlow, _ failure: SignInFailure, as error: AuthorizationError? = nil, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         do throws(SignInFailure) {

@@ -292,11 +292,31 @@ package final class WebSignIn: Sendable {
         return (app, registered, requested)
     }
 
-    /// Ends the flow of a proven person: at its app, with a code, or here.
+    /// Ends the flow of a proven person: at its app, with a code, or here. Where that fails it ends all the same, and the app or
+    /// the client hears of it.
     ///
     /// - Parameter flow: is being verified.
     func settle(_ flow: StoredWebFlow, _ person: ProvenPerson, by call: Call) async throws(SignInFailure) -> WebStep {
-        guard flow.kind == .app else { return try await enter(flow, person, by: call) }
+        do throws(SignInFailure) {
+            switch flow.kind {
+            case .app: return try await handOver(person, of: flow, by: call)
+            case .account, .oauth: return try await enter(flow, person, by: call)
+            }
+        } catch .webFlowExpired {
+            throw .webFlowExpired
+        } catch .accountDisabled {
+            // They may have another account.
+            try await stored { try await store.reopen(flow.id, by: call) }
+            return .choose(try await page(of: flow, as: .new, by: call), after: .refused(.accountDisabled))
+        } catch {
+            return try await fail(flow, error, by: call)
+        }
+    }
+
+    /// Gives the app a code for the person.
+    private func handOver(
+        _ person: ProvenPerson, of flow: StoredWebFlow, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
         let code: OpaqueSecret
         do throws(SignInFailure) {
             let registered = try app(of: flow).registered
@@ -320,14 +340,7 @@ package final class WebSignIn: Sendable {
     ) async throws(SignInFailure) -> WebStep {
         // The way of such a flow is that to the provider alone.
         guard flow.errand?.session == nil else { throw .webFlowExpired }
-        let answer: SignInAnswer
-        do throws(SignInFailure) {
-            answer = try await persons.signIn(person, by: call.with(.browser))
-        } catch {
-            try await end(flow, as: .failed)
-            throw error
-        }
-        switch answer {
+        switch try await persons.signIn(person, by: call.with(.browser)) {
         case .signedIn(let signedIn): return try await enter(flow, signedIn, by: call)
         case .linkRequired(let link): return try await choose(flow, link, by: call)
         }

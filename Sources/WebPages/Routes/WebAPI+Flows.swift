@@ -152,8 +152,10 @@ extension WebAPI {
             return redirect(to: flow.page(.bind, fault: FormError(reason)), flow: flow)
         case .passwordReset(let flow):
             return redirect(to: flow.page(), flow: flow)
-        case .choose(let flow, let isCancelled):
-            return redirect(to: flow.page(fault: isCancelled ? .cancelledAtProvider : nil), flow: flow)
+        case .choose(let flow, let reason):
+            var response = redirect(to: flow.page(fault: reason.map { FormError($0) }), flow: flow)
+            if case .refused(let failure)? = reason { response.problem = failure.problem }
+            return response
         case .signedIn(let flow, let secret):
             var response = redirect(to: flow.continuation, flow: flow)
             response.setCookie(cookies.cookie(secret))

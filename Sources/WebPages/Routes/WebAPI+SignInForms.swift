@@ -87,7 +87,7 @@ extension WebAPI {
 
     /// The form with what was wrong.
     ///
-    /// - Throws: a failure that another try doesn't mend, also because it has ended the flow.
+    /// - Throws: a failure that another try doesn't mend, also because the flow is over.
     func shownAgain(
         _ reference: FlowReference, after failure: SignInFailure, wrong: FormError, _ request: Request,
         _ page: (WebFlow, FormError) throws -> WebPage

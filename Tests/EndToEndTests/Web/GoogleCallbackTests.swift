@@ -1,4 +1,5 @@
 import JSON
+import Postgres
 import TestSupport
 import Testing
 
@@ -48,13 +49,33 @@ import Testing
         let shown = try await world.press(.google, on: chooser, browser)
         let page = try await world.consent("ohne-app", at: shown, browser, following: false)
         let location = try #require(page.answer["Location"]).settingParameter("iss", to: "https%3A%2F%2Fevil.example")
-        let back = try await browser.open(location)
-        #expect(back.status == 401)
-        #expect(back.answer.body.contains(#"<html lang="de""#), "\(back.answer.body)")
-        let link = try #require(back.html.elements("a").first { $0.attributes["class"] == "button primary" })
-        let again = try await browser.click(try #require(link.attributes["href"]), on: back)
-        #expect(again.html.forms.contains { $0.path == "/web/start/google" })
-        #expect(again.answer.body.contains(#"<html lang="de""#))
+        try await expectWayBack(from: try await browser.open(location), browser)
+    }
+
+    @Test func `so it is where the person was proven, and could not be signed in`() async throws {
+        try await world.newPerson("veraltet")
+        let device = try await world.newAccount("veraltet", with: .google)
+        try await world.scratch.execute(
+            """
+            UPDATE identities SET not_before = now() + interval '1 hour' WHERE account_id = \(device.account.id)::uuid
+            """)
+        let browser = world.browser()
+        let chooser = try await browser.open(WebWorld.publicURL + "/web/account?ui_locales=de")
+        try await expectWayBack(from: try await world.signIn("veraltet", with: .google, on: chooser, browser), browser)
+    }
+
+    /// Expects the page of a failure, in German, and a link by which its person begins again.
+    private func expectWayBack(
+        from failed: Browser.Page, _ browser: Browser, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        #expect(failed.status == 401, sourceLocation: location)
+        #expect(failed.html.root["lang"] == "de", "\(failed.answer.body)", sourceLocation: location)
+        let link = try #require(
+            failed.html.elements("a").first { $0.attributes["class"] == "button primary" }, sourceLocation: location)
+        let again = try await browser.click(
+            try #require(link.attributes["href"], sourceLocation: location), on: failed)
+        #expect(again.html.forms.contains { $0.path == "/web/start/google" }, sourceLocation: location)
+        #expect(again.html.root["lang"] == "de", sourceLocation: location)
     }
 
     @Test func `an answer without an issuer is taken unless that is required`() async throws {

@@ -140,6 +140,19 @@ import Testing
         }
     }
 
+    @Test(arguments: Provider.allCases)
+    func `a person whose account is disabled chooses once more`(provider: Provider) async throws {
+        let account = try await fixture.base.account(provider)
+        try await fixture.database.execute(
+            "UPDATE accounts SET status = 'disabled' WHERE account_id = \(account.account.id)")
+        let flow = try await fixture.openAccountFlow()
+        let step = try await fixture.sign(in: flow, at: provider)
+        guard case .choose(let page, .refused(.accountDisabled)?) = step else { return #expect(Bool(false)) }
+        #expect(page.status == .new && page.link == nil)
+        #expect(try await fixture.status(flow) == "new")
+        _ = try await fixture.sign(in: page, at: provider, "ada").link
+    }
+
     @Test func `a refused credential fails the flow`() async throws {
         let flow = try await fixture.openAccountFlow()
         try await fixture.base.sandbox.alterNext(.apple, token: .init(expired: true))

@@ -86,7 +86,7 @@ import Testing
             case .apple: try await fixture.finish(try await fixture.appleAnswer(any, action: "cancel"))
             case .google: try await fixture.finish(try await fixture.googleAnswer(any, action: "cancel"))
             }
-        guard case .choose(let page, true) = again else { return #expect(Bool(false)) }
+        guard case .choose(let page, .cancelled?) = again else { return #expect(Bool(false)) }
         #expect(page.status == .new)
         let other = provider == .apple ? Provider.google : .apple
         #expect(try await fixture.sign(in: page, at: other).code.count == 43)
@@ -101,6 +101,14 @@ import Testing
         #expect(try step.appReturn.uri.contains("&state=state-of-the-app%3A0123456789%2F%2B%3D&iss=https%3A"))
         #expect(try await fixture.status(flow) == "failed")
         #expect(try await fixture.exchanges(at: provider).isEmpty)
+    }
+
+    @Test func `a proven person who can't be kept is an error of the server's, which the app hears of`() async throws {
+        try await fixture.database.execute(
+            "ALTER TABLE web_flows ADD CONSTRAINT web_flows_fault CHECK (status <> 'coded')")
+        let flow = try await fixture.open()
+        #expect(try await fixture.sign(in: flow, at: .google).error == "server_error")
+        #expect(try await fixture.status(flow) == "failed")
     }
 
     @Test(arguments: Provider.allCases)

@@ -1,0 +1,119 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// A person whom a client sends, who proves who they are and is not signed in: the flow goes on, or the client hears of its
+/// end.
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthSignInTests {
+    var world: World { .current }
+
+    private static let sentence = "This account is disabled."
+
+    private func disable(_ email: String) async throws {
+        try await world.scratch.execute("UPDATE accounts SET status = 'disabled' WHERE email = \(email)")
+    }
+
+    /// The way with Google, from the client's request to where the browser ends.
+    private func signIn(
+        _ person: String, for client: LinkingClient, _ browser: Browser
+    ) async throws -> Browser.Page {
+        try await world.signIn(person, with: .google, on: try await browser.open(client.url()), browser)
+    }
+
+    private func expectRefusal(
+        _ page: Browser.Page, of client: LinkingClient, as error: String, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let answer = try AppAnswer(page, location)
+        #expect(answer.address == client.redirectURI, sourceLocation: location)
+        #expect(answer.parameters.map(\.name) == ["error", "state"], sourceLocation: location)
+        #expect(answer["error"] == error, sourceLocation: location)
+        #expect(answer["state"] == "AB+cd/EF==", sourceLocation: location)
+        #expect(try await world.grants(of: client) == 0, sourceLocation: location)
+    }
+
+    @Test func `who has a disabled account reads so in the chooser, and takes another one there`() async throws {
+        let client = try await world.linkingClient()
+        _ = try await world.signedInBrowser("locked-out")
+        _ = try await world.signedInBrowser("let-in")
+        try await disable("locked-out@gmail.com")
+        let browser = world.browser()
+        let chooser = try await signIn("locked-out", for: client, browser)
+        #expect(chooser.status == 200)
+        #expect(chooser.html.text.contains(Self.sentence), "\(chooser.answer.text)")
+        #expect(browser.cookie("__Host-csn_web", of: WebWorld.publicURL) == nil)
+        let consent = try await world.signIn("let-in", with: .google, on: chooser, browser)
+        #expect(consent.answer.body.contains("let-in@gmail.com"), "\(consent.answer.text)")
+        #expect(try await world.decision("allow", on: consent, browser)["code"] != nil)
+    }
+
+    @Test func `a mailed code of a disabled account leads back there too, and the client hears of a cancellation`()
+        async throws
+    {
+        let client = try await world.linkingClient()
+        let email = "locked-mailbox@own.example"
+        let device = try SignedInDevice(try await world.register(email), status: 201)
+        try await world.verify(email, bearer: device.bearer)
+        let browser = world.browser()
+        let (page, form) = try await world.screen(
+            "/web/email-code", from: try await browser.open(client.url()), browser)
+        let sent = try await browser.submit(form, on: page, typed: ["email": email])
+        let code = try await world.code(2, mailedTo: email)
+        try await disable(email)
+        let chooser = try await browser.submit(
+            try sent.form("/web/email-code"), on: sent, typed: ["code": code])
+        #expect(chooser.status == 200)
+        #expect(chooser.html.text.contains(Self.sentence), "\(chooser.answer.text)")
+        let cancelled = try await browser.submit(try chooser.form("/web/cancel"), on: chooser)
+        try await expectRefusal(cancelled, of: client, as: "access_denied")
+    }
+
+    @Test func `a token that counts no more ends the flow at the client`() async throws {
+        let client = try await world.linkingClient()
+        _ = try await world.signedInBrowser("outdated")
+        try await world.scratch.execute(
+            """
+            UPDATE identities SET not_before = now() + interval '1 hour'
+            WHERE account_id = (SELECT account_id FROM accounts WHERE email = 'outdated@gmail.com')
+            """)
+        let back = try await signIn("outdated", for: client, world.browser())
+        try await expectRefusal(back, of: client, as: "server_error")
+    }
+
+    @Test(arguments: [("55P03", "temporarily_unavailable"), ("P0001", "server_error")])
+    func `a session that can't be stored ends the flow at the client, which may ask again`(
+        state: String, error: String
+    ) async throws {
+        let client = try await world.linkingClient()
+        let person = "unentered-\(state.lowercased())"
+        _ = try await world.signedInBrowser(person)
+        let id = try #require(
+            try await world.scratch.texts(
+                "SELECT account_id::text FROM accounts WHERE email = \(person + "@gmail.com")"
+            ).first)
+        let name = "refuse_session_\(state.lowercased())"
+        try await world.scratch.execute(
+            """
+            CREATE FUNCTION \(unsafeSQL: name)() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN
+                IF EXISTS (
+                    SELECT FROM sessions
+                    WHERE session_id = NEW.session_id AND account_id = '\(unsafeSQL: id)'
+                ) THEN
+                    RAISE EXCEPTION 'refused' USING ERRCODE = '\(unsafeSQL: state)';
+                END IF;
+                RETURN NEW;
+            END $$
+            """,
+            """
+            CREATE TRIGGER \(unsafeSQL: name) BEFORE INSERT ON web_sessions
+            FOR EACH ROW EXECUTE FUNCTION \(unsafeSQL: name)()
+            """)
+        let browser = world.browser()
+        let back = try await signIn(person, for: client, browser)
+        try await expectRefusal(back, of: client, as: error)
+
+        try await world.scratch.execute("DROP TRIGGER \(unsafeSQL: name) ON web_sessions")
+        let consent = try await signIn(person, for: client, browser)
+        #expect(try await world.decision("allow", on: consent, browser)["code"] != nil)
+    }
+}

@@ -33,14 +33,16 @@ struct LinkTickets: Sendable {
     /// A ticket of either kind.
     enum Opened {
         case identity(SecretHash, LinkTicket)
-        case mailbox(SecretHash, MailboxTicket)
+        case mailbox(SecretHash, MailboxTicket, shown: ShownAccount)
     }
 
     /// The ticket of either kind that a presented secret stands for, if it can be spent.
     func openAny(_ secret: String, by call: Call) async throws(SignInFailure) -> Opened {
         guard let hash = OpaqueSecret.hash(ofPresented: secret) else { throw .linkTicketExpired }
         if let ticket = try await stored({ try await store.open(hash, by: call) }) { return .identity(hash, ticket) }
-        if let ticket = try await stored({ try await mailboxes.open(hash, by: call) }) { return .mailbox(hash, ticket) }
+        if let opened = try await stored({ try await mailboxes.open(hash, by: call) }) {
+            return .mailbox(hash, opened.ticket, shown: opened.shown)
+        }
         throw .linkTicketExpired
     }
 

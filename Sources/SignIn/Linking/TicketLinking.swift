@@ -36,7 +36,7 @@ package struct TicketLinking: Sendable {
             case .identity(let hash, let ticket):
                 guard password == nil else { throw .memberNotAllowed("password") }
                 return try await createAccount(for: ticket, hash, name: name, by: call)
-            case .mailbox(let hash, let ticket):
+            case .mailbox(let hash, let ticket, _):
                 return try await createAccount(for: ticket, hash, name: name, password: password, by: call)
             }
         }
@@ -99,7 +99,7 @@ package struct TicketLinking: Sendable {
                             linkTicket: linkTicket, expiresAt: ticket.expiresAt, person: .identity(ticket.identity),
                             choices: [.bind, .create], holder: ShownHolder(account, .identities)))
                 }
-            case .mailbox(let hash, let ticket):
+            case .mailbox(let hash, let ticket, _):
                 guard case .ticket = credential else { throw .memberNotAllowed("linkTicket") }
                 let newSession = try newSession(for: ticket, by: call)
                 let account = try await stored {

@@ -153,8 +153,11 @@ extension WebSignIn {
                 linkTicket: ticket, expiresAt: opened.expiresAt, person: .identity(opened.identity),
                 choices: shown.choices, holder: shown.account.flatMap { ShownHolder($0, shown.view) },
                 suggestedName: opened.displayName)
-        case .mailbox(_, let opened):
+        case .mailbox(let hash, let opened, let shown):
             let holder = try await stored { try await accounts.holder(of: opened.email) }
+            if let holder, !shown.covers(holder) {
+                try await stored { try await tickets.mailboxes.show(ShownAccount(holder), to: hash, by: call) }
+            }
             return LinkRequired(
                 linkTicket: ticket, expiresAt: opened.expiresAt, person: .mailbox(opened.email),
                 choices: [.bind, .create], holder: holder.flatMap { ShownHolder($0, .identities) })

@@ -10,16 +10,28 @@ package struct MailboxTicketStore: Sendable {
         self.database = database
     }
 
-    /// The ticket, if it can still be spent.
-    package func open(_ hash: SecretHash, by call: Call) async throws(PostgresError) -> MailboxTicket? {
+    /// The ticket, if it can still be spent, and the account that its person has been shown.
+    package func open(
+        _ hash: SecretHash, by call: Call
+    ) async throws(PostgresError) -> (ticket: MailboxTicket, shown: ShownAccount)? {
         let rows = try await database.query(
             """
             SELECT \(MailboxTicketStore.columns)
             FROM mailbox_tickets
             WHERE ticket_hash = \(hash) AND expires_at > \(call.now) AND \(MailboxTicketStore.isItsOwn)
             """
-        ) { row throws(PostgresError) in try MailboxTicketStore.ticket(row).0 }
+        ) { row throws(PostgresError) in try MailboxTicketStore.ticket(row) }
         return rows.first
+    }
+
+    /// Keeps which account the ticket's person has been shown, and with which identities.
+    package func show(_ account: ShownAccount, to hash: SecretHash, by call: Call) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE mailbox_tickets
+            SET shown_account_id = \(account.id), shown_identity_ids = \(account.identities)
+            WHERE ticket_hash = \(hash) AND expires_at > \(call.now) AND \(MailboxTicketStore.isItsOwn)
+            """)
     }
 
     /// Makes an account of the ticket's person, who takes the address from the account that has not proven it.
@@ -124,7 +136,9 @@ package struct MailboxTicketStore: Sendable {
         email, shown_account_id, shown_identity_ids, device_name, device_platform, auth_time, created_at, expires_at
         """
 
-    private static func ticket(_ row: PostgresRow) throws(PostgresError) -> (MailboxTicket, ShownAccount) {
+    private static func ticket(
+        _ row: PostgresRow
+    ) throws(PostgresError) -> (ticket: MailboxTicket, shown: ShownAccount) {
         let (email, account, identities, deviceName, devicePlatform, authTime, createdAt, expiresAt) = try row.decode(
             EmailAddress.self, AccountID.self, [IdentityID].self, String?.self, String?.self, Timestamp.self,
             Timestamp.self, Timestamp.self)

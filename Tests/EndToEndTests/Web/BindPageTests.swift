@@ -363,4 +363,25 @@ import Testing
         let second = try #require(confirmation(on: changed), "\(changed.answer.body)")
         #expect(try await browser.submit(second, on: changed, button: "ticket").status == 409)
     }
+
+    @Test func `so is one that a mailed code has led to, and its button is good again`() async throws {
+        let holder = try await world.holder(.stated, "read", email: "read@company.example")
+        let browser = world.browser()
+        let (page, form) = try await world.screen(
+            "/web/email-code", from: try await browser.open(WebWorld.publicURL + "/web/account"), browser)
+        let sent = try await browser.submit(form, on: page, typed: ["email": holder.email])
+        let code = try await world.code(1, mailedTo: holder.email)
+        let question = try await browser.submit(
+            try sent.form("/web/email-code"), on: sent, typed: ["code": code])
+        let shown = try await follow("bind", on: question, browser)
+        let button = try #require(confirmation(on: shown), "\(shown.answer.body)")
+        try await linkGoogle("newly-linked", to: holder)
+
+        let changed = try await browser.submit(button, on: shown, button: "ticket")
+        #expect(changed.status == 401)
+        #expect(changed.html.text.contains("n***@example.com"))
+        let second = try #require(confirmation(on: changed), "\(changed.answer.body)")
+        try await expectEntered(
+            try await browser.submit(second, on: changed, button: "ticket"), holder, proof: "proven")
+    }
 }

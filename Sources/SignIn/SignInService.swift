@@ -112,7 +112,7 @@ package final class SignInService: Sendable {
             hasher: passwordHasher, limits: limits, refusals: refusals, metrics: metrics)
         supportCodes = SupportCodes(store: database.emailCodes, codes: codes, limits: limits)
         assertions = AssertionLinking(
-            accounts: database.accounts, tickets: tickets,
+            accounts: database.accounts, known: known, tickets: tickets,
             verifiedEmailPolicy: configuration.verifiedEmailPolicy, metrics: metrics)
         secretGuesses = SecretGuesses(limits: limits)
         calls = Calls(clock: clock, mailLanguages: configuration.mailLanguages)

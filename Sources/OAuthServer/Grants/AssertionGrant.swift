@@ -45,7 +45,7 @@ extension OAuthServer {
         let identity = try await person(of: assertion, for: client, by: call)
         let hint = identity.email?.address.text
         let standing = try await clientCall { () throws(SignInFailure) in
-            try await signIn.assertions.standing(of: identity)
+            try await signIn.assertions.standing(of: identity, by: call)
         }
         switch (intent, standing) {
         case (.check, .linked), (.check, .linkable): return .accountFound

@@ -5,6 +5,7 @@ package import Storage
 /// (docs/account-linking.md, "Three ways to a link"). No session comes of it.
 package struct AssertionLinking: Sendable {
     let accounts: AccountStore
+    let known: KnownIdentities
     let tickets: LinkTickets
     let verifiedEmailPolicy: VerifiedEmailPolicy
     let metrics: SignInMetrics
@@ -21,20 +22,22 @@ package struct AssertionLinking: Sendable {
         case refused
     }
 
-    /// Changes nothing.
-    package func standing(of identity: VerifiedIdentity) async throws(SignInFailure) -> Standing {
-        if let known = try await stored({ try await accounts.decision(on: identity) }) {
-            return known.decision == .active ? .linked(known.accountID) : .refused
+    /// Links nothing. What an assertion says of who reads a mailbox now counts as that of a sign-in does.
+    package func standing(of identity: VerifiedIdentity, by call: Call) async throws(SignInFailure) -> Standing {
+        if let linked = try await stored({ try await accounts.decision(on: identity) }) {
+            guard linked.decision == .active else { return .refused }
+            await known.noteSuccession(by: identity, of: linked.accountID, by: call)
+            return .linked(linked.accountID)
         }
-        guard let email = identity.email else { return .unknown(isFree: false) }
-        let holder = try await stored { try await accounts.holder(of: email.address) }
+        guard identity.email?.candidate != nil else { return .unknown(isFree: false) }
+        let holder = try await known.holder(of: identity, by: call)
         // As linking decides again: what would be refused there is not found.
-        if email.candidate != nil, case .bindAutomatically(let id) = decide(identity, holder),
+        if case .bindAutomatically(let id) = Linking.decide(identity, holder: holder, policy: verifiedEmailPolicy),
             try await stored({ try await accounts.isCurrent(identity.issuedAt, for: id) })
         {
             return .linkable
         }
-        return .unknown(isFree: email.isVerified && holder == nil)
+        return .unknown(isFree: holder == nil)
     }
 
     /// Links the identity to the account that its address leads to, and notifies the owner.
@@ -78,10 +81,6 @@ package struct AssertionLinking: Sendable {
         }
         metrics.links.count(.create, OutcomeLabel(.linked))
         return true
-    }
-
-    private func decide(_ identity: VerifiedIdentity, _ holder: Account?) -> UnknownIdentityDecision {
-        Linking.decide(identity, holder: holder, policy: verifiedEmailPolicy)
     }
 
     private func ticket(

@@ -57,15 +57,23 @@ struct KnownIdentities: Sendable {
                 try await accounts.notifySignIn(by: linked, of: account, by: call)
             }
         }
-        if let claim = identity.email, AddressEvidence(claim) == .authoritative, claim.address != account.email {
-            // What it means for another account fails no sign-in; the next one says it again.
-            _ = try? await holder(of: identity, by: call)
+        if identity.email?.address != account.email {
+            await noteSuccession(by: identity, of: account.id, by: call)
         }
         guard let raised = account.emailRaised(by: identity.email) else { return account }
         let isRaised = try await stored {
             try await accounts.raise(raised, of: account.id, by: call)
         }
         return isRaised ? account.raised(to: raised) : account
+    }
+
+    /// What a proof by a linked identity means for another account that has the address of its claim. It fails nothing: the
+    /// next proof says it again.
+    ///
+    /// - Parameter own: the account that the identity is linked to.
+    func noteSuccession(by identity: VerifiedIdentity, of own: AccountID, by call: Call) async {
+        guard let claim = identity.email, AddressEvidence(claim) == .authoritative else { return }
+        _ = try? await holder(of: identity, besides: own, by: call)
     }
 
     /// Another account that has the address of the identity. A successor at the same provider, known or not, makes a proven

@@ -136,6 +136,30 @@ import Testing
         try await expect(client, try await assertion("leaver"), check: true, get: true, create: false)
     }
 
+    /// - Parameter isKnown: whether the successor has an account here, with another address.
+    @Test(arguments: [false, true])
+    func `an assertion of a successor at Google makes the holder of the address stated`(isKnown: Bool) async throws {
+        let client = try await world.linkingClient()
+        let (before, after) = ("before-\(isKnown)", "after-\(isKnown)")
+        let email = "desk-\(isKnown)@work.example"
+        try await world.openGoogleAccount(before, email: email, workspace: "work.example")
+        let holder = try await world.newAccount(before, with: .google)
+        #expect(try await world.account(on: holder).emailProof == "proven")
+        try await world.openGoogleAccount(after, email: "\(after)@example.com")
+        if isKnown { _ = try await world.newAccount(after, with: .google) }
+
+        let claims = #"{"email":"\#(email)","email_verified":true,"hd":"work.example"}"#
+        let token = try await assertion(after, .init(claims: claims))
+        try await expect(client, token, check: isKnown, get: isKnown, create: false)
+        #expect(try await world.account(on: holder).emailProof == "stated")
+        let recorded = try await world.count(
+            """
+            SELECT count(*) FROM audit_events
+            WHERE type = 'email_stated' AND reason = 'other_subject' AND account_id = \(holder.account.id)::uuid
+            """)
+        #expect(recorded == 1)
+    }
+
     @Test(.oauthWorld)
     func `an account that is signed out everywhere while its tokens are made gets none`() async throws {
         let client = try await world.linkingClient()

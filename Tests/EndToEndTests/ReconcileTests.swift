@@ -94,8 +94,17 @@ import Testing
                     decode(repeat('0a', 32), 'hex'), now())
                 """,
                 """
-                INSERT INTO oauth_grants (grant_id, account_id, client_id, scopes, linked_at)
-                VALUES (gen_random_uuid(), \(account)::text::uuid, \(Self.client), '{profile}', now())
+                WITH link AS (
+                    INSERT INTO oauth_grants (grant_id, account_id, client_id, scopes, linked_at)
+                    VALUES (gen_random_uuid(), \(account)::text::uuid, \(Self.client), '{profile}', now())
+                    RETURNING grant_id
+                ), chain AS (
+                    INSERT INTO oauth_chains (chain_id, grant_id, origin, scopes, created_at)
+                    SELECT gen_random_uuid(), grant_id, 'web', '{profile}', now() FROM link
+                    RETURNING chain_id
+                )
+                INSERT INTO oauth_refresh_tokens (token_hash, chain_id, fingerprint, created_at)
+                SELECT sha256('rt'), chain_id, sha512('rt'), now() FROM chain
                 """)
             return devices
         } _: { world, devices in

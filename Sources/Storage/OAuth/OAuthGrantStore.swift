@@ -215,6 +215,10 @@ extension Change.OAuthGrants {
         return chain
     }
 
+    /// Ends a link. The rows of one of which nothing is good wait for the sweep.
+    ///
+    /// - Parameter account: locked.
+    /// - Returns: whether the client was linked.
     func end(
         _ clientID: OAuthClientID, of account: Account, except session: SessionID?, reason: String? = nil
     ) async throws(PostgresError) -> Bool {
@@ -223,6 +227,7 @@ extension Change.OAuthGrants {
             DELETE FROM oauth_grants g
             USING oauth_clients c
             WHERE g.account_id = \(account.id) AND g.client_id = \(clientID.text) AND c.client_id = g.client_id
+                AND \(OAuthGrantStore.isLinked(at: now))
             RETURNING c.name
             """, as: String.self)
         guard let name = names.first else { return false }

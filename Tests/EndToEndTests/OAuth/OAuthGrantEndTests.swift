@@ -140,6 +140,31 @@ struct OAuthGrantEndTests {
         #expect(try await shown() == [true, true, true])
     }
 
+    @Test func `such a link is not there to be unlinked`() async throws {
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("too-late")
+        let device = try SignedInDevice(try await world.signIn("too-late", with: .google))
+        let own = "/v1/account/linked-clients/\(client.id)"
+        let path = "/admin/v1/accounts/\(device.account.id)/linked-clients/\(client.id)"
+        _ = try await world.oauthCode(client, browser)
+        try await world.expireCodesAndTokens(of: client)
+        #expect(try await world.service.delete(own, bearer: device.bearer).status == 404)
+        #expect(try await administer("DELETE", path) == 404)
+        #expect(try await world.grants(of: client) == 1)
+        #expect(try await unlinkings(of: client) == [])
+        // A code that may still be redeemed is a link.
+        _ = try await world.oauthCode(client, browser)
+        #expect(try await world.service.delete(own, bearer: device.bearer).status == 204)
+        #expect(try await world.grants(of: client) == 0)
+        #expect(try await unlinkings(of: client) == [client.id])
+    }
+
+    /// The reasons that the trail has for the ends of a client's links.
+    private func unlinkings(of client: LinkingClient) async throws -> [String] {
+        try await world.scratch.texts(
+            "SELECT reason FROM audit_events WHERE type = 'client_unlinked' AND reason LIKE \(client.id + "%")")
+    }
+
     private func expectNotice(to device: SignedInDevice) async throws {
         let email = try #require(device.account.email)
         try await eventually("the notice") {

@@ -145,7 +145,7 @@ package struct AuditEvent: Sendable {
     package var provider: Provider?
     /// The `jti` of the token by which a provider reported it.
     package var tokenID: String?
-    /// A code, or what an operator or administrator typed; at most 1,024 bytes.
+    /// A code, or what an operator or administrator typed; at most ``longestReason`` bytes.
     package var reason: String?
     package var requestID: String?
     /// The IPv4 /24 or IPv6 /64 of the caller.
@@ -167,5 +167,15 @@ package struct AuditEvent: Sendable {
         self.tokenID = tokenID
         self.reason = reason
         self.requestID = requestID
+    }
+
+    /// The most bytes of a reason.
+    package static let longestReason = 1024
+
+    /// The reason of an act at something that has a name: that name, and what was typed, of which a long one loses its end.
+    package static func reason(of name: String, _ typed: String?) -> String {
+        var words = [name, typed].compactMap(\.self).joined(separator: " ")
+        while words.utf8.count > longestReason { words.unicodeScalars.removeLast() }
+        return words
     }
 }

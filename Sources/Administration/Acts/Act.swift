@@ -156,7 +156,7 @@ package struct ActInput: Sendable {
     }
 
     /// The most bytes of a reason.
-    package static let longestReason = 1024
+    package static let longestReason = AuditEvent.longestReason
 
     /// Whether a reason, which the trail keeps, is one line of 1 to 1,024 bytes, and not of spaces alone.
     package static func isReason(_ text: String) -> Bool {

@@ -233,8 +233,8 @@ extension Change.OAuthGrants {
         guard let name = names.first else { return false }
         change.announce(.clientUnlinked(clientID, by: cause), of: account.id)
         try await change.sessions.end(.inBrowsers(of: account.id, except: session), because: .clientUnlinked)
-        let words = [clientID.text, reason].compactMap(\.self).joined(separator: " ")
-        try await change.record(.clientUnlinked, accountID: account.id, reason: String(words.prefix(256)))
+        try await change.record(
+            .clientUnlinked, accountID: account.id, reason: AuditEvent.reason(of: clientID.text, reason))
         try await change.mail.notify([account.mailbox], of: .clientUnlinked, clientName: name)
         return true
     }

@@ -114,7 +114,7 @@ package struct WebhookStore: Sendable {
                 return try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name)") == 1
             }
             try await change.record(
-                status == .paused ? .webhookPaused : .webhookResumed, reason: Self.words(name, reason))
+                status == .paused ? .webhookPaused : .webhookResumed, reason: AuditEvent.reason(of: name, reason))
             return true
         }
     }
@@ -129,13 +129,6 @@ package struct WebhookStore: Sendable {
             FROM webhook_streams s
             WHERE s.endpoint = \(name) AND p.stream_id = s.stream_id AND p.next_attempt_at > \(change.call.now)
             """)
-    }
-
-    /// What the trail keeps: the endpoint's name and the reason, of which a long one loses its end.
-    private static func words(_ name: String, _ reason: String?) -> String {
-        var words = [name, reason].compactMap(\.self).joined(separator: " ")
-        while words.utf8.count > 1024 { words.removeLast() }
-        return words
     }
 
     // MARK: Streams
@@ -184,7 +177,7 @@ package struct WebhookStore: Sendable {
                 INSERT INTO webhook_streams (stream_id, endpoint, position, until_position, types, created_at)
                 VALUES (\(WebhookStreamID(now: call.now)), \(name), \(start.number), \(end.number), \(words), \(call.now))
                 """)
-            try await change.record(.webhookReplayed, reason: Self.words(name, reason))
+            try await change.record(.webhookReplayed, reason: AuditEvent.reason(of: name, reason))
             return counts.first ?? 0
         }
     }

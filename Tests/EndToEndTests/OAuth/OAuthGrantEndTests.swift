@@ -165,6 +165,17 @@ struct OAuthGrantEndTests {
             "SELECT reason FROM audit_events WHERE type = 'client_unlinked' AND reason LIKE \(client.id + "%")")
     }
 
+    /// One of few bytes a character, and one of many.
+    @Test(arguments: [String(repeating: "a", count: 1_024), String(repeating: "e\u{301}\u{302}\u{303}", count: 146)])
+    func `of a long reason the trail keeps what it has room for`(reason: String) async throws {
+        let linked = try await link("reasoned-\(reason.utf8.count)")
+        let path = "/admin/v1/accounts/\(linked.device.account.id)/linked-clients/\(linked.client.id)"
+        #expect(try await administer("DELETE", "\(path)?reason=\(FormEncoding.encode(reason))") == 204)
+        try await expectEnd(of: linked)
+        let kept = try #require(try await unlinkings(of: linked.client).first)
+        #expect("\(linked.client.id) \(reason)".utf8.starts(with: kept.utf8) && 1_021...1_024 ~= kept.utf8.count)
+    }
+
     private func expectNotice(to device: SignedInDevice) async throws {
         let email = try #require(device.account.email)
         try await eventually("the notice") {

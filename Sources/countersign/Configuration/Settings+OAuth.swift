@@ -26,7 +26,10 @@ extension Settings {
     enum AppFlip {
         static let path = Setting(
             "appFlip.path", .path, default: "/app-flip",
-            "The path of the links by which Google's app opens yours. A browser gets a plain page there")
+            """
+            The path of the links by which Google's app opens yours. A browser gets a plain page there, if \
+            `appFlip.appleAppIds` or `appFlip.androidApps` lists an app; else the path is not there
+            """)
         static let appleAppIDs = Setting(
             "appFlip.appleAppIds", .list(of: "TEAM.bundle ids", where: OAuthConfiguration.isAppleAppID), default: "",
             "The iOS apps of `apple-app-site-association`: the team ID, a dot, the bundle ID")

@@ -71,10 +71,7 @@ extension Administration {
         _ name: String, to status: WebhookStatus, reason: String?, by administrator: Administrator
     ) async throws(AdministrationFailure) -> WebhookSummary {
         _ = try endpoint(name)
-        let isKnown = try await stored {
-            try await webhookStore.set(status, of: name, reason: reason, by: administrator.call)
-        }
-        guard isKnown else { throw .notFound }
+        try await stored { try await webhookStore.set(status, of: name, reason: reason, by: administrator.call) }
         return try await webhook(name)
     }
 
@@ -84,25 +81,23 @@ extension Administration {
         _ name: String, _ start: ReplayStart, types: Set<AccountEvent.Kind>?, by administrator: Administrator
     ) async throws(AdministrationFailure) -> Int {
         let endpoint = try endpoint(name)
-        let from: FeedPosition
-        let to: FeedPosition
-        let words: String
+        let types = types ?? endpoint.types
+        let count: Int?
         switch start {
         case .since(let time):
             let ends = try await found { try await feedStore.ends() }
-            from = max(ends.dropped, FeedPosition(time.microseconds - 1))
-            to = ends.last
-            words = "since \(time.rfc3339)"
+            let from = max(ends.dropped, FeedPosition(time.microseconds - 1))
+            count = try await stored {
+                try await webhookStore.replay(
+                    to: name, after: from, until: max(from, ends.last), types: types, reason: "since \(time.rfc3339)",
+                    by: administrator.call)
+            }
         case .event(let id):
-            let position = try await found { try await feedStore.keptPosition(of: id) }
-            from = FeedPosition(position.number - 1)
-            to = position
-            words = "event \(id)"
-        }
-        let count = try await stored {
-            try await webhookStore.replay(
-                to: name, after: from, until: max(from, to), types: types ?? endpoint.types, reason: words,
-                by: administrator.call)
+            let event = try await found { try await webhookStore.event(id, of: name) }
+            count = try await stored {
+                try await webhookStore.replay(
+                    event, to: name, types: types, reason: "event \(id)", by: administrator.call)
+            }
         }
         guard let count else { throw .overloaded(retryAfter: 60) }
         return count

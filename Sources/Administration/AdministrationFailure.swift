@@ -1,6 +1,7 @@
 import Accounts
 package import Postgres
 import SignIn
+import Storage
 
 /// The reason why an administrator's call failed.
 package enum AdministrationFailure: Error, Equatable, Sendable {
@@ -9,6 +10,8 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
     /// The key lacks the scope.
     case forbidden
     case notFound
+    /// The configuration has the endpoint, and the service has not seen it there.
+    case endpointUnseen
     /// No cursor of ours, and no event of the feed.
     case unknownCursor
     /// What follows it in the feed is not kept any more.
@@ -44,6 +47,7 @@ extension AdministrationFailure {
             self =
                 switch error {
                 case let error as PostgresError: .database(error)
+                case is WebhookStore.Unseen: .endpointUnseen
                 case is CancellationError: .cancelled
                 default: .fault(operation: String(reflecting: error))
                 }
@@ -101,6 +105,7 @@ extension AdministrationFailure {
     /// Why an act can't be done, where another try or another act may help; `nil` for the others.
     package var sentence: String? {
         switch self {
+        case .endpointUnseen: "The service has not seen this endpoint yet: start or reload it with this configuration."
         case .lastSignInMethod: "It is the last way to sign in to an account that is in use."
         case .emailRequired: "The account has no way to sign in left: give it an address."
         case .emailNotAllowed: "The account has a way to sign in: only its owner sets its address."

@@ -62,7 +62,7 @@ actor WebhookPusher {
     private var failures = 0
     /// Whether a failure was noted since the last success was.
     private var hasFailed = false
-    private var mayHaveMore = true
+    private var mayHaveMore: Bool
     /// Accounts whose rows are being deleted: until that is done the position stays.
     private var leaving = 0
     /// When rows were last looked at and written.
@@ -79,6 +79,7 @@ actor WebhookPusher {
         self.progress = progress
         read = stream.position
         written = stream.position
+        mayHaveMore = stream.end.map { stream.position < $0 } ?? true
     }
 
     private var types: Set<AccountEvent.Kind> {
@@ -134,13 +135,19 @@ actor WebhookPusher {
         let due = try await around.store.due(
             of: stream.id, at: around.clock.now(), except: Array(queues.keys), limit: Self.concurrency)
         for parked in due where queues[parked.accountID] == nil {
-            guard let event = parked.event else {
+            guard let event = try await kept(parked) else {
                 // Its day is over: nobody can send it any more.
                 try await goOn(parked.accountID, behind: parked.position)
                 continue
             }
             enqueue(Item(event: event, attempts: parked.attempts, isParked: true))
         }
+    }
+
+    /// One that is replayed by itself may have been given up, and is kept with that when its day is over.
+    private func kept(_ parked: ParkedEvent) async throws -> FeedEvent? {
+        guard parked.event == nil, stream.end == parked.position else { return parked.event }
+        return try await around.store.failedEvent(at: parked.position, of: around.lease.endpoint)
     }
 
     private func fill() async throws {

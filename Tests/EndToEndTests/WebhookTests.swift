@@ -84,9 +84,9 @@ import Testing
         }
     }
 
-    @Test func `a command names the endpoint that there is not, and the event that the feed has not`() async throws {
+    @Test func `a command names the endpoint that there is not, and the event that is not kept`() async throws {
         let event = "01926a3e-0000-7000-8000-000000000000"
-        let missing = ", or the feed does not keep the event \(event)"
+        let missing = ", or the event \(event) is not kept"
         let cases = [
             (["test", "nobody"], "nobody"), (["pause", "nobody"], "nobody"), (["resume", "nobody"], "nobody"),
             (["failures", "nobody"], "nobody"), (["replay", "nobody", "--since", "2026-01-01T00:00:00Z"], "nobody"),
@@ -101,6 +101,84 @@ import Testing
                     #expect(ending.status == 1 && ending.output.isEmpty, "\(words)")
                     #expect(ending.error == "countersign: There is no endpoint \(name).\n", "\(words)")
                 }
+            }
+        }
+    }
+
+    @Test func `an endpoint that the service has not seen yet is listed, and neither paused nor replayed`() async throws
+    {
+        let unseen = "The service has not seen this endpoint yet"
+        try await WebhookEndpointFile.with("http://127.0.0.1:9/hook") { settings in
+            try await ScratchDatabase.withMigrated { scratch in
+                func run(_ words: [String]) async throws -> Countersign.Ending {
+                    try await Countersign.run(
+                        ["webhooks"] + words, settings.merging(["postgres.url": scratch.url]) { $1 })
+                }
+                for words in [["pause"], ["resume"], ["replay", "--since", "2026-01-01T00:00:00Z"]] {
+                    let ending = try await run(words + ["crm"])
+                    #expect(ending.status == 1 && ending.output.isEmpty, "\(words)")
+                    #expect(ending.error.hasPrefix("countersign: \(unseen)"), "\(words): \(ending.error)")
+                }
+                let list = try await run(["list"])
+                #expect(list.status == 0 && list.output.contains(#""name":"crm""#), "\(list.error)")
+            }
+            try await World.run(settings) { world in
+                let key = try await world.adminKey("manage")
+                @Sendable func post(_ path: String, _ body: String? = nil) async throws -> RawAnswer {
+                    try await world.service.administer(
+                        "POST", "/admin/v1/webhooks/crm" + path, bearer: key, body: body)
+                }
+                try await eventually("the endpoint is known") { try await post("/resume").status == 200 }
+                // As before the service has looked at its configuration, which it does again after a minute.
+                try await world.scratch.execute("DELETE FROM webhook_endpoints")
+                for (path, body) in [
+                    ("/pause", nil), ("/resume", nil), ("/replay", #"{"since":"2026-01-01T00:00:00Z"}"#),
+                ] as [(String, String?)] {
+                    let refused = try await post(path, body)
+                    #expect(refused.status == 404 && refused.code == "not_found", "\(path): \(refused.body)")
+                    #expect(refused.body.contains(unseen), "\(path): \(refused.body)")
+                }
+            }
+        }
+    }
+
+    @Test func `what was given up is sent again by its id, also when the feed has it no more`() async throws {
+        let event = "00000000-0000-7000-8000-000000000001"
+        let receiver = try LoopbackServer { _ in [.respond(204)] }
+        try await WebhookEndpointFile.with(receiver.url) { settings in
+            try await World.run(settings) { world in
+                let key = try await world.adminKey("manage")
+                @Sendable func post(_ path: String, _ body: String? = nil) async throws -> RawAnswer {
+                    try await world.service.administer(
+                        "POST", "/admin/v1/webhooks/crm" + path, bearer: key, body: body)
+                }
+                try await eventually("the endpoint is known") { try await post("/resume").status == 200 }
+                let unknown = try await post("/replay", #"{"eventId":"\#(event)"}"#)
+                #expect(unknown.status == 404, "\(unknown.body)")
+                try await world.scratch.execute(
+                    """
+                    INSERT INTO webhook_failures (endpoint, event_id, position, type, account_id, sequence, members, happened_at,
+                        attempts, last_error, given_up_at)
+                    VALUES ('crm', \(event)::text::uuid, 5, 'account.enabled', '00000000-0000-7000-8000-000000000000', 3,
+                        '{"by":"admin"}', now(), 10, 'status_500', now())
+                    """)
+                let replay = try await post("/replay", #"{"eventId":"\#(event)"}"#)
+                #expect(replay.status == 202 && replay.body == #"{"events":1}"#, "\(replay.body)")
+                let command = try await Countersign.run(
+                    ["webhooks", "replay", "crm", "--event", event],
+                    settings.merging(["postgres.url": world.scratch.url]) { $1 })
+                #expect(command.status == 0 && command.output == #"{"events":1}"# + "\n", "\(command.error)")
+                let history = await receiver.history { $0.requests.count >= 2 }
+                #expect(history.requests.compactMap(WebhookDelivery.init).map(\.id) == [event, event])
+                try await eventually("the replays are over") {
+                    try await world.count("SELECT count(*) FROM webhook_streams") == 1
+                }
+                #expect(
+                    try await world.count(
+                        """
+                        SELECT count(*) FROM audit_events
+                        WHERE type = 'webhook_replayed' AND reason = \("crm event \(event)")
+                        """) == 2)
             }
         }
     }

@@ -200,7 +200,7 @@ import Testing
                 let stopped = try await world.record { $0.status == .stopped }
                 #expect(stopped.reason == "gone" && stopped.failures == 0)
                 isGone.store(false, ordering: .relaxed)
-                #expect(try await world.store.set(.active, of: "crm", reason: "a test", by: world.call))
+                try await world.store.set(.active, of: "crm", reason: "a test", by: world.call)
                 #expect(await world.deliveries(3).map(\.sequence) == [1, 1, 2])
             }
         }
@@ -216,7 +216,7 @@ import Testing
             answering: .init { _, _ in [.respond(isDown.load(ordering: .relaxed) ? 503 : 200)] }
         ) { world in
             func resume() async throws {
-                #expect(try await world.store.set(.active, of: "crm", reason: "a test", by: world.call))
+                try await world.store.set(.active, of: "crm", reason: "a test", by: world.call)
             }
             func attempts() async throws -> [Int] {
                 try await world.database.query(
@@ -272,14 +272,16 @@ import Testing
     @Test func `what is paused waits, and a replay comes beside what is new, of its types alone`() async throws {
         let ids = Self.ids(2)
         try await WebhookWorld.run { world in
-            #expect(try await world.store.set(.paused, of: "crm", reason: nil, by: world.call))
-            #expect(try await !world.store.set(.paused, of: "nobody", reason: nil, by: world.call))
+            try await world.store.set(.paused, of: "crm", reason: nil, by: world.call)
+            await #expect(throws: WebhookStore.Unseen.self) {
+                try await world.store.set(.paused, of: "nobody", reason: nil, by: world.call)
+            }
             try await world.pushing {
                 try await world.happen(to: ids)
                 world.clock.advance(by: 90)
                 let paused = try await world.record { $0.oldest != nil }
                 #expect(paused.status == .paused && world.receiver.history.requests.isEmpty)
-                #expect(try await world.store.set(.active, of: "crm", reason: nil, by: world.call))
+                try await world.store.set(.active, of: "crm", reason: nil, by: world.call)
                 #expect(Set(await world.deliveries(2).map(\.account)) == Set(ids.map(\.description)))
                 let end = try #require(try await world.feed.ends()).last
                 let count = try await world.store.replay(

@@ -34,7 +34,7 @@ package struct ParkedEvent: Sendable {
     package let position: FeedPosition
     /// Those that have failed.
     package let attempts: Int
-    /// `nil` when it is not kept any more.
+    /// `nil` when the feed has it no more.
     package let event: FeedEvent?
 
     package init(accountID: AccountID, position: FeedPosition, attempts: Int, event: FeedEvent?) {

@@ -52,6 +52,7 @@ extension AdministrationFailure: ProblemConvertible {
         case .unknownKey: Problem(.invalidCredentials)
         case .forbidden: Problem(.forbidden)
         case .notFound: Problem(.notFound)
+        case .endpointUnseen: Problem(.notFound, detail: sentence)
         case .unknownCursor: Problem(field: "after", .invalid)
         case .cursorExpired: Problem(.cursorExpired)
         case .lastSignInMethod: Problem(.lastSignInMethod)

@@ -147,13 +147,6 @@ package struct FeedStore: Sendable {
         return rows.first.map { (FeedPosition($0), FeedPosition($1)) }
     }
 
-    /// Of an event that is kept.
-    package func keptPosition(of id: AccountEventID) async throws(PostgresError) -> FeedPosition? {
-        let numbers = try await database.query(
-            "SELECT position FROM account_events WHERE event_id = \(id)", as: Int64.self)
-        return numbers.first.map { FeedPosition($0) }
-    }
-
     /// Of an event that is kept, or the last one that was dropped: nothing that followed it is gone.
     package func position(of id: AccountEventID) async throws(PostgresError) -> FeedPosition? {
         let numbers = try await database.query(

@@ -9,7 +9,7 @@ extension WebhookStore {
             "SELECT account_id FROM webhook_parked WHERE stream_id = \(stream)", as: AccountID.self)
     }
 
-    /// What is to be tried again now, the longest due first, with its event. One whose event is not kept any more has none.
+    /// What is to be tried again now, the longest due first, with its event. One whose event the feed has no more has none.
     package func due(
         of stream: WebhookStreamID, at now: Timestamp, except accounts: [AccountID], limit: Int
     ) async throws(PostgresError) -> [ParkedEvent] {
@@ -96,6 +96,29 @@ extension WebhookStore {
                 SET attempts = EXCLUDED.attempts, last_error = EXCLUDED.last_error, given_up_at = EXCLUDED.given_up_at
                 """)
         }
+    }
+
+    /// An event that the feed has, or that the endpoint did not take.
+    package func event(_ id: AccountEventID, of name: String) async throws(PostgresError) -> FeedEvent? {
+        try await database.query(
+            """
+            SELECT \(FeedStore.columns) FROM account_events e WHERE e.event_id = \(id)
+            UNION ALL
+            SELECT \(FeedStore.columns) FROM webhook_failures e WHERE e.endpoint = \(name) AND e.event_id = \(id)
+            LIMIT 1
+            """, as: FeedStore.event
+        ).first
+    }
+
+    /// The event at a position that the endpoint did not take.
+    package func failedEvent(at position: FeedPosition, of name: String) async throws(PostgresError) -> FeedEvent? {
+        try await database.query(
+            """
+            SELECT \(FeedStore.columns)
+            FROM webhook_failures e
+            WHERE e.endpoint = \(name) AND e.position = \(position.number)
+            """, as: FeedStore.event
+        ).first
     }
 
     package func deleteFailures(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {

@@ -21,6 +21,11 @@ package struct WebhookStore: Sendable {
     /// Whether no write succeeds at the moment: nothing can be pushed that could not be noted.
     package var holdsWrites: Bool { database.holdsWrites }
 
+    /// The service has not seen an endpoint of that name in its configuration.
+    package struct Unseen: Error {
+        package init() {}
+    }
+
     // MARK: Endpoints
 
     /// Notes which endpoints the configuration has. A new one begins behind the last event; one that has not been in any for
@@ -99,8 +104,8 @@ package struct WebhookStore: Sendable {
     /// Pauses or resumes an endpoint, and records it. What waits for another try is due at a resumption, also of one that
     /// is active; where nothing waits that changes nothing.
     ///
-    /// - Returns: whether there is such an endpoint.
-    package func set(_ status: WebhookStatus, of name: String, reason: String?, by call: Call) async throws -> Bool {
+    /// - Throws: ``Unseen``.
+    package func set(_ status: WebhookStatus, of name: String, reason: String?, by call: Call) async throws {
         try await database.change(by: call) { change in
             let changed = try await change.execute(
                 """
@@ -111,11 +116,12 @@ package struct WebhookStore: Sendable {
                 """)
             let hastened = try await status == .active ? Self.makeDue(name, in: change) : 0
             guard changed + hastened > 0 else {
-                return try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name)") == 1
+                let isSeen = try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name)") == 1
+                guard isSeen else { throw Unseen() }
+                return
             }
             try await change.record(
                 status == .paused ? .webhookPaused : .webhookResumed, reason: AuditEvent.reason(of: name, reason))
-            return true
         }
     }
 
@@ -154,6 +160,7 @@ package struct WebhookStore: Sendable {
     ///
     /// - Parameter start: behind which it begins.
     /// - Returns: how many events; `nil` when the endpoint has as many replays as it may.
+    /// - Throws: ``Unseen``.
     package func replay(
         to name: String, after start: FeedPosition, until end: FeedPosition, types: Set<AccountEvent.Kind>,
         reason: String, by call: Call
@@ -167,19 +174,54 @@ package struct WebhookStore: Sendable {
                 WHERE position > \(start.number) AND position <= \(end.number) AND type = ANY (\(words))
                 """, as: Int.self)
         }
-        return try await database.change(by: call) { change in
-            _ = try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name) FOR UPDATE")
-            let running = try await change.execute(
-                "SELECT FROM webhook_streams WHERE endpoint = \(name) AND until_position IS NOT NULL")
-            guard running < WebhookStream.maximumReplays else { return nil }
-            _ = try await change.execute(
-                """
-                INSERT INTO webhook_streams (stream_id, endpoint, position, until_position, types, created_at)
-                VALUES (\(WebhookStreamID(now: call.now)), \(name), \(start.number), \(end.number), \(words), \(call.now))
-                """)
-            try await change.record(.webhookReplayed, reason: AuditEvent.reason(of: name, reason))
+        return try await database.change(by: call) { change async throws -> Int? in
+            let stream = try await Self.beginReplay(
+                to: name, after: start, until: end, types: words, reason: reason, in: change)
+            guard stream != nil else { return nil }
             return counts.first ?? 0
         }
+    }
+
+    /// Begins to push one event once more, and records it. Its account is parked at it, so that the feed need not have it.
+    ///
+    /// - Returns: how many events, none where it is of no such type; `nil` when the endpoint has as many replays as it may.
+    /// - Throws: ``Unseen``.
+    package func replay(
+        _ event: FeedEvent, to name: String, types: Set<AccountEvent.Kind>, reason: String, by call: Call
+    ) async throws -> Int? {
+        let words = types.map(\.rawValue).sorted()
+        return try await database.change(by: call) { change async throws -> Int? in
+            let stream = try await Self.beginReplay(
+                to: name, after: event.position, until: event.position, types: words, reason: reason, in: change)
+            guard let stream else { return nil }
+            guard words.contains(event.type) else { return 0 }
+            _ = try await change.execute(
+                """
+                INSERT INTO webhook_parked (stream_id, account_id, position, attempts, next_attempt_at)
+                VALUES (\(stream), \(event.accountID), \(event.position.number), 0, \(call.now))
+                """)
+            return 1
+        }
+    }
+
+    /// - Returns: `nil` when the endpoint has as many as it may.
+    private static func beginReplay(
+        to name: String, after start: FeedPosition, until end: FeedPosition, types: [String], reason: String,
+        in change: Change
+    ) async throws -> WebhookStreamID? {
+        let isSeen = try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name) FOR UPDATE") == 1
+        guard isSeen else { throw Unseen() }
+        let running = try await change.execute(
+            "SELECT FROM webhook_streams WHERE endpoint = \(name) AND until_position IS NOT NULL")
+        guard running < WebhookStream.maximumReplays else { return nil }
+        let stream = WebhookStreamID(now: change.call.now)
+        _ = try await change.execute(
+            """
+            INSERT INTO webhook_streams (stream_id, endpoint, position, until_position, types, created_at)
+            VALUES (\(stream), \(name), \(start.number), \(end.number), \(types), \(change.call.now))
+            """)
+        try await change.record(.webhookReplayed, reason: words(name, reason))
+        return stream
     }
 
     /// Ends a replay of which nothing is left.

@@ -152,7 +152,7 @@ private func withWebhook<Result: Sendable>(
     _ name: String, _ options: ConfigurationOptions, orEvent event: String? = nil,
     _ body: (Administration, Administrator) async throws -> Result
 ) async throws -> Result {
-    let missing = "There is no endpoint \(name)\(event.map { ", or the feed does not keep the event \($0)" } ?? "")."
+    let missing = "There is no endpoint \(name)\(event.map { ", or the event \($0) is not kept" } ?? "")."
     return try await withWebhooks(options) { administration, administrator in
         try await naming(missing) { try await body(administration, administrator) }
     }

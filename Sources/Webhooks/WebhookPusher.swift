@@ -19,6 +19,7 @@ actor WebhookPusher {
         let sender: WebhookSender
         let schedule: @Sendable () -> WebhookSchedule
         let lease: WebhookLease
+        let places: WebhookPlaces
         /// Whether an attempt that begins now ends before another process may have the lease.
         let mayBegin: @Sendable () -> Bool
         let metrics: WebhookMetrics
@@ -33,8 +34,8 @@ actor WebhookPusher {
         let isParked: Bool
     }
 
-    /// Attempts at once.
-    private static let concurrency = 64
+    /// Parked accounts that are looked for at once.
+    private static let dueAtOnce = 64
     /// Events that are read ahead.
     private static let readAhead = 512
     /// An account that has more of these when one is delivered is parked; and goes on by so many from then on.
@@ -58,7 +59,6 @@ actor WebhookPusher {
     private var queues: [AccountID: [Item]] = [:]
     private var ready: [AccountID] = []
     private var parked: Set<AccountID> = []
-    private var sending = 0
     private var failures = 0
     /// Whether a failure was noted since the last success was.
     private var hasFailed = false
@@ -86,6 +86,8 @@ actor WebhookPusher {
         stream.types ?? around.endpoint()?.types ?? []
     }
 
+    private var isReplay: Bool { stream.end != nil }
+
     /// Behind the end of a replay there is nothing to read.
     private var isReadToEnd: Bool { stream.end.map { read >= $0 } ?? false }
 
@@ -102,19 +104,20 @@ actor WebhookPusher {
                     try await writePosition()
                 }
                 try await fill()
-                while sending < Self.concurrency, around.mayBegin(), let account = ready.popFirstElement() {
-                    guard let item = queues[account]?.first else { continue }
-                    sending += 1
+                while around.mayBegin(), let account = ready.first, around.places.take(forReplay: isReplay) {
+                    ready.removeFirst()
+                    guard let item = queues[account]?.first else {
+                        around.places.giveBack(forReplay: isReplay)
+                        continue
+                    }
                     group.addTask { try await self.attempt(item) }
                 }
-                if stream.end != nil, !mayHaveMore, outstanding.isEmpty, parked.isEmpty, queues.isEmpty {
+                if isReplay, !mayHaveMore, outstanding.isEmpty, parked.isEmpty, queues.isEmpty {
                     try await around.store.end(stream.id, under: around.lease)
                     return
                 }
                 if !around.mayBegin() { return }
-                if ready.isEmpty || sending >= Self.concurrency {
-                    await progress.wait(past: seen, atMost: Self.look)
-                }
+                await progress.wait(past: seen, atMost: Self.look)
             }
         }
         try await writePosition()
@@ -131,9 +134,10 @@ actor WebhookPusher {
     // MARK: Reading
 
     private func takeDue() async throws {
-        guard !parked.isEmpty, sending < Self.concurrency else { return }
+        // What was read ahead is fewer, and so keeps nothing from its turn.
+        guard !parked.isEmpty, ready.count < 2 * Self.readAhead else { return }
         let due = try await around.store.due(
-            of: stream.id, at: around.clock.now(), except: Array(queues.keys), limit: Self.concurrency)
+            of: stream.id, at: around.clock.now(), except: Array(queues.keys), limit: Self.dueAtOnce)
         for parked in due where queues[parked.accountID] == nil {
             guard let event = try await kept(parked) else {
                 // Its day is over: nobody can send it any more.
@@ -188,13 +192,16 @@ actor WebhookPusher {
     // MARK: Sending
 
     private func attempt(_ item: Item) async throws {
-        guard let endpoint = around.endpoint() else { return leave(item) }
-        let outcome = await around.sender.send(item.event, to: endpoint)
-        around.metrics.count(outcome, of: endpoint.name)
         defer {
-            sending -= 1
+            around.places.giveBack(forReplay: isReplay)
             progress.raise()
         }
+        guard let endpoint = around.endpoint() else {
+            isOver = true
+            return
+        }
+        let outcome = await around.sender.send(item.event, to: endpoint)
+        around.metrics.count(outcome, of: endpoint.name)
         switch outcome {
         case .untried: isOver = true
         case .delivered:
@@ -227,12 +234,6 @@ actor WebhookPusher {
             }
             try await failed(item, attempts: attempts, because: error.description, next: next)
         }
-    }
-
-    private func leave(_ item: Item) {
-        sending -= 1
-        isOver = true
-        progress.raise()
     }
 
     private func succeeded(_ item: Item) async throws {
@@ -315,8 +316,4 @@ actor WebhookPusher {
         try await around.store.advance(stream.id, to: done, under: around.lease)
         written = done
     }
-}
-
-extension Array {
-    fileprivate mutating func popFirstElement() -> Element? { isEmpty ? nil : removeFirst() }
 }

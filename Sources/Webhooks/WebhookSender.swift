@@ -28,7 +28,7 @@ package enum WebhookOutcome: Equatable, Sendable {
     case failed(WebhookError, status: Int? = nil, retryAfter: Int64 = 0)
     /// The receiver wants nothing more.
     case gone
-    /// Nothing was sent: the process ends, or has no time left to.
+    /// Nothing was sent: the process ends, or has no place for it in time.
     case untried
 }
 
@@ -64,12 +64,18 @@ package struct WebhookSender: Sendable {
     private let fetcher: any Fetcher
     private let targets: WebhookTargets
     private let clock: any WallClock
+    private let timeout: Duration
 
-    /// - Parameter fetcher: one of its own: a kept connection is not asked about again.
-    package init(fetcher: any Fetcher, targets: WebhookTargets, clock: any WallClock) {
+    /// - Parameters:
+    ///   - fetcher: one of its own: a kept connection is not asked about again.
+    ///   - timeout: of an attempt; tests have less time.
+    package init(
+        fetcher: any Fetcher, targets: WebhookTargets, clock: any WallClock, timeout: Duration = WebhookSender.timeout
+    ) {
         self.fetcher = fetcher
         self.targets = targets
         self.clock = clock
+        self.timeout = timeout
     }
 
     package func send(_ event: FeedEvent, to endpoint: WebhookEndpoint) async -> WebhookOutcome {
@@ -99,7 +105,7 @@ package struct WebhookSender: Sendable {
             headers: [
                 ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", "\(timestamp)"),
                 ("webhook-signature", signatures.joined(separator: " ")),
-            ], body: body, timeout: Self.timeout, connectTimeout: Self.timeout, maximumBodyBytes: Self.answerBytes)
+            ], body: body, timeout: timeout, connectTimeout: timeout, maximumBodyBytes: Self.answerBytes)
         request.allowsHTTP = true
         request.truncatesBody = true
         let isEncrypted = endpoint.url.hasPrefix("https:")

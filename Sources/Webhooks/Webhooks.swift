@@ -28,6 +28,11 @@ package final class Webhooks: Sendable {
     private static let leaseSeconds = 25
     private static let renewal = Duration.seconds(2)
 
+    /// The attempts of all endpoints together that a process has under way: what its fetcher has to have places for.
+    package static let attempts = 512
+    /// Those of one endpoint. Where there are many each has its part of all, and none waits for another.
+    private static let attemptsOfEndpoint = 64
+
     private let store: WebhookStore
     private let feed: FeedStore
     private let sender: WebhookSender
@@ -142,6 +147,9 @@ package final class Webhooks: Sendable {
         let around = WebhookPusher.Surroundings(
             endpoint: { [configuration] in configuration().endpoints[name] }, store: store, feed: feed, sender: sender,
             schedule: { [configuration] in configuration().schedule }, lease: lease,
+            places: WebhookPlaces { [configuration] in
+                max(1, min(Self.attemptsOfEndpoint, Self.attempts / max(1, configuration().endpoints.count)))
+            },
             mayBegin: {
                 leaseEnd.withLock { ContinuousClock.now.duration(to: $0) > WebhookSender.timeout + .seconds(1) }
             },

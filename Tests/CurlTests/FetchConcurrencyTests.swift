@@ -86,14 +86,14 @@ struct FetchConcurrencyTests {
     }
 
     @Test
-    func `a waiting request can time out or be cancelled and sends nothing`() async throws {
+    func `a waiting request is given up at its timeout or cancelled, and sends nothing`() async throws {
         let server = try LoopbackServer { _ in [.hold, .respond()] }
         try await withFetcher {
             $0.maximumInFlight = 1
         } _: { fetcher in
             let first = Task { try await fetcher.fetch(FetchRequest.forTests(url: server.url)) }
             await server.history { $0.requests.count == 1 }
-            await #expect(throws: FetchError(.timedOut, requestSent: false)) {
+            await #expect(throws: FetchError(.busy, requestSent: false)) {
                 try await fetcher.fetch(FetchRequest.forTests(url: server.url, timeout: .milliseconds(50)))
             }
             let cancelled = Task { try await fetcher.fetch(FetchRequest.forTests(url: server.url)) }

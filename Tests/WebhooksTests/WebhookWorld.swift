@@ -63,21 +63,31 @@ struct WebhookWorld: Sendable {
         }
     }
 
-    func webhooks(allowing networks: [String] = ["127.0.0.0/8"], fetcher: CurlFetcher) throws -> Webhooks {
+    func webhooks(
+        allowing networks: [String] = ["127.0.0.0/8"], fetcher: any Fetcher, timeout: Duration = WebhookSender.timeout
+    ) throws -> Webhooks {
         let endpoint = try endpoint
         let sender = WebhookSender(
-            fetcher: fetcher, targets: try #require(WebhookTargets(allowing: networks)), clock: clock)
+            fetcher: fetcher, targets: try #require(WebhookTargets(allowing: networks)), clock: clock,
+            timeout: timeout)
         return Webhooks(
             store: store, feed: feed, sender: sender, news: news, clock: clock, logger: .silent,
             configuration: { [schedule] in WebhookConfiguration(endpoints: [endpoint], schedule: schedule) })
     }
 
     /// Runs pushers while the body does.
+    ///
+    /// - Parameters:
+    ///   - given: the fetcher of all of them; one of their own, if absent.
+    ///   - timeout: of an attempt.
     func pushing(
-        processes: Int = 1, allowing networks: [String] = ["127.0.0.0/8"], _ body: () async throws -> Void
+        processes: Int = 1, allowing networks: [String] = ["127.0.0.0/8"], through given: (any Fetcher)? = nil,
+        timeout: Duration = WebhookSender.timeout, _ body: () async throws -> Void
     ) async throws {
         let fetcher = try CurlFetcher()
-        let pushers = try (0..<processes).map { _ in try webhooks(allowing: networks, fetcher: fetcher) }
+        let pushers = try (0..<processes).map { _ in
+            try webhooks(allowing: networks, fetcher: given ?? fetcher, timeout: timeout)
+        }
         let running = pushers.map { pusher in Task { await pusher.run() } }
         do {
             try await body()

@@ -13,7 +13,7 @@ package struct FetchError: Error, Sendable, Equatable {
         case connect
         /// No handshake, or a certificate that doesn't prove the host.
         case tls
-        /// The timeout of the whole request, the wait to be in flight included, or that of connecting passed.
+        /// The timeout of the whole request, or that of connecting, passed while it was in flight.
         case timedOut
         /// The response's headers or body exceeded their limit.
         case tooLarge
@@ -21,7 +21,7 @@ package struct FetchError: Error, Sendable, Equatable {
         case closed
         /// The calling task was cancelled.
         case cancelled
-        /// As many requests are in flight and waiting as the configuration allows.
+        /// As many requests are in flight and waiting as the configuration allows, or were until its timeout passed.
         case busy
         /// The fetcher was shut down.
         case stopped

@@ -129,7 +129,8 @@ final class TransferLoop: @unchecked Sendable {
         let expiredWaiting = waiting.filter { $0.deadline <= now }
         if !expiredWaiting.isEmpty { waiting.removeAll { $0.deadline <= now } }
         releaseCapacity(expired.count + expiredWaiting.count)
-        for transfer in expired + expiredWaiting { transfer.expire() }
+        for transfer in expired { transfer.expire() }
+        for transfer in expiredWaiting { transfer.fail(.busy) }
     }
 
     private func startWaiting() {

@@ -12,6 +12,7 @@ import Providers
 import SignIn
 import Storage
 import Version
+import Webhooks
 
 extension Database.Configuration {
     init(_ configuration: DatabaseConfiguration) {
@@ -47,7 +48,7 @@ extension CurlFetcher.Configuration {
     /// The connections to receivers of webhooks, apart from those to the providers.
     static var webhooks: Self {
         var webhooks = Self()
-        webhooks.maximumInFlight = 512
+        webhooks.maximumInFlight = Webhooks.attempts
         webhooks.maximumIdleConnections = 128
         webhooks.threadName = "webhooks"
         return webhooks

@@ -110,6 +110,17 @@ import Testing
         await #expect(throws: SourceFault.self) { _ = try await Self.rows(CognitoSource(PieceInput("nonsense"))) }
     }
 
+    // MARK: Neutral rows
+
+    static let neutral = #"""
+        {"externalId":"u1","email":"kim@example.com","identities":[{"provider":"password","subject":"u1"},{"provider":"email","subject":"kim@example.com"},{"provider":"siwa","subject":"001.kim"},{"provider":"google","subject":"109"}]}
+        """#
+
+    @Test func `a neutral row that names its address and its password as ways in loses none`() async throws {
+        try await expect(
+            NeutralSource(PieceInput(Self.neutral)), ["u1 kim@example.com unverified - - google:109 skipped:siwa"])
+    }
+
     // MARK: Auth0
 
     static let auth0 = """

@@ -50,7 +50,8 @@ package struct NeutralSource: ImportSource {
                 throw Malformed()
             }
             guard let provider = Provider(rawValue: word) else {
-                row.skipped.append(word)
+                // The row's own address and hash, as another way in.
+                if word != "password", word != "email" { row.skipped.append(word) }
                 continue
             }
             var identity = NeutralRow.Identity(provider: provider, subject: subject, word: word)

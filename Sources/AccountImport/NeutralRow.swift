@@ -38,6 +38,12 @@ package struct NeutralRow: Sendable {
     }
 }
 
+/// What a source calls the providers: an operator's aliases.
+extension Dictionary where Key == String, Value == Provider {
+    /// The provider that is meant by a word: by an alias, or else by the name that it has here.
+    func provider(named word: String) -> Provider? { self[word] ?? Provider(rawValue: word) }
+}
+
 /// What a source yields.
 package enum SourceRow: Sendable {
     case person(NeutralRow)

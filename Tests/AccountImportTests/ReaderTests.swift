@@ -30,7 +30,7 @@ final class PieceInput: ByteInput {
 
 @Suite struct ReaderTests {
     private func rows(_ text: String, size: Int = 7) async throws -> [SourceRow] {
-        var source = NeutralSource(PieceInput(text, size: size))
+        var source = NeutralSource(PieceInput(text, size: size), aliases: [:])
         var rows: [SourceRow] = []
         while let row = try await source.next() { rows.append(row) }
         return rows

@@ -30,10 +30,10 @@ import Testing
         func source(_ input: PieceInput) throws -> any ImportSource {
             switch self {
             case .firebase, .firebaseCSV: try FirebaseSource(input)
-            case .auth0: Auth0Source(input)
-            case .cognito: CognitoSource(input)
+            case .auth0: Auth0Source(input, aliases: [:])
+            case .cognito: CognitoSource(input, aliases: [:])
             case .keycloak: KeycloakSource(input, aliases: ["siwa": .apple])
-            case .ndjson: NeutralSource(input)
+            case .ndjson: NeutralSource(input, aliases: [:])
             }
         }
 

@@ -107,7 +107,9 @@ import Testing
                 _ = try await Self.rows(FirebaseSource(PieceInput(text)))
             }
         }
-        await #expect(throws: SourceFault.self) { _ = try await Self.rows(CognitoSource(PieceInput("nonsense"))) }
+        await #expect(throws: SourceFault.self) {
+            _ = try await Self.rows(CognitoSource(PieceInput("nonsense"), aliases: [:]))
+        }
     }
 
     // MARK: Neutral rows
@@ -118,7 +120,11 @@ import Testing
 
     @Test func `a neutral row that names its address and its password as ways in loses none`() async throws {
         try await expect(
-            NeutralSource(PieceInput(Self.neutral)), ["u1 kim@example.com unverified - - google:109 skipped:siwa"])
+            NeutralSource(PieceInput(Self.neutral), aliases: [:]),
+            ["u1 kim@example.com unverified - - google:109 skipped:siwa"])
+        try await expect(
+            NeutralSource(PieceInput(Self.neutral), aliases: ["siwa": .apple]),
+            ["u1 kim@example.com unverified - - apple:001.kim google:109"])
     }
 
     // MARK: Auth0
@@ -136,12 +142,34 @@ import Testing
 
     @Test func `Auth0's lines`() async throws {
         try await expect(
-            Auth0Source(PieceInput(Self.auth0)),
+            Auth0Source(PieceInput(Self.auth0), aliases: [:]),
             [
                 "google-oauth2|42 kim@gmail.com verified - 2020-09-13T12:26:40Z google:42 <kim@gmail.com>! "
                     + "apple:001.kim <kim@icloud.com>! skipped:sms",
                 "auth0|5f lee@example.com unverified Lee - disabled $2b$10$abc",
                 "apple|001.ada ada@icloud.com verified - - apple:001.ada <ada@icloud.com>!", "malformed -",
+            ])
+    }
+
+    @Test func `a custom connection of Auth0 stands before the subject, and an alias says what it is`()
+        async throws
+    {
+        let lines = """
+            {"user_id":"oidc|siwa|001.kim","identities":[{"provider":"oidc","connection":"siwa","user_id":"siwa|001.kim"},\
+            {"provider":"samlp","connection":"corp","user_id":"corp|7"},{"provider":"google-oauth2","user_id":"109"}]}
+            {"user_id":"oauth2|siwa|001.lee"}
+            """
+        try await expect(
+            Auth0Source(PieceInput(lines), aliases: ["siwa": .apple]),
+            [
+                "oidc|siwa|001.kim - unverified - - apple:001.kim google:109 skipped:samlp",
+                "oauth2|siwa|001.lee - unverified - - apple:001.lee",
+            ])
+        try await expect(
+            Auth0Source(PieceInput(lines), aliases: [:]),
+            [
+                "oidc|siwa|001.kim - unverified - - google:109 skipped:oidc skipped:samlp",
+                "oauth2|siwa|001.lee - unverified - - skipped:oauth2",
             ])
     }
 
@@ -159,11 +187,13 @@ import Testing
 
     @Test func `Cognito's users, whose identities are JSON in a string`() async throws {
         try await expect(
-            CognitoSource(PieceInput(Self.cognito)),
+            CognitoSource(PieceInput(Self.cognito), aliases: [:]),
             [
                 "c1 kim@example.com verified Kim Example 2020-09-13T12:26:40Z google:109 apple:001.Kim skipped:corp",
                 "c2 lee@example.com unverified - 2020-09-13T12:26:40Z disabled", "malformed -", "malformed c3",
             ])
+        let named = try await Self.rows(CognitoSource(PieceInput(Self.cognito), aliases: ["corp": .google]))
+        #expect(named.first.map(Self.words)?.hasSuffix(" google:109 apple:001.Kim google:7") == true)
     }
 
     // MARK: Keycloak

@@ -38,9 +38,9 @@ import Testing
 
         func source(_ input: any ByteInput) throws -> any ImportSource {
             switch self {
-            case .ndjson: NeutralSource(input)
+            case .ndjson: NeutralSource(input, aliases: [:])
             case .firebase, .firebaseCSV: try FirebaseSource(input)
-            case .cognito: CognitoSource(input)
+            case .cognito: CognitoSource(input, aliases: [:])
             case .keycloak: KeycloakSource(input, aliases: [:])
             }
         }

@@ -82,8 +82,9 @@ import Testing
                 ('001.kim', 'apple', '00000000-0000-0000-0000-000000000001', '{"sub":"001.kim"}', '2024-05-06Z'),
                 ('109', 'google', '00000000-0000-0000-0000-000000000001', '{"sub":"109","email":"kim@gmail.com"}', '2024-05-06Z'),
                 ('x', 'email', '00000000-0000-0000-0000-000000000002', '{}', '2024-05-06Z'),
-                ('7', 'github', '00000000-0000-0000-0000-000000000002', '{}', '2024-05-06Z');
-            """,
+                ('7', 'github', '00000000-0000-0000-0000-000000000002', '{}', '2024-05-06Z'),
+                ('001.ada', 'custom:siwa', '00000000-0000-0000-0000-000000000004', '{}', '2024-05-06Z');
+            """, options: ["--provider-alias", "custom:siwa=apple"],
             report: [
                 "00000000-0000-0000-0000-000000000001 created",
                 "00000000-0000-0000-0000-000000000002 created identity_skipped:github",
@@ -95,7 +96,7 @@ import Testing
                 "00000000-0000-0000-0000-000000000001 kim@example.com stated Kim active 2024-05-06 07:08:09 apple:001.kim google:109 "
                     + "$2y$04$mIJxfrC",
                 "00000000-0000-0000-0000-000000000002 lee@example.com claimed disabled 2024-05-06 07:08:10",
-                "00000000-0000-0000-0000-000000000004 ada@example.com stated active 2024-05-06 07:08:12",
+                "00000000-0000-0000-0000-000000000004 ada@example.com stated active 2024-05-06 07:08:12 apple:001.ada",
             ])
     }
 
@@ -143,12 +144,13 @@ import Testing
                 ('b1', 'Kim', 'kim@example.com', true, '2024-05-06T07:08:09.123', true, '2024-05-07'),
                 ('b2', 'Lee', 'lee@example.com', false, '2024-05-06T07:08:10', true, NULL);
             INSERT INTO account VALUES ('a1', '001.kim', 'apple', 'b1', NULL, '2024-05-06'),
-                ('a2', 'b1', 'credential', 'b1', '\(hash)', '2024-05-06'), ('a3', '7', 'github', 'b2', NULL, '2024-05-06');
-            """,
+                ('a2', 'b1', 'credential', 'b1', '\(hash)', '2024-05-06'), ('a3', '7', 'github', 'b2', NULL, '2024-05-06'),
+                ('a4', '109', 'workspace', 'b2', NULL, '2024-05-06');
+            """, options: ["--provider-alias", "workspace=google"],
             report: ["b1 created", "b2 created identity_skipped:github"],
             accounts: [
                 "b1 kim@example.com stated Kim active 2024-05-06 07:08:09 apple:001.kim 00010203040506",
-                "b2 lee@example.com claimed Lee disabled 2024-05-06 07:08:10",
+                "b2 lee@example.com claimed Lee disabled 2024-05-06 07:08:10 google:109",
             ])
     }
 
@@ -164,6 +166,7 @@ import Testing
                 (["supabase", "--from", "postgres://kim@127.0.0.1:1/x"], "The source's database can't be read"),
                 (["ndjson", "-", "--from", scratch.url], "--from"), (["supabase", "/nowhere"], "can't be read"),
                 (["keycloak", "-", "--provider-alias", "x=github"], "provider-alias"),
+                (["firebase", "-", "--provider-alias", "x=apple"], "--provider-alias is not for firebase"),
             ] {
                 let run = try await Self.run(words, scratch)
                 #expect(run.code == 2, "\(words): \(run.errors)")

@@ -8,7 +8,6 @@ package struct AllauthSource: ImportSource {
     private var rows: PostgresRows
     private let aliases: [String: Provider]
 
-    /// - Parameter aliases: besides `apple` and `google`.
     package init(_ connection: LeasedConnection, aliases: [String: Provider]) async throws {
         guard try await connection.has(["auth_user", "account_emailaddress"]) else {
             throw SourceFault(
@@ -17,7 +16,7 @@ package struct AllauthSource: ImportSource {
                 model of its own, which this can't read. Write neutral rows for ndjson.
                 """)
         }
-        self.aliases = aliases.merging(["apple": .apple, "google": .google]) { given, _ in given }
+        self.aliases = aliases
         let hasSocial = try await connection.has(["socialaccount_socialaccount"])
         let identities: SQL =
             hasSocial
@@ -54,7 +53,7 @@ package struct AllauthSource: ImportSource {
         row.password = value["password"]?.string.flatMap { $0.hasPrefix("!") ? nil : $0 }
         for entry in value["identities"]?.elements ?? [] {
             guard let word = entry["provider"]?.string else { continue }
-            guard let provider = aliases[word] else {
+            guard let provider = aliases.provider(named: word) else {
                 row.skipped.append(word)
                 continue
             }

@@ -1,21 +1,23 @@
-import Accounts
+package import Accounts
 import JSON
 
 /// `auth0`: the lines of a job that exports users. `user_id` is `provider|id` of the first identity, whose address is the row's
 /// own; the others have theirs in `profileData`. Hashes come in a file of their own and are merged into the lines before, as
-/// `passwordHash`.
+/// `passwordHash`. The subject of a custom connection stands behind its name (`siwa|001.kim`), of which an alias says what it is.
 package struct Auth0Source: ImportSource {
     private var lines: LineReader
+    private let aliases: [String: Provider]
 
-    package init(_ input: any ByteInput) {
+    package init(_ input: any ByteInput, aliases: [String: Provider]) {
         lines = LineReader(input)
+        self.aliases = aliases
     }
 
     package mutating func next() async throws -> SourceRow? {
-        try lines.next().map { Self.row($0) }
+        try lines.next().map { row($0) }
     }
 
-    private static func row(_ bytes: RowBytes) -> SourceRow {
+    private func row(_ bytes: RowBytes) -> SourceRow {
         guard let value = JSONValue(row: bytes), let id = value["user_id"]?.text else {
             return .malformed(externalID: nil)
         }
@@ -32,29 +34,36 @@ package struct Auth0Source: ImportSource {
                 guard let word = entry["provider"]?.string else { continue }
                 let profile = index == 0 ? value : entry["profileData"]
                 row.add(
-                    word, subject: entry["user_id"]?.text, email: profile?["email"]?.string,
-                    isVerified: profile?["email_verified"]?.bool ?? false)
+                    word, subject: entry["user_id"]?.text ?? "", email: profile?["email"]?.string,
+                    isVerified: profile?["email_verified"]?.bool ?? false, aliases)
             }
         } else if let bar = id.firstIndex(of: "|") {
             row.add(
                 String(id[..<bar]), subject: String(id[id.index(after: bar)...]), email: row.email,
-                isVerified: row.isEmailVerified)
+                isVerified: row.isEmailVerified, aliases)
         }
         return .person(row)
     }
 }
 
 extension NeutralRow {
-    fileprivate mutating func add(_ word: String, subject: String?, email: String?, isVerified: Bool) {
+    fileprivate mutating func add(
+        _ word: String, subject: String, email: String?, isVerified: Bool, _ aliases: [String: Provider]
+    ) {
         let provider: Provider
+        var subject = subject
         switch word {
         case "apple": provider = .apple
         case "google-oauth2": provider = .google
         // A password of its own database, a code by mail.
         case "auth0", "email": return
-        default: return skipped.append(word)
+        default:
+            let parts = subject.split(separator: "|", maxSplits: 1)
+            guard parts.count == 2, let named = aliases[String(parts[0])] else { return skipped.append(word) }
+            provider = named
+            subject = String(parts[1])
         }
-        var identity = Identity(provider: provider, subject: subject ?? "", word: word)
+        var identity = Identity(provider: provider, subject: subject, word: word)
         identity.email = email
         identity.isEmailVerified = isVerified
         identities.append(identity)

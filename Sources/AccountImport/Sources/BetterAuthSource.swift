@@ -3,13 +3,16 @@ import JSON
 package import Postgres
 
 /// `better-auth`: its tables `user` and `account`, whose columns have capitals or underscores, as the project's adapter makes
-/// them. A password is an account of the provider `credential`.
+/// them. A password is an account of the provider `credential`. A provider that the project has set up by itself is called what
+/// it likes: then an alias says it.
 package struct BetterAuthSource: ImportSource {
     private var rows: PostgresRows
     private let now: Timestamp
+    private let aliases: [String: Provider]
 
-    package init(_ connection: LeasedConnection, at now: Timestamp) async throws {
+    package init(_ connection: LeasedConnection, aliases: [String: Provider], at now: Timestamp) async throws {
         self.now = now
+        self.aliases = aliases
         guard try await connection.has([#""user""#, "account"]) else {
             throw SourceFault("The database has no tables “user” and “account”: it is none of better-auth.")
         }
@@ -49,7 +52,7 @@ package struct BetterAuthSource: ImportSource {
                 row.password = row.password ?? entry["password"]?.string
                 continue
             }
-            guard let provider = Provider(rawValue: word) else {
+            guard let provider = aliases.provider(named: word) else {
                 row.skipped.append(word)
                 continue
             }

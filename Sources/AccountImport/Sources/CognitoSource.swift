@@ -1,20 +1,23 @@
-import Accounts
+package import Accounts
 import JSON
 
 /// `cognito`: what `aws cognito-idp list-users` prints. The attribute `identities` is JSON in a string, whose `userId` is the
-/// subject as the provider writes it: `Username` may have it in lower case. There are no hashes.
+/// subject as the provider writes it: `Username` may have it in lower case. There are no hashes. Apple and Google are types of
+/// providers; one of another type (`OIDC`) is named as the pool likes, and an alias says what it is.
 package struct CognitoSource: ImportSource {
     private var users: ElementReader
+    private let aliases: [String: Provider]
 
-    package init(_ input: any ByteInput) {
+    package init(_ input: any ByteInput, aliases: [String: Provider]) {
         users = ElementReader(input, member: "Users")
+        self.aliases = aliases
     }
 
     package mutating func next() async throws -> SourceRow? {
-        try users.next().map { Self.row($0) }
+        try users.next().map { row($0) }
     }
 
-    private static func row(_ bytes: RowBytes) -> SourceRow {
+    private func row(_ bytes: RowBytes) -> SourceRow {
         guard let value = JSONValue(row: bytes), let list = value["Attributes"]?.elements else {
             return .malformed(externalID: nil)
         }
@@ -36,13 +39,10 @@ package struct CognitoSource: ImportSource {
             return .malformed(externalID: id)
         }
         for entry in entries {
-            let word = entry["providerType"]?.string ?? ""
-            let provider: Provider
-            switch word {
-            case "SignInWithApple": provider = .apple
-            case "Google": provider = .google
-            default:
-                row.skipped.append(entry["providerName"]?.string ?? word)
+            let type = entry["providerType"]?.string ?? ""
+            let word = entry["providerName"]?.string ?? type
+            guard let provider = aliases[word] ?? Self.types[type] else {
+                row.skipped.append(word)
                 continue
             }
             var identity = NeutralRow.Identity(provider: provider, subject: entry["userId"]?.text ?? "", word: word)
@@ -51,4 +51,6 @@ package struct CognitoSource: ImportSource {
         }
         return .person(row)
     }
+
+    private static let types: [String: Provider] = ["SignInWithApple": .apple, "Google": .google]
 }

@@ -7,10 +7,9 @@ package struct KeycloakSource: ImportSource {
     private var users: ElementReader
     private let aliases: [String: Provider]
 
-    /// - Parameter aliases: besides `apple` and `google`.
     package init(_ input: any ByteInput, aliases: [String: Provider]) {
         users = ElementReader(input, member: "users")
-        self.aliases = aliases.merging(["apple": .apple, "google": .google]) { given, _ in given }
+        self.aliases = aliases
     }
 
     package mutating func next() async throws -> SourceRow? {
@@ -30,7 +29,7 @@ package struct KeycloakSource: ImportSource {
         row.isDisabled = value["enabled"]?.bool == false
         for entry in value["federatedIdentities"]?.elements ?? [] {
             guard let alias = entry["identityProvider"]?.string else { continue }
-            if let provider = aliases[alias] {
+            if let provider = aliases.provider(named: alias) {
                 row.identities.append(
                     NeutralRow.Identity(provider: provider, subject: entry["userId"]?.text ?? "", word: alias))
             } else {

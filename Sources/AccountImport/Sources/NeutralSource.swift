@@ -1,17 +1,19 @@
-import Accounts
+package import Accounts
 import JSON
 
 /// `ndjson`: a neutral row a line. Strict, as the line's writer can look up what it should be: a member that is not
 /// known, or that is there twice, makes the line malformed. `null` is as good as nothing.
 package struct NeutralSource: ImportSource {
     private var lines: LineReader
+    private let aliases: [String: Provider]
 
-    package init(_ input: any ByteInput) {
+    package init(_ input: any ByteInput, aliases: [String: Provider]) {
         lines = LineReader(input)
+        self.aliases = aliases
     }
 
     package mutating func next() async throws -> SourceRow? {
-        try lines.next().map { Self.row($0) }
+        try lines.next().map { row($0) }
     }
 
     private static let members: Set<String> = [
@@ -23,7 +25,7 @@ package struct NeutralSource: ImportSource {
 
     private struct Malformed: Error {}
 
-    static func row(_ bytes: RowBytes) -> SourceRow {
+    private func row(_ bytes: RowBytes) -> SourceRow {
         guard let value = JSONValue(row: bytes) else { return .malformed(externalID: nil) }
         do {
             return .person(try person(value))
@@ -32,34 +34,34 @@ package struct NeutralSource: ImportSource {
         }
     }
 
-    private static func person(_ value: JSONValue) throws(Malformed) -> NeutralRow {
-        try require(value, within: members)
+    private func person(_ value: JSONValue) throws(Malformed) -> NeutralRow {
+        try Self.require(value, within: Self.members)
         guard let externalID = value["externalId"]?.string else { throw Malformed() }
         var row = NeutralRow(externalID: externalID)
-        row.email = try text("email", of: value)
-        row.isEmailVerified = try flag("emailVerified", of: value) ?? false
-        row.displayName = try text("displayName", of: value)
-        row.createdAt = try time("createdAt", of: value)
-        row.isDisabled = try flag("disabled", of: value) ?? false
-        row.password = try text("passwordHash", of: value)
+        row.email = try Self.text("email", of: value)
+        row.isEmailVerified = try Self.flag("emailVerified", of: value) ?? false
+        row.displayName = try Self.text("displayName", of: value)
+        row.createdAt = try Self.time("createdAt", of: value)
+        row.isDisabled = try Self.flag("disabled", of: value) ?? false
+        row.password = try Self.text("passwordHash", of: value)
         guard let identities = value["identities"], !identities.isNull else { return row }
         guard let elements = identities.elements else { throw Malformed() }
         for element in elements {
-            try require(element, within: identityMembers)
+            try Self.require(element, within: Self.identityMembers)
             guard let word = element["provider"]?.string, let subject = element["subject"]?.string else {
                 throw Malformed()
             }
-            guard let provider = Provider(rawValue: word) else {
+            guard let provider = aliases.provider(named: word) else {
                 // The row's own address and hash, as another way in.
                 if word != "password", word != "email" { row.skipped.append(word) }
                 continue
             }
             var identity = NeutralRow.Identity(provider: provider, subject: subject, word: word)
-            identity.realm = try text("realm", of: element)
-            identity.email = try text("email", of: element)
-            identity.isEmailVerified = try flag("emailVerified", of: element) ?? false
-            identity.isPrivateEmail = try flag("isPrivateEmail", of: element)
-            identity.linkedAt = try time("linkedAt", of: element)
+            identity.realm = try Self.text("realm", of: element)
+            identity.email = try Self.text("email", of: element)
+            identity.isEmailVerified = try Self.flag("emailVerified", of: element) ?? false
+            identity.isPrivateEmail = try Self.flag("isPrivateEmail", of: element)
+            identity.linkedAt = try Self.time("linkedAt", of: element)
             row.identities.append(identity)
         }
         return row

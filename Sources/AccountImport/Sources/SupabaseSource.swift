@@ -7,9 +7,11 @@ package import Postgres
 package struct SupabaseSource: ImportSource {
     private var rows: PostgresRows
     private let now: Timestamp
+    private let aliases: [String: Provider]
 
-    package init(_ connection: LeasedConnection, at now: Timestamp) async throws {
+    package init(_ connection: LeasedConnection, aliases: [String: Provider], at now: Timestamp) async throws {
         self.now = now
+        self.aliases = aliases
         guard try await connection.has(["auth.users", "auth.identities"]) else {
             throw SourceFault("The database has no tables auth.users and auth.identities: it is none of Supabase.")
         }
@@ -45,7 +47,7 @@ package struct SupabaseSource: ImportSource {
         row.password = value["encrypted_password"]?.string
         for entry in value["identities"]?.elements ?? [] {
             guard let word = entry["provider"]?.string else { continue }
-            guard let provider = Provider(rawValue: word) else {
+            guard let provider = aliases.provider(named: word) else {
                 if word != "email" { row.skipped.append(word) }
                 continue
             }

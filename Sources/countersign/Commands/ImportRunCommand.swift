@@ -49,13 +49,16 @@ struct ImportRunCommand: AsyncParsableCommand {
     @Flag(help: "Leave passwords out.") var skipPasswords = false
     @Option(
         name: .customLong("provider-alias"),
-        help: "What the source calls a provider: ALIAS=apple or ALIAS=google. May be given again.")
+        help: "What the source calls a provider: ALIAS=apple or ALIAS=google. May be given again; not for firebase.")
     var aliases: [ProviderAlias] = []
     @Option(help: "What an address is that the source calls verified: stated, or proven, on your word.")
     var verifiedMeans = VerifiedMeaning.stated
 
     func validate() throws {
         if appleTeam != nil, skipApple { throw ValidationError("--apple-team and --skip-apple exclude each other") }
+        if !aliases.isEmpty, !source.takesAliases {
+            throw ValidationError("--provider-alias is not for \(source.rawValue), whose words for providers are fixed")
+        }
         switch (source.isDatabase, file, from) {
         case (false, nil, _):
             throw ValidationError("\(source.rawValue) is read from a FILE, or from standard input as -")

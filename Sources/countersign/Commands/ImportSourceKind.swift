@@ -23,22 +23,27 @@ enum ImportSourceKind: String, ExpressibleByArgument, CaseIterable {
     /// Whether hashes are in forms that its own reader makes.
     var makesOwnForms: Bool { self == .firebase || self == .keycloak }
 
+    /// Whether it may call a provider something of its own. Firebase's words are fixed, and its other providers are not exported.
+    var takesAliases: Bool { self != .firebase }
+
     func open(_ input: FileInput, _ aliases: [String: Provider]) throws -> any ImportSource {
         switch self {
         case .firebase: try FirebaseSource(input)
-        case .auth0: Auth0Source(input)
-        case .cognito: CognitoSource(input)
+        case .auth0: Auth0Source(input, aliases: aliases)
+        case .cognito: CognitoSource(input, aliases: aliases)
         case .keycloak: KeycloakSource(input, aliases: aliases)
-        case .ndjson, .supabase, .allauth, .betterAuth: NeutralSource(input)
+        case .ndjson, .supabase, .allauth, .betterAuth: NeutralSource(input, aliases: aliases)
         }
     }
 
     func open(_ connection: LeasedConnection, _ aliases: [String: Provider]) async throws -> any ImportSource {
         do {
             switch self {
-            case .supabase: return try await SupabaseSource(connection, at: SystemClock().now())
+            case .supabase:
+                return try await SupabaseSource(connection, aliases: aliases, at: SystemClock().now())
             case .allauth: return try await AllauthSource(connection, aliases: aliases)
-            case .betterAuth: return try await BetterAuthSource(connection, at: SystemClock().now())
+            case .betterAuth:
+                return try await BetterAuthSource(connection, aliases: aliases, at: SystemClock().now())
             case .firebase, .auth0, .cognito, .keycloak, .ndjson:
                 throw SourceFault("\(rawValue) is read from a file.")
             }

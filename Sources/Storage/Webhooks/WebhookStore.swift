@@ -220,7 +220,7 @@ package struct WebhookStore: Sendable {
             INSERT INTO webhook_streams (stream_id, endpoint, position, until_position, types, created_at)
             VALUES (\(stream), \(name), \(start.number), \(end.number), \(types), \(change.call.now))
             """)
-        try await change.record(.webhookReplayed, reason: words(name, reason))
+        try await change.record(.webhookReplayed, reason: AuditEvent.reason(of: name, reason))
         return stream
     }
 

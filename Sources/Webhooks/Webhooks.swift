@@ -30,8 +30,9 @@ package final class Webhooks: Sendable {
 
     /// The attempts of all endpoints together that a process has under way: what its fetcher has to have places for.
     package static let attempts = 512
-    /// Those of one endpoint. Where there are many each has its part of all, and none waits for another.
-    private static let attemptsOfEndpoint = 64
+    /// Those of one endpoint. Where there are many each has its part of all, so that none waits for another, but no fewer than
+    /// what an endpoint needs that answers in 20 ms and gets 500 events a second.
+    private static let attemptsOfEndpoint = 16...64
 
     private let store: WebhookStore
     private let feed: FeedStore
@@ -148,7 +149,8 @@ package final class Webhooks: Sendable {
             endpoint: { [configuration] in configuration().endpoints[name] }, store: store, feed: feed, sender: sender,
             schedule: { [configuration] in configuration().schedule }, lease: lease,
             places: WebhookPlaces { [configuration] in
-                max(1, min(Self.attemptsOfEndpoint, Self.attempts / max(1, configuration().endpoints.count)))
+                let part = Self.attempts / max(1, configuration().endpoints.count)
+                return min(max(part, Self.attemptsOfEndpoint.lowerBound), Self.attemptsOfEndpoint.upperBound)
             },
             mayBegin: {
                 leaseEnd.withLock { ContinuousClock.now.duration(to: $0) > WebhookSender.timeout + .seconds(1) }

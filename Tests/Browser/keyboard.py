@@ -1,6 +1,6 @@
 """A person without a mouse: what they reach by Tab, and what they do there by Enter, Space and letters."""
 
-import time
+import contextlib
 
 CONTROLS = "a[href], button, input:not([type=hidden]), select, textarea, summary"
 # The control that has the focus, by its number on the page, and whether the page shows that it has.
@@ -24,15 +24,34 @@ def tab(page):
     return focus["number"]
 
 
+REFRESH = 'meta[http-equiv="refresh"]'
+
+
+@contextlib.contextmanager
+def staying(page):
+    """The page, or a copy of it that does not lead to an app by itself: while Chromium asks whether it may open that, the page
+    takes no key."""
+    if not page.locator(REFRESH).count():
+        yield page
+        return
+    html = page.evaluate(
+        "refresh => { document.querySelector(refresh).remove(); return document.documentElement.outerHTML; }", REFRESH)
+    url, copy = page.url, page.context.new_page()
+    copy.route(lambda other: other == url, lambda route: route.fulfill(
+        body=f"<!DOCTYPE html>{html}", content_type="text/html; charset=utf-8"))
+    copy.goto(url)
+    yield copy
+    copy.close()
+
+
 def unreached(page):
     """The controls of a page that the Tab key does not reach, those aside that are not shown."""
-    wanted = {number for number, control in enumerate(page.locator(CONTROLS).all())
-              if control.is_visible() and control.is_enabled()}
-    reached, end = set(), time.monotonic() + 60
-    # A page that leads to an app by itself takes no key while the browser looks for one.
-    while not wanted <= reached and time.monotonic() < end:
-        reached |= {tab(page) for _ in range(len(wanted) + 2)}
-    return [page.locator(CONTROLS).nth(number).evaluate("element => element.outerHTML") for number in wanted - reached]
+    with staying(page) as page:
+        controls = page.locator(CONTROLS)
+        wanted = {number for number, control in enumerate(controls.all())
+                  if control.is_visible() and control.is_enabled()}
+        reached = {tab(page) for _ in range(len(wanted) + 2)}
+        return [controls.nth(number).evaluate("element => element.outerHTML") for number in wanted - reached]
 
 
 class ByKeyboard:

@@ -1,8 +1,9 @@
-"""Measures refreshes and the account of signed-in people against pgbench on one PostgreSQL cluster; see docs/performance.md.
-Called by run.sh."""
+"""Measures refreshes and the account of signed-in people against pgbench on one PostgreSQL cluster, or against another build
+in turns; see docs/performance.md. Called by run.sh."""
 
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import pathlib
 import statistics
@@ -12,6 +13,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "SignIn"))
+from compare import in_turns, report  # noqa: E402
 from measure import Bench as SignInBench, CONNECTIONS  # noqa: E402
 from service import call, register_persons, SUBJECTS  # noqa: E402
 
@@ -87,17 +89,35 @@ def run(bench, rounds):
         row(f"{what} ÷ pgbench", [result["rate"] / rate for result, rate in zip(loaded, statements)], "", 2)
 
 
+def compare(before, after, rounds):
+    for bench in before, after:
+        bench.prepare()
+    for what in WHATS:
+        for connections in 1, CONNECTIONS:
+            results = in_turns(rounds, before, after, lambda bench, _: bench.ask(what, connections))
+            report(f"{what}, connections: {connections}", *results, {
+                "a second": lambda result: result["rate"],
+                **{f"CPU of {process}": lambda result, name=process: result[name] for process in ("service", "PostgreSQL")}})
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name, kind in {"bin": str, "cluster": str, "rounds": int, "seconds": int}.items():
         parser.add_argument(f"--{name}", type=kind, required=True)
+    parser.add_argument("--against", default="")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        bench = Bench(options.bin, options.cluster, options.seconds, directory, "sessions_bench")
-        try:
-            run(bench, options.rounds)
-        finally:
-            bench.stop()
+    builds = {"sessions_before": options.against, "sessions_bench": options.bin}
+    with contextlib.ExitStack() as stack:
+        benches = []
+        for name, bin in builds.items():
+            if bin:
+                directory = stack.enter_context(tempfile.TemporaryDirectory())
+                benches.append(Bench(bin, options.cluster, options.seconds, directory, name))
+                stack.callback(benches[-1].stop)
+        if options.against:
+            compare(*benches, options.rounds)
+        else:
+            run(*benches, options.rounds)
 
 
 main()

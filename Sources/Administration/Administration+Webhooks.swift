@@ -62,7 +62,7 @@ extension Administration {
         let endpoint = try endpoint(name)
         guard let sender else { throw .notFound }
         let outcome = await sender.test(endpoint)
-        guard outcome != .untried else { throw .overloaded(retryAfter: 1) }
+        guard outcome != .busy, outcome != .untried else { throw .overloaded(retryAfter: 1) }
         return WebhookTest(outcome: outcome)
     }
 

@@ -14,7 +14,7 @@ struct WebhookMetrics: Sendable {
         case .failed(.status, _, _): result = "status"
         case .failed(let error, _, _): result = error.description
         case .gone: result = "gone"
-        case .untried: return
+        case .busy, .untried: return
         }
         Counter(
             label: "countersign_webhook_attempts_total", dimensions: Self.labels(name, [("result", result)])

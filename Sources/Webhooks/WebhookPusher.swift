@@ -204,6 +204,10 @@ actor WebhookPusher {
         around.metrics.count(outcome, of: endpoint.name)
         switch outcome {
         case .untried: isOver = true
+        case .busy:
+            // The other endpoints have all places that there are. Its turn comes again.
+            try? await Task.sleep(for: Self.look)
+            ready.append(item.event.accountID)
         case .delivered:
             failures = 0
             try await succeeded(item)

@@ -28,7 +28,9 @@ package enum WebhookOutcome: Equatable, Sendable {
     case failed(WebhookError, status: Int? = nil, retryAfter: Int64 = 0)
     /// The receiver wants nothing more.
     case gone
-    /// Nothing was sent: the process ends, or has no place for it in time.
+    /// Nothing was sent: the process has no place for it in time.
+    case busy
+    /// Nothing was sent: the process ends.
     case untried
 }
 
@@ -119,7 +121,8 @@ package struct WebhookSender: Sendable {
             case .tls: .failed(.tlsFailed)
             case .timedOut: .failed(.timedOut)
             case .connect, .closed, .tooLarge, .invalidHeader, .other: .failed(.connectFailed)
-            case .cancelled, .busy, .stopped: .untried
+            case .busy: .busy
+            case .cancelled, .stopped: .untried
             }
         }
     }

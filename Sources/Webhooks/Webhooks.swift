@@ -30,8 +30,8 @@ package final class Webhooks: Sendable {
 
     /// The attempts of all endpoints together that a process has under way: what its fetcher has to have places for.
     package static let attempts = 512
-    /// Those of one endpoint. Where there are many each has its part of all, so that none waits for another, but no fewer than
-    /// what an endpoint needs that answers in 20 ms and gets 500 events a second.
+    /// Those of one endpoint. Where there are many each has its part of all, so that none waits for another; but no fewer than
+    /// an endpoint needs that answers in 20 ms and gets 500 events a second. So from the 33rd on they may wait.
     private static let attemptsOfEndpoint = 16...64
 
     private let store: WebhookStore

@@ -87,6 +87,7 @@ import Testing
             }
             #expect(try await held.value == 204)
             #expect(Set(fetcher.noted) == [.busy])
+            #expect(world.receiver.history.requests.count == 1)
         }
     }
 }

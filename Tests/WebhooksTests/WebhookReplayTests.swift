@@ -35,6 +35,9 @@ import Testing
             #expect(try await world.store.event(event.id, of: "other") == nil)
             #expect(try await replay(kept, [.accountMerged]) == 0)
             #expect(try await replay(kept, [.accountEnabled]) == 1)
+            // The other one is of no replay.
+            let later = world.call.now.advanced(bySeconds: 1)
+            #expect(try await world.store.deleteFailures(before: later, limit: 10) == 1)
             try await world.pushing {
                 while try await world.store.streams(of: "crm").count > 1 { try await pollingPause() }
             }

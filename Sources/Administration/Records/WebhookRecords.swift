@@ -28,7 +28,7 @@ extension WebhookTest: AdminRecord {
         case .delivered(let status): status
         case .failed(_, let status, _): status
         case .gone: 410
-        case .untried: nil
+        case .busy, .untried: nil
         }
     }
 
@@ -36,7 +36,7 @@ extension WebhookTest: AdminRecord {
         switch outcome {
         case .failed(let error, _, _): error
         case .gone: .status(410)
-        case .delivered, .untried: nil
+        case .delivered, .busy, .untried: nil
         }
     }
 }

@@ -155,7 +155,8 @@ extension WebSignIn {
                 suggestedName: opened.displayName)
         case .mailbox(let hash, let opened, let shown):
             let holder = try await stored { try await accounts.holder(of: opened.email) }
-            if let holder, !shown.covers(holder) {
+            // A proven address that another account has by now leads there no more than it would without being shown.
+            if let holder, !shown.covers(holder), holder.id == shown.id || holder.emailProof == .stated {
                 try await stored { try await tickets.mailboxes.show(ShownAccount(holder), to: hash, by: call) }
             }
             return LinkRequired(

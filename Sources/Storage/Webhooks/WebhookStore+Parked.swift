@@ -121,8 +121,16 @@ extension WebhookStore {
         ).first
     }
 
+    /// Deletes what was given up before `time`, but for what a replay is sending.
     package func deleteFailures(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.delete(from: "webhook_failures", where: "given_up_at < \(time)", limit: limit)
+        try await database.delete(
+            from: "webhook_failures",
+            where: """
+                given_up_at < \(time) AND NOT EXISTS (
+                    SELECT FROM webhook_streams s
+                    JOIN webhook_parked p ON p.stream_id = s.stream_id AND p.position = webhook_failures.position
+                    WHERE s.endpoint = webhook_failures.endpoint AND s.until_position IS NOT NULL)
+                """, limit: limit)
     }
 }
 

@@ -27,7 +27,7 @@ extension Doctor {
         case .delivered(let status): return .ok(.webhooks, "\(name) takes events (status \(status))")
         case .failed(let failure, _, _): error = failure.description
         case .gone: error = WebhookError.status(410).description
-        case .untried: error = "nothing was sent"
+        case .busy, .untried: error = "nothing was sent"
         }
         return .warning(
             .webhooks, "\(name) does not take events (\(error))",

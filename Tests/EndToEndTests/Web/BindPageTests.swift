@@ -389,7 +389,6 @@ import Testing
         let other = world.browser()
         let create = try await follow("create", on: try await question(to: holder.email, by: 2, other), other)
         #expect(try await other.submit(try create.form("/web/link/create"), on: create).status == 200)
-
         var page = shown
         for _ in 0..<2 {
             guard let button = confirmation(on: page) else { break }

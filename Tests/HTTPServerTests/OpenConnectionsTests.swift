@@ -94,6 +94,27 @@ struct OpenConnectionsTests {
         }
     }
 
+    @Test func `one whose last answer has been sent makes room too, though its peer keeps it open`() async throws {
+        var limits = Self.limits(connections: 16, perNetwork: 0)
+        limits.lingerDeadline = .seconds(60)
+        try await withServer(limits: limits) { port in
+            try await RawConnection.open(port) { over in
+                try await over.send("GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                _ = try await over.answer()
+                try await RawConnection.open(port) { idle in
+                    #expect(try await idle.exchange(Self.request).status == 200)
+                    try await Self.open(13, port) {
+                        try await RawConnection.open(port) { last in
+                            #expect(try await last.exchange(Self.request).status == 200)
+                            // The older one has been closed.
+                            #expect(try await idle.exchange(Self.request).status == 200)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a connection whose request is being handled stays`() async throws {
         let gate = Gate()
         try await withServer(

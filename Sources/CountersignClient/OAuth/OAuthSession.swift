@@ -177,7 +177,11 @@ extension OAuthSession {
 
     private func isAcceptable(_ grant: TokenGrant) -> Bool {
         guard let idToken = grant.idToken else { return true }
-        return IDTokenClaims(idToken)?.isIssued(to: clientID, by: configuration.issuer, at: now()) ?? false
+        guard let claims = IDTokenClaims(idToken) else { return false }
+        // The same person's as before (OpenID Connect Core §12.2).
+        let before = current.tokens.idToken.flatMap(IDTokenClaims.init)
+        return claims.isIssued(to: clientID, by: configuration.issuer, at: now())
+            && before.map { $0.subject == claims.subject } ?? true
     }
 
     /// Forgets the session that the server has ended, unless another process has got newer tokens for it.

@@ -323,6 +323,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func linger(_ context: ChannelHandlerContext) {
         let now = NIODeadline.now()
         stage = .lingering(until: now + TimeAmount(limits.bodyDeadline))
+        entry.becameIdle()
         readDeadline = now + TimeAmount(limits.lingerDeadline)
         context.close(mode: .output, promise: nil)
         // `RequestTasks` may have held the reading.

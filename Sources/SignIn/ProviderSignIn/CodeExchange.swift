@@ -64,7 +64,6 @@ struct CodeExchange: Sendable {
         } catch {
             throw .credentialRejected(error.reason, retryAfter: nil)
         }
-        try await settleRevocations(of: posted.identity.key)
         let answer = try await sendBeside(posted.identity.key, code, until: deadline, by: call)
         switch answer {
         case .success(let evidence):
@@ -287,6 +286,12 @@ extension CodeExchange {
             guard try await limits.wait(.refusedCodesPerIdentity, of: person) == nil else {
                 limits.noteUsedUp(.refusedCodesPerIdentity)
                 return nil
+            }
+            do throws(SignInFailure) {
+                try await settleRevocations(of: key)
+            } catch {
+                await limits.putBack(.refusedCodesPerIdentity, of: person)
+                throw error
             }
             let answer = await send(posted, until: deadline, by: call)
             if !answer.mayBeJunk(withRedirectURI: posted.redirectURI) {

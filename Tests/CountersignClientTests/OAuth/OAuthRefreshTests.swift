@@ -116,6 +116,7 @@ struct OAuthRefreshTests {
             ("expiring in words", claim("1795237200", #""1795237200""#)),
             ("issued 601 seconds ago", claim(#""iat":1795233600"#, #""iat":1795232999"#)),
             ("issued in 601 seconds", claim(#""iat":1795233600"#, #""iat":1795234201"#)),
+            ("of another person", claim(#""s-1""#, #""s-2""#)),
         ] as [(what: String, token: String)])
     func `an ID token that is not for this session is transient, and the rotated refresh token is kept`(
         _ bad: (what: String, token: String)
@@ -124,7 +125,8 @@ struct OAuthRefreshTests {
             .json(200, OAuthFixture.grant(2, #","expires_in":3600,"scope":"all","id_token":"\#(bad.token)""#))
         }
         var before = OAuthFixture.tokens(lifetime: -1)
-        (before.userID, before.userEmail, before.userEmailIsVerified) = ("s-0", "old@example.net", true)
+        before.idToken = OAuthFixture.idToken(OAuthFixture.claims)
+        (before.userID, before.userEmail, before.userEmailIsVerified) = ("s-1", "old@example.net", true)
         let store = FaultyStore()
         let session = server.oauthSession(before, store: store, configuration: Self.configuration)
         try await session.save()

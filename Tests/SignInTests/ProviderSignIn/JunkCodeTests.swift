@@ -171,6 +171,25 @@ import Testing
     }
 
     @Test(arguments: Provider.allCases)
+    func `for a code that is not sent no revocation is attempted either`(provider: Provider) async throws {
+        let limited: (inout SignInService.Configuration) -> Void = {
+            $0.limits = [.refusedCodesPerIdentity: .limit(count: 2, seconds: 900)]
+        }
+        try await LifeCycleFixture.run(configure: limited) { fixture in
+            let account = try await fixture.account(provider)
+            try await fixture.sandbox.fail(LifeCycleFixture.revokePath(provider), .status(503))
+            try await fixture.deleteAccount(account)
+            let token = try await fixture.consent(provider, token: .init(withoutClaims: ["c_hash"])).token
+            for index in 0..<10 {
+                let junk = LifeCycleFixture.Consent(provider: provider, token: token, code: "c0ffee.\(index)")
+                _ = try await fixture.signIn(junk).ticket
+            }
+            let asked = try await fixture.sandbox.history(method: "POST").map(\.path)
+            #expect(asked.count { $0 == LifeCycleFixture.revokePath(provider) } == 2)
+        }
+    }
+
+    @Test(arguments: Provider.allCases)
     func `good codes beside tokens are not counted, nor what a provider does not answer`(provider: Provider)
         async throws
     {

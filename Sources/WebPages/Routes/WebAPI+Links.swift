@@ -121,9 +121,11 @@ extension WebAPI {
         with existing: Identity, _ proof: ConflictPage.Proof, _ flow: WebFlow, _ reference: FlowReference,
         _ request: Request
     ) throws -> Response {
+        guard let link = flow.link else { throw SignInFailure.webFlowExpired }
         let page = ConflictPage(
-            purpose: flow.purpose, provider: existing.key.provider, existing: HeldIdentity(existing), proof: proof,
-            replace: try reference.target("/web/link/bind"), keep: try reference.target("/web/link/cancel"))
+            purpose: flow.purpose, source: link.source, email: link.ownEmail, existing: HeldIdentity(existing),
+            proof: proof, replace: try reference.target("/web/link/bind"),
+            keep: try reference.target("/web/link/cancel"))
         return response(.conflict(page), after: .providerAlreadyLinked(existing), to: request, flow: flow)
     }
 

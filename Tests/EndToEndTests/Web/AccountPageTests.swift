@@ -245,6 +245,7 @@ import Testing
         let conflict = try await browser.submit(form, on: bind, typed: typed)
         #expect(conflict.status == 409)
         #expect(!conflict.answer.body.contains("correct horse battery"))
+        #expect(conflict.html.text.contains("latter@example.com"), "\(conflict.answer.body)")
         #expect(webCookie(browser) == nil)
         let replace = try #require(
             conflict.html.forms.first { $0.buttons.contains { $0.value == "replace" } }, "\(conflict.answer.body)")

@@ -249,6 +249,14 @@ import Texts
         }
     }
 
+    @Test func `who is asked which account of a provider stays reads by which they have come`() throws {
+        for name in ["conflict-password", "conflict-code", "conflict-ticket", "conflict-provider"] {
+            let html = try Self.html(of: name)
+            #expect(
+                html.contains("You signed in with <bdi>Google</bdi> as <bdi>mira.novak@example.com</bdi>."), "\(name)")
+        }
+    }
+
     @Test func `who takes the address of an account reads whether that can be opened afterwards`() throws {
         for (name, isClosed) in [("create-mailbox", false), ("create-closing", true)] {
             let html = try Self.html(of: name)

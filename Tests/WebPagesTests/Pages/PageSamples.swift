@@ -163,7 +163,7 @@ struct PageSamples {
     private func conflict(_ proof: ConflictPage.Proof) -> WebPage {
         .conflict(
             ConflictPage(
-                purpose: .account, provider: .google,
+                purpose: .account, source: .google, email: email,
                 existing: HeldIdentity(provider: .google, maskedEmail: masked, linkedAt: linked), proof: proof,
                 replace: form("link/bind"), keep: form("link/cancel"), error: nil))
     }

@@ -16,7 +16,9 @@ struct ConflictPage: Sendable {
     }
 
     let purpose: SignInPurpose
-    let provider: Provider
+    let source: ProvenSource
+    /// The person's own address, unless a relay.
+    let email: String?
     /// The identity that is linked so far.
     let existing: HeldIdentity
     let proof: Proof
@@ -29,6 +31,9 @@ struct ConflictPage: Sendable {
 
 extension ConflictPage {
     static let template = """
+        {{#hasEmail}}
+        <p class="lead">{{text.signedInAs}}</p>
+        {{/hasEmail}}
         <p>{{text.conflictLead}}</p>
         <div class="box"><ul class="rows">
         {{#existing}}
@@ -56,7 +61,7 @@ extension ConflictPage {
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
         var view = PageView(.conflict, localization[.conflictTitle], error: error)
         view.show(purpose, in: theme)
-        view.names["provider"] = provider.brand
+        view.show(source, email: email)
         view["existing"] = existing.value(in: localization)
         view["hidden"] = hiddenFields.map { ["name": HTMLText($0.name), "value": HTMLText($0.value)] }
         if case .password = proof { view["asksPassword"] = true }

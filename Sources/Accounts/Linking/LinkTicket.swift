@@ -63,6 +63,13 @@ extension LinkTicket {
             evidence: isOfIdentity ? AddressEvidence(identity.email) : .none, since: identity.issuedAt)
     }
 
+    /// What the ticket alone does to an account that its person has been shown, as that is now; `nil` where it proves nothing
+    /// of it.
+    package func outcome(ofShown account: Account) -> AddressOutcome? {
+        AddressRule.outcome(
+            of: .bindToShown, evidence(of: account.email).evidence, holder: AddressHolder(account))
+    }
+
     /// Whether its person reads the mailbox of the account that they have been shown.
     package var provesShownMailbox: Bool {
         shownHolder != nil && (readMailbox != nil || AddressEvidence(identity.email).provesMailbox)

@@ -169,7 +169,8 @@ extension WebSignIn {
         by ticket: LinkTicket
     ) async throws(SignInFailure) -> (account: Account?, choices: [LinkChoice], view: HolderView) {
         if let shown = ticket.shownHolder,
-            let account = try await stored({ try await accounts.account(shown.id) })
+            let account = try await stored({ try await accounts.account(shown.id) }),
+            try await opens(account, by: ticket)
         {
             return (account, [.bind, .create], .identities)
         }
@@ -180,6 +181,20 @@ extension WebSignIn {
         guard
             case .linkRequired(let choices, let view) = Linking.decide(ticket.identity, holder: holder, policy: .prompt)
         else { throw .fault(operation: "decide") }
+        // The ticket alone opens it no more: it shows what an address that is merely stated does.
+        if view == .identities, let holder, try await !opens(holder, by: ticket),
+            case .choose(let left, let seen) = AddressRule.outcome(
+                of: .signIn, .stated, holder: AddressHolder(holder))
+        {
+            return (holder, left, seen)
+        }
         return (holder, choices, view)
+    }
+
+    /// Whether *bind* by the ticket alone opens an account once it has been shown, as that is now.
+    private func opens(_ account: Account, by ticket: LinkTicket) async throws(SignInFailure) -> Bool {
+        guard ticket.outcome(ofShown: account) != nil else { return false }
+        let since = ticket.evidence(of: account.email).since
+        return try await stored { try await accounts.isCurrent(since, for: account.id) }
     }
 }

@@ -125,7 +125,7 @@ extension Change.Links {
                 try await change.identities.isCurrent(proof.since, for: accountID)
             else { throw Refusal.proofNoLongerValid }
             guard account.status == .active else { throw Refusal.accountDisabled }
-            switch AddressRule.outcome(of: .bindToShown, proof.evidence, holder: AddressHolder(account)) {
+            switch ticket.outcome(ofShown: account) {
             case .takeOverOnceShown:
                 guard let (_, source) = proof.evidence.proof else { throw Refusal.proofNoLongerValid }
                 try await change.accounts.takeOver(account, by: source)

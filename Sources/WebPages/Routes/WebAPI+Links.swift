@@ -268,7 +268,20 @@ extension LinkRequired {
     /// The account that loses its address to the person by *create*: not one that they were led to by another address than
     /// the one they came with.
     fileprivate var losingHolder: ShownHolder? {
-        provenHolder.flatMap { $0.account.email == person.email ? $0 : nil }
+        guard let holder, holder.account.email == person.email, holder.showsIdentities || person.readsMailbox else {
+            return nil
+        }
+        return holder
+    }
+}
+
+extension LinkRequired.Person {
+    /// Whether they have come by a proof of the mailbox.
+    fileprivate var readsMailbox: Bool {
+        switch self {
+        case .identity(let identity): AddressEvidence(identity.email).provesMailbox
+        case .mailbox: true
+        }
     }
 }
 

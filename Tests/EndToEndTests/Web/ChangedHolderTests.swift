@@ -1,0 +1,115 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// The page of *bind* of somebody whose provider runs the mailbox, when the account that it has shown is no longer one that
+/// they may take over.
+@Suite(.limitedConcurrency, .webWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
+struct ChangedHolderTests {
+    var world: World { .current }
+
+    /// The page that shows a stated account, with the button *This is my account*.
+    private func shownPage(
+        _ name: String, _ browser: Browser
+    ) async throws -> (holder: DegreeHolder, page: Browser.Page, button: HTML.Form) {
+        let email = "\(name)@company.example"
+        let holder = try await world.holder(.stated, name, email: email)
+        try await world.openGoogleAccount("\(name)-reader", email: email, workspace: "company.example")
+        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
+        let question = try await world.signIn("\(name)-reader", with: .google, on: chooser, browser)
+        let page = try await follow("bind", on: question, browser)
+        #expect(page.html.text.contains("Account since"))
+        return (holder, page, try #require(confirmation(on: page), "\(page.answer.body)"))
+    }
+
+    private func follow(_ word: String, on page: Browser.Page, _ browser: Browser) async throws -> Browser.Page {
+        let link = try #require(page.html.links.first { $0.target.contains("with=\(word)") }, "\(page.answer.body)")
+        return try await browser.click(link.target, on: page)
+    }
+
+    private func confirmation(on page: Browser.Page) -> HTML.Form? {
+        page.html.forms.first { $0.path == "/web/link/bind" && $0.buttons.contains { $0.value == "ticket" } }
+    }
+
+    /// Presses the button, which is refused, and isn't there a second time.
+    private func pressInVain(
+        _ button: HTML.Form, on page: Browser.Page, _ browser: Browser, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> Browser.Page {
+        let changed = try await browser.submit(button, on: page, button: "ticket")
+        #expect(changed.status == 401, sourceLocation: location)
+        #expect(changed.html.text.contains("changed in the meantime"), sourceLocation: location)
+        #expect(confirmation(on: changed) == nil, "\(changed.answer.body)", sourceLocation: location)
+        #expect(!changed.html.text.contains("Account since"), sourceLocation: location)
+        return changed
+    }
+
+    private func bindByPassword(_ holder: DegreeHolder, _ page: Browser.Page, _ browser: Browser) async throws {
+        let form = try #require(
+            page.html.forms.first { $0.path == "/web/link/bind" && $0.input("password") != nil },
+            "\(page.answer.body)")
+        let account = try await browser.submit(
+            form, on: page, typed: ["email": holder.email, "password": World.password])
+        #expect(account.status == 200, "\(account.answer.text)")
+        let linked = try await world.count(
+            """
+            SELECT count(*) FROM identities
+            WHERE account_id = \(holder.device.account.id)::uuid AND provider = 'google'
+            """)
+        #expect(linked == 1)
+    }
+
+    @Test func `one that has proven its address since is shown no more, and has to be proven`() async throws {
+        let browser = world.browser()
+        let (holder, page, button) = try await shownPage("confirmed", browser)
+        try await world.verify(holder.email, bearer: holder.device.bearer)
+        let changed = try await pressInVain(button, on: page, browser)
+        #expect(changed.html.text.contains("There is already an account with this address."))
+        // Nor is there a choice: the address is its own.
+        #expect(!changed.html.links.contains { $0.target.contains("with=create") })
+        try await bindByPassword(holder, changed, browser)
+    }
+
+    @Test func `one that was signed out everywhere since shows its providers, and has to be proven`() async throws {
+        let browser = world.browser()
+        let (holder, page, button) = try await shownPage("left", browser)
+        let out = try await world.service.post(
+            "/v1/sessions/revoke", ["scope": "all"], bearer: holder.device.bearer)
+        #expect(out.status == 204, "\(out.text)")
+        // Whole seconds decide, and both were in the same one.
+        try await world.scratch.execute(
+            """
+            UPDATE link_tickets SET issued_at = issued_at - interval '1 minute'
+            WHERE shown_account_id = \(holder.device.account.id)::uuid
+            """)
+        let changed = try await pressInVain(button, on: page, browser)
+        #expect(changed.html.text.contains("Continue with Apple"))
+        #expect(!changed.html.text.contains("l***@company.example"))
+        // Who makes an account has the address all the same, as the page says.
+        let create = try await follow("create", on: changed, browser)
+        #expect(create.html.text.contains("loses the address"), "\(create.answer.body)")
+        try await bindByPassword(holder, changed, browser)
+    }
+
+    @Test func `one that has another address since shows nothing of what is linked to it`() async throws {
+        let browser = world.browser()
+        let (holder, page, button) = try await shownPage("moved", browser)
+        let new = "moved-on@example.com"
+        let asked = try await world.service.send(
+            "PUT", "/v1/account/email", ["email": .string(new)], bearer: holder.device.bearer)
+        #expect(asked.status == 202, "\(asked.text)")
+        let code = try await world.code(1, mailedTo: new)
+        let moved = try await world.service.post(
+            "/v1/account/verify-email", ["code": .string(code)], bearer: holder.device.bearer)
+        #expect(moved.status == 204, "\(moved.text)")
+        try await world.openGoogleAccount("newly-added", email: "newly-added@example.com")
+        let linked = try await world.service.post(
+            "/v1/account/identities/google", ["idToken": .string(try await world.googleToken("newly-added"))],
+            bearer: holder.device.bearer)
+        #expect(linked.status == 201, "\(linked.text)")
+
+        let again = try await browser.open(page.url)
+        #expect(!again.html.text.contains("n***@example.com") && confirmation(on: again) == nil)
+        let changed = try await pressInVain(button, on: page, browser)
+        #expect(!changed.html.text.contains("n***@example.com"))
+    }
+}

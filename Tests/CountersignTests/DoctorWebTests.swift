@@ -22,7 +22,7 @@ import Testing
     ]
 
     @Test func `what is off is said`() async throws {
-        #expect(try await Self.findings([:]) == ["ok webSignIn: is off: web.apps is not set"])
+        #expect(try await Self.findings([:]) == ["ok webSignIn: is off: neither web.apps nor oauth.enabled is set"])
         let buttons = try await Self.findings(Self.app)
         #expect(buttons.contains("ok webSignIn: no Apple button: apple.servicesId is not set"))
         #expect(buttons.contains("ok webSignIn: no Google button: google.serverClientId is not set"))
@@ -45,6 +45,21 @@ import Testing
                     + "scheme, and its people are asked for a click",
                 "note webSignIn: Apple must have \(base)/relay/apple/lamp as a Return URL of the Services ID that the app names",
             ])
+    }
+
+    @Test func `for the clients of account linking it is on without an app`() async throws {
+        let findings = try await Self.findings([
+            "OAUTH_ENABLED": "true", "SERVER_PUBLIC_URL": "https://auth.example.com",
+            "APPLE_SERVICES_ID": "com.example.web", "GOOGLE_CLIENT_IDS": "g", "GOOGLE_SERVER_CLIENT_ID": "g",
+            "GOOGLE_SERVER_CLIENT_SECRET": "canary",
+        ])
+        #expect(findings.count == 2, "\(findings)")
+        #expect(findings.first?.hasPrefix("warning webSignIn: ") == true, "\(findings)")
+        #expect(findings.first?.contains("a Services ID and no key") == true, "\(findings)")
+        #expect(
+            findings.last
+                == "note webSignIn: Google must have https://auth.example.com/web/callback/google as a redirect URI of the "
+                + "client g")
     }
 
     @Test func `a Services ID without a key and an address on this machine are warnings`() async throws {

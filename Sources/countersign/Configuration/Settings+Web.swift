@@ -8,7 +8,7 @@ extension Settings {
             reloads: true,
             """
             The apps that sign people in by the browser, by the names that they send as `app`; each has the keys \
-            `web.app.NAME`. Empty: the web sign-in is off
+            `web.app.NAME`. Empty: the web sign-in is on only where `oauth.enabled` is
             """)
         static let requiresGoogleIssuer = Setting(
             "web.google.requireIss", .boolean, default: "false", reloads: true,

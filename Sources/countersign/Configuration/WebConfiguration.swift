@@ -6,7 +6,7 @@ struct WebConfiguration: Sendable {
     /// The Android packages of the apps with a relay, by the names of the apps.
     let relayPackages: [String: String]
 
-    /// Nil when no app is listed: the web sign-in is off.
+    /// Nil when no app is listed: people then sign in by the web for clients of the OAuth server alone, if at all.
     init?(from reader: inout ConfigurationReader) {
         let names = reader.value(Settings.Web.apps)
         var apps: [WebApp] = []

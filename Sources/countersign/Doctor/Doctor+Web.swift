@@ -3,8 +3,13 @@ import Accounts
 /// The checks of the web sign-in: what has to be registered at the providers, and what people meet without it.
 extension Doctor {
     @Sendable func webSignIn() async -> [Finding] {
-        guard let web = configuration.reloadable.web else { return [.ok(.webSignIn, "is off: web.apps is not set")] }
-        return address() + appleButton() + googleButton() + web.apps.map(redirectURIs) + relays(web)
+        let web = configuration.reloadable.web
+        // People sign in here for clients of the OAuth server too, without any app.
+        guard web != nil || configuration.reloadable.oauth != nil else {
+            return [.ok(.webSignIn, "is off: neither web.apps nor oauth.enabled is set")]
+        }
+        let apps = web.map { $0.apps.map(redirectURIs) + relays($0) } ?? []
+        return address() + appleButton() + googleButton() + apps
     }
 
     private var publicAddress: WebAddress? {

@@ -1,3 +1,5 @@
+package import Accounts
+import JOSE
 import Synchronization
 
 /// The outcomes of this process's sign-ins by the minute, for the last hour.
@@ -23,6 +25,8 @@ package final class OutcomeHistory: Sendable {
     private let state: Mutex<State>
     /// The number of the current minute, from any origin.
     private let minute: @Sendable () -> Int
+    /// The minute of the start.
+    private let first: Int
 
     package convenience init() {
         let start = ContinuousClock.now
@@ -31,7 +35,9 @@ package final class OutcomeHistory: Sendable {
 
     init(minute: @escaping @Sendable () -> Int) {
         self.minute = minute
-        state = Mutex(State(minutes: Array(repeating: Minute(), count: Self.length), latest: minute()))
+        let first = minute()
+        self.first = first
+        state = Mutex(State(minutes: Array(repeating: Minute(), count: Self.length), latest: first))
     }
 
     func count(_ outcomeLabel: OutcomeLabel) {
@@ -48,6 +54,23 @@ package final class OutcomeHistory: Sendable {
         update { _ in }
         return state.withLock { state in
             (1...Self.length).map { state.minutes[(state.latest + $0) % Self.length] }
+        }
+    }
+
+    /// The number of minutes since the start, at least one and at most ``length``: what a rate is divided by.
+    package var elapsed: Int { min(Self.length, max(1, minute() - first)) }
+
+    /// The kind of row that the audit trail has of sign-ins refused for this reason; `nil` where it has none.
+    package static func auditKind(ofReason reason: String) -> AuditEvent.Kind? {
+        if LimitKind(rawValue: reason) != nil { return .rateLimited }
+        switch reason {
+        case "invalid_credentials": return .guessRejected
+        // Of an identity; the right password of a disabled account leaves no row.
+        case "account_disabled": return .credentialRejected
+        default:
+            // Without keys nothing was checked, so nothing was rejected.
+            guard let rejection = TokenRejection(rawValue: reason), rejection != .keysUnavailable else { return nil }
+            return .credentialRejected
         }
     }
 

@@ -172,11 +172,8 @@ extension ConsoleAPI {
 
     private func signIns(_ standing: ServiceStanding?, mayRead: Bool) -> [ConsoleBlock] {
         let chart = ConsoleChart(minutes: environment.history.minutes)
-        let perMinute = Double(chart.accepted * 10 / OutcomeHistory.length) / 10
+        let perMinute = Double(chart.accepted * 10 / environment.history.elapsed) / 10
         let since = standing?.takenAt.advanced(bySeconds: -60 * Int64(OutcomeHistory.length)).rfc3339
-        let refused = chart.reasons.reduce(into: [AuditEvent.Kind: Int]()) { counts, reason in
-            counts[Self.auditKind(ofReason: reason.reason), default: 0] += reason.count
-        }.sorted { $0.key.rawValue < $1.key.rawValue }
         return [
             .heading("Sign-ins of the last hour, this process alone"),
             .chart(chart),
@@ -185,27 +182,37 @@ extension ConsoleAPI {
                     "Accepted", rows("\(chart.accepted), \(perMinute) a minute", .signedIn, since: since, mayRead)),
                 ConsoleFact(
                     "Refused or failed",
-                    refused.isEmpty
+                    chart.refused == 0
                         ? rows("0", nil, since: since, mayRead)
-                        : .row(
-                            [.number(chart.refused)]
-                                + refused.map { kind, count in
-                                    rows("\(count) as \(kind.rawValue)", kind, since: since, mayRead)
-                                })),
+                        : .row([.number(chart.refused)] + refusals(chart, since: since, mayRead))),
             ]),
             .paragraph(rows("What the trail has of this hour", nil, since: since, mayRead)),
             .table(
                 ConsoleTable(
                     caption: "Refused sign-ins by reason", columns: ["Reason", "Sign-ins"],
                     rows: chart.reasons.map { reason, count in
-                        [
-                            mayRead
-                                ? .link(
-                                    reason, to: Self.trail(of: Self.auditKind(ofReason: reason), since: since))
-                                : .code(reason), .number(count),
-                        ]
+                        let kind = OutcomeHistory.auditKind(ofReason: reason)
+                        let path = kind.flatMap { mayRead ? Self.trail(of: $0, since: since) : nil }
+                        return [path.map { .link(reason, to: $0) } ?? .code(reason), .number(count)]
                     }, whenEmpty: "No sign-in was refused.")),
         ]
+    }
+
+    /// How many were refused by the kind of row that the trail has of them; where it has none, by reason and without a link.
+    private func refusals(_ chart: ConsoleChart, since: String?, _ mayRead: Bool) -> [ConsoleCell] {
+        var recorded: [AuditEvent.Kind: Int] = [:]
+        var others: [ConsoleCell] = []
+        for (reason, count) in chart.reasons {
+            if let kind = OutcomeHistory.auditKind(ofReason: reason) {
+                recorded[kind, default: 0] += count
+            } else {
+                others.append(.text("\(count) as \(reason)"))
+            }
+        }
+        let linked = recorded.sorted { $0.key.rawValue < $1.key.rawValue }.map { kind, count in
+            rows("\(count) as \(kind.rawValue)", kind, since: since, mayRead)
+        }
+        return linked + others
     }
 
     /// A figure that leads to its rows of the trail, for a key that may read them.
@@ -217,11 +224,5 @@ extension ConsoleAPI {
 
     private static func trail(of kind: AuditEvent.Kind?, since: String?) -> String {
         consolePath(ConsolePath.audit, [("type", kind?.rawValue), ("since", since)])
-    }
-
-    /// The kind of row under which the trail counts a refusal.
-    private static func auditKind(ofReason reason: String) -> AuditEvent.Kind {
-        if LimitKind(rawValue: reason) != nil { return .rateLimited }
-        return reason == "invalid_credentials" ? .guessRejected : .credentialRejected
     }
 }

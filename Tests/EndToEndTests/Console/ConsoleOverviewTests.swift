@@ -154,4 +154,41 @@ import Testing
         let keyless = try await ConsoleVisit.signedIn(to: world, "manage")
         #expect(try await !keyless.open("/console/").html.links.contains { $0.target.hasPrefix("/console/audit") })
     }
+
+    @Test(.world) func `a reason of which the trail has no rows stands without a link`() async throws {
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        #expect(try await world.service.signInWithApple("a.b.c").status == 401)
+        let code: TokenMint.Members = ["authorizationCode": "c0ffee", "redirectUri": "https://elsewhere.example.com"]
+        #expect(try await world.service.signIn(.apple, code).status == 400)
+        let id = try await world.newAccount("console-disabled").text("account.accountId")
+        try await world.scratch.execute("UPDATE accounts SET status = 'disabled' WHERE account_id = \(id)::uuid")
+        let disabled = try await world.service.signInWithApple(try await world.appleToken("console-disabled"))
+        #expect(disabled.status == 403)
+
+        let page = try await visit.open("/console/").html
+        #expect(page.text.contains("1 as invalid_request"), "\(page.text)")
+        #expect(!page.links.contains { $0.label.contains("invalid_request") })
+        #expect(page.links.contains { $0.label == "2 as credential_rejected" }, "\(page.text)")
+        for reason in ["malformed", "account_disabled"] {
+            let link = try #require(page.links.first { $0.label == reason }, "\(reason) in \(page.text)")
+            #expect(link.target.hasPrefix("/console/audit?type=credential_rejected&since="))
+            try await eventually("\(reason) is in the trail") {
+                try await visit.open(link.target).html.elements("td").contains { $0.content.contains(reason) }
+            }
+        }
+    }
+
+    @Test func `sign-ins a minute are reckoned from the start of a young process`() async throws {
+        let start = ContinuousClock.now
+        try await World.run { world in
+            let visit = try await ConsoleVisit.signedIn(to: world, "read")
+            _ = try await world.newAccount("console-rate")
+            let links = try await visit.open("/console/").html.links
+            let figure = try #require(links.first { $0.target.hasPrefix("/console/audit?type=signed_in&") }).label
+            // On a slow machine it may be more than one.
+            let minutes = max(1, Int(start.duration(to: .now).components.seconds / 60))
+            let figures = (1...minutes).map { "1, \(Double(10 / $0) / 10) a minute" }
+            #expect(figures.contains(figure), "\(figure)")
+        }
+    }
 }

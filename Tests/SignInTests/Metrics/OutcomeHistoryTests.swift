@@ -1,3 +1,5 @@
+import Accounts
+import JOSE
 import Synchronization
 import Testing
 
@@ -38,5 +40,32 @@ struct OutcomeHistoryTests {
         }
         minute.advance(by: minutes - 1)
         #expect(history.minutes.map(\.accepted).reduce(0, +) == max(0, 60 - minutes))
+    }
+
+    @Test(arguments: [(0, 1), (1, 1), (5, 5), (60, 60), (61, 60), (100_000, 60)])
+    func `the minutes that have passed are those since the start, of the last hour`(minutes: Int, elapsed: Int) {
+        let minute = Minute()
+        let history = OutcomeHistory { minute.now }
+        minute.advance(by: minutes)
+        #expect(history.elapsed == elapsed)
+    }
+
+    @Test func `only a refusal that is recorded has a kind of row`() {
+        for rejection in TokenRejection.allCases where rejection != .keysUnavailable {
+            let reason = rejection.rawValue
+            #expect(OutcomeHistory.auditKind(ofReason: reason) == .credentialRejected, "\(reason)")
+        }
+        for kind in LimitKind.allCases {
+            #expect(OutcomeHistory.auditKind(ofReason: kind.rawValue) == .rateLimited, "\(kind.rawValue)")
+        }
+        #expect(OutcomeHistory.auditKind(ofReason: "invalid_credentials") == .guessRejected)
+        #expect(OutcomeHistory.auditKind(ofReason: "account_disabled") == .credentialRejected)
+        let unrecorded = [
+            "keys_unavailable", "provider_unavailable", "database_unavailable", "overloaded", "internal_error",
+            "invalid_request",
+        ]
+        for reason in unrecorded {
+            #expect(OutcomeHistory.auditKind(ofReason: reason) == nil, "\(reason)")
+        }
     }
 }

@@ -10,7 +10,8 @@ import Synchronization
 /// Sums that a process has not yet written are lost when it is killed; a shutdown writes them.
 package final class RefusalAggregator: Sendable {
     /// The number of sums that are kept per network between two flushes. Beyond it a sum covers all networks; there are no
-    /// more of those than there are reasons, and subjects that repeat something within a second.
+    /// more of those than there are reasons, subjects that repeat something within a second, and disabled accounts whose
+    /// password comes.
     package static let limit = 32
     /// The same of sums per address. Beyond it a sum covers all addresses.
     package static let addressLimit = 256
@@ -184,5 +185,25 @@ extension RefusalAggregator {
             }
             throw error
         }
+    }
+
+    /// Runs what a right mailed code opens, and notes the refusal of an account that is disabled.
+    ///
+    /// - Parameter address: the one that the code was mailed to. Whose it is, is looked up when the sums are written.
+    func notingDisabledAccount<Value>(
+        with address: EmailAddress, by call: Call, _ body: () async throws(SignInFailure) -> Value
+    ) async throws(SignInFailure) -> Value {
+        do throws(SignInFailure) {
+            return try await body()
+        } catch {
+            if case .accountDisabled = error { noteDisabledAccount(with: address, by: call) }
+            throw error
+        }
+    }
+
+    /// Notes a right proof of an account that is disabled.
+    func noteDisabledAccount(_ id: AccountID? = nil, with address: EmailAddress? = nil, by call: Call) {
+        let event = AuditEvent(.credentialRejected, by: .person, in: call, accountID: id, reason: "account_disabled")
+        note(event, of: address, at: clock.now())
     }
 }

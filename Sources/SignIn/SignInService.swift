@@ -106,7 +106,7 @@ package final class SignInService: Sendable {
         linking = IdentityLinking(verifier: verifier, known: known, tickets: tickets, metrics: metrics)
         passwords = PasswordSignIn(
             accounts: database.accounts, sessions: database.sessions, issuer: issuer, hasher: passwordHasher,
-            limits: limits, metrics: metrics)
+            limits: limits, refusals: refusals, metrics: metrics)
         emailCodes = EmailCodeSignIn(
             store: database.emailCodes, accounts: database.accounts, tickets: tickets, codes: codes, issuer: issuer,
             hasher: passwordHasher, limits: limits, refusals: refusals, metrics: metrics)

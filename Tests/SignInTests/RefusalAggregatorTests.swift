@@ -51,6 +51,41 @@ import Testing
         #expect(try await Self.rows(fixture).count == 3)
     }
 
+    @Test func `a right proof of a disabled account is in its story, however often it comes in one row`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let email = "kim@example.com"
+            let kim = try await fixture.member(email)
+            let signIn = try await fixture.code(.signIn, for: email)
+            let reset = try await fixture.code(.resetPassword, for: email)
+            let ticket = try await fixture.ticket(.google("g-1"))
+            let bind = try await fixture.code(.bind, for: email, ticket: ticket)
+            try await fixture.service.refusals.flush()
+            try await fixture.disable(kim)
+            let proofs: [@Sendable () async throws -> Void] = [
+                { _ = try await fixture.signIn(email, by: Self.client("r1")) },
+                { _ = try await fixture.signIn(email, code: signIn) },
+                { try await fixture.reset(email, code: reset) },
+                { _ = try await fixture.bind(ticket, .emailCode(email: email, code: bind)) },
+            ]
+            for proof in proofs {
+                for _ in 0..<2 { try await expectFailure("accountDisabled") { try await proof() } }
+                #expect(try await fixture.service.refusals.flush() == 1)
+            }
+            #expect(
+                try await fixture.count(
+                    """
+                    audit_events
+                    WHERE type = 'credential_rejected' AND reason = 'account_disabled' AND actor = 'person'
+                        AND provider IS NULL AND account_id = \(kim.account.id) AND occurrences = 2
+                    """) == 4)
+            #expect(try await Self.rows(fixture).contains("credential_rejected - account_disabled 192.0.2.0/24 r1 2"))
+            // A wrong one is a guess, as of any account.
+            try await expectFailure("invalidCredentials") { try await fixture.signIn(email, password: "a wrong one") }
+            try await fixture.service.refusals.flush()
+            #expect(try await fixture.count("audit_events WHERE type = 'credential_rejected'") == 4)
+        }
+    }
+
     @Test(.fixture(SignInFixture.self))
     func `a wrong guess is in the story of the account that it was at, and nothing that was typed`() async throws {
         let service = fixture.service

@@ -16,7 +16,8 @@ package struct AuditEvent: Sendable {
         case importUndone = "import_undone"
         /// A session was opened.
         case signedIn = "signed_in"
-        /// A provider's credential was refused: why, and how often since the last such row.
+        /// A provider's credential was refused, or any right proof of a disabled account: why, and how often since the last
+        /// such row.
         case credentialRejected = "credential_rejected"
         /// A password or a mailed code was wrong.
         case guessRejected = "guess_rejected"

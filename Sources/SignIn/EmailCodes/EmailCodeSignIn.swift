@@ -74,8 +74,11 @@ package struct EmailCodeSignIn: Sendable {
         let ticket = MailboxTicket(
             email: code.email, device: call.caller.device, authenticatedAt: provenAt, createdAt: call.now,
             expiresAt: call.now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
-        let outcome = try await stored {
-            try await accounts.signIn(by: code, newSession: newSession, else: ticket, hash: secret.hash, by: call)
+        let outcome = try await refusals.notingDisabledAccount(with: code.email, by: call) {
+            () throws(SignInFailure) in
+            try await stored {
+                try await accounts.signIn(by: code, newSession: newSession, else: ticket, hash: secret.hash, by: call)
+            }
         }
         switch outcome {
         case .signedIn(let account):
@@ -98,7 +101,9 @@ package struct EmailCodeSignIn: Sendable {
         try PasswordPolicy.require(newPassword, for: address)
         let code = try await proveCode(typed, for: .resetPassword, of: address, by: call)
         let hash = try await hasher.hash(newPassword, by: call)
-        let id = try await stored { try await accounts.resetPassword(to: hash, proven: code, by: call) }
+        let id = try await refusals.notingDisabledAccount(with: code.email, by: call) { () throws(SignInFailure) in
+            try await stored { try await accounts.resetPassword(to: hash, proven: code, by: call) }
+        }
         return (id, hash)
     }
 

@@ -102,8 +102,9 @@ package struct TicketLinking: Sendable {
             case .mailbox(let hash, let ticket, _):
                 guard case .ticket = credential else { throw .memberNotAllowed("linkTicket") }
                 let newSession = try newSession(for: ticket, by: call)
-                let account = try await stored {
-                    try await mailboxes.bind(hash, newSession: newSession, by: call)
+                let account = try await emailCodes.refusals.notingDisabledAccount(with: ticket.email, by: call) {
+                    () throws(SignInFailure) in
+                    try await stored { try await mailboxes.bind(hash, newSession: newSession, by: call) }
                 }
                 return .signedIn(try issuer.signedIn(account, identityID: nil, newSession: newSession))
             }
@@ -127,6 +128,15 @@ package struct TicketLinking: Sendable {
             case .session: throw .invalidSession
             case .password, .emailCode, .ticket: throw .invalidCredentials
             }
+        } catch .accountDisabled {
+            switch ownership.proof {
+            case .session(_, of: let id), .password(hash: _, of: let id), .shownHolder(let id):
+                emailCodes.refusals.noteDisabledAccount(id, by: call)
+            case .emailCode(let code):
+                emailCodes.refusals.noteDisabledAccount(with: code.email, by: call)
+            case .verifiedEmail: break
+            }
+            throw .accountDisabled
         }
     }
 

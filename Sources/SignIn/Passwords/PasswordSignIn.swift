@@ -8,6 +8,7 @@ package struct PasswordSignIn: Sendable {
     let issuer: SessionIssuer
     let hasher: PasswordHasher
     let limits: RateLimiter
+    let refusals: RefusalAggregator
     let metrics: SignInMetrics
 
     /// Makes an account with an email and a password. Its address stays unverified, so no identity is matched by it.
@@ -72,7 +73,10 @@ package struct PasswordSignIn: Sendable {
         } _: { () throws(SignInFailure) in
             try await check(password, of: address, by: call)
         }
-        guard proven.isActive else { throw .accountDisabled }
+        guard proven.isActive else {
+            refusals.noteDisabledAccount(proven.accountID, by: call)
+            throw .accountDisabled
+        }
         return proven
     }
 

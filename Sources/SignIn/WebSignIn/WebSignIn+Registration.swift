@@ -58,8 +58,11 @@ extension WebSignIn {
                 typed, for: .register, of: registration.email, ticketHash: Self.codeHash(of: reference.id), by: call)
             let newID = try AccountID.fresh(at: call.now)
             // Where the address was proven meanwhile, or its reader was mailed no code, none is right.
-            let accountID = try await stored {
-                try await accounts.register(newID, registration, in: reference.id, proven: code, by: call)
+            let accountID = try await refusals.notingDisabledAccount(with: code.email, by: call) {
+                () throws(SignInFailure) in
+                try await stored {
+                    try await accounts.register(newID, registration, in: reference.id, proven: code, by: call)
+                }
             }
             let person = ProvenPerson.password(accountID, passwordHash: registration.passwordHash, at: call.now)
             return try await settle(person, in: reference, by: call)

@@ -65,7 +65,6 @@ package final class OutcomeHistory: Sendable {
         if LimitKind(rawValue: reason) != nil { return .rateLimited }
         switch reason {
         case "invalid_credentials": return .guessRejected
-        // Of an identity; the right password of a disabled account leaves no row.
         case "account_disabled": return .credentialRejected
         default:
             // Without keys nothing was checked, so nothing was rejected.

@@ -5,6 +5,7 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 /// Responses whose body is made while it is sent.
@@ -202,7 +203,11 @@ struct StreamTests {
         let quiet = Self.streamed("/v1/quiet") { body in
             defer { end.finish() }
             try await body.write(Array("one ".utf8))
-            while true { try await body.write([]) }
+            while true {
+                try await body.write([])
+                // On an event loop, which would find no time to read otherwise.
+                try await pollingPause()
+            }
         }
         try await withServer([quiet]) { port in
             try await RawConnection.open(port) { client in

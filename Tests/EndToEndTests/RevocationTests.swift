@@ -46,7 +46,11 @@ import Testing
 
     /// Deletes an account; 401 means that an earlier call has deleted it.
     private func delete(_ leaver: Leaver, at service: Countersign) async throws {
-        let answer = try await service.delete("/v1/account", bearer: leaver.access)
+        var answer = try await service.delete("/v1/account", bearer: leaver.access)
+        // A busy machine got to it later than the service begins one.
+        for _ in 0..<10 where answer.status == 503 {
+            answer = try await service.delete("/v1/account", bearer: leaver.access)
+        }
         #expect([202, 401].contains(answer.status), "\(answer.text)")
     }
 

@@ -1,8 +1,10 @@
 import Accounts
+import Logging
 import Postgres
 import Primitives
 
-/// What is allowed, and dangerous where it is not meant: `serve` logs it at each start, the doctor reports it.
+/// What is allowed, and dangerous where it is not meant: `serve` logs it at each start, and at a reload that brings it; the
+/// doctor reports it.
 enum ConfigurationWarning: Equatable, Sendable {
     /// The keys of a provider come from another address than the provider's own, and the service is in public: the
     /// server at that address can sign in as any person.
@@ -28,8 +30,11 @@ enum ConfigurationWarning: Equatable, Sendable {
         }
     }
 
-    /// For the log.
-    var message: String {
+    func log(to logger: Logger) {
+        logger.warning("\(message)", metadata: metadata.mapValues { "\($0)" })
+    }
+
+    private var message: String {
         switch self {
         case .foreignKeys: "provider's keys come from another address than the provider's own"
         case .unverifiedDatabase: "database is reached across a network, its certificate unchecked"
@@ -38,7 +43,7 @@ enum ConfigurationWarning: Equatable, Sendable {
         }
     }
 
-    var metadata: [String: String] {
+    private var metadata: [String: String] {
         switch self {
         case .foreignKeys(let provider, let url): ["provider": provider.rawValue, "keysUrl": url]
         case .unverifiedDatabase(let key, let sslmode): ["key": key, "sslmode": sslmode]

@@ -8,7 +8,7 @@ struct ServiceConfiguration: Sendable {
     let admin: AdminConfiguration
     let database: DatabaseConfiguration
     /// The value at the start. Reloads replace it in `UseCases`, not here.
-    let reloadable: ReloadableConfiguration
+    private(set) var reloadable: ReloadableConfiguration
     let tokens: TokensConfiguration
     let keyRing: KeyRing
     let passwords: PasswordsConfiguration
@@ -31,6 +31,13 @@ struct ServiceConfiguration: Sendable {
         log = LogConfiguration(from: &reader)
         guard let keyRing = KeyRing(from: &reader) else { return nil }
         self.keyRing = keyRing
+    }
+
+    /// What is in effect once a reload has replaced the part that can change.
+    func with(_ reloadable: ReloadableConfiguration) -> Self {
+        var configuration = self
+        configuration.reloadable = reloadable
+        return configuration
     }
 }
 

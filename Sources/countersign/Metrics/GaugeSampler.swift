@@ -17,14 +17,13 @@ struct GaugeSampler: Sendable {
     }
 
     init(
-        database: Database, foreignKeys: Set<Provider>, useCases: Reloadable<UseCases>,
-        accessTokens: AccessTokens,
+        database: Database, useCases: Reloadable<UseCases>, accessTokens: AccessTokens,
         passwordHasher: PasswordHasher, clock: any WallClock
     ) {
         samplers =
             [
                 Self.connections(of: database), Self.hashes(of: passwordHasher),
-                Self.keySets(of: useCases, foreign: foreignKeys, clock: clock),
+                Self.keySets(of: useCases, clock: clock),
                 Self.signingKey(of: accessTokens, clock: clock), Self.signing(of: useCases, clock: clock),
             ]
     }
@@ -57,16 +56,15 @@ struct GaugeSampler: Sendable {
 
     /// The age is the time since the last successful fetch; before the first one, the time since the start. Foreign are keys
     /// that come from another address than the provider's own, in a service that the public reaches.
-    private static func keySets(
-        of useCases: Reloadable<UseCases>, foreign: Set<Provider>, clock: any WallClock
-    ) -> @Sendable () -> Void {
+    private static func keySets(of useCases: Reloadable<UseCases>, clock: any WallClock) -> @Sendable () -> Void {
         let origins = GaugeFamily(label: "countersign_key_set_foreign", dimension: "provider")
         let keys = GaugeFamily(label: "countersign_key_set_keys", dimension: "provider")
         let ages = GaugeFamily(label: "countersign_key_set_age_seconds", dimension: "provider")
         let start = clock.now().seconds
         return {
-            let sets = useCases.value.keySets.map { (provider: $0.provider, status: $0.status) }
-            origins.record(sets.map { ($0.provider.rawValue, foreign.contains($0.provider) ? 1 : 0) })
+            let current = useCases.value
+            let sets = current.keySets.map { (provider: $0.provider, status: $0.status) }
+            origins.record(sets.map { ($0.provider.rawValue, current.foreignKeys.contains($0.provider) ? 1 : 0) })
             keys.record(sets.map { ($0.provider.rawValue, Double($0.status.keyCount)) })
             let age = max(0, clock.now().seconds - start)
             ages.record(sets.map { ($0.provider.rawValue, Double($0.status.age ?? age)) })

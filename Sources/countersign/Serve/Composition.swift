@@ -88,9 +88,8 @@ struct Composition {
                 migrator: Migrator(database: connections.healthDatabase, logger: logger), logger: logger),
             database: database, keySets: keySets)
         let gauges = GaugeSampler(
-            database: database, foreignKeys: Set(configuration.foreignKeys.map(\.provider)),
-            useCases: useCases, accessTokens: resources.accessTokens, passwordHasher: resources.passwordHasher,
-            clock: clock)
+            database: database, useCases: useCases, accessTokens: resources.accessTokens,
+            passwordHasher: resources.passwordHasher, clock: clock)
         let page = MetricsPage {
             gauges.sample()
             return metrics.page()

@@ -58,11 +58,15 @@ struct ConfigurationReload: Service, CustomStringConvertible {
                     ])
                 return .refused
             }
+            let warnedOf = start.section.with(running.section).warnings
             running = reloaded.running
             adopt(running.section)
             // Logged at the more verbose one of the old and the new level.
             let level = running.section.logLevel
             logLevel.value = min(logLevel.value, level)
+            for warning in start.section.with(running.section).warnings where !warnedOf.contains(warning) {
+                warning.log(to: logger)
+            }
             logChanges(of: reloaded)
             logLevel.value = level
             return .adopted

@@ -60,8 +60,6 @@ struct ServeCommand: AsyncParsableCommand {
         for variable in reading.sources.unknownVariables {
             logger.warning("variable belongs to no key", metadata: ["variable": "\(variable.name)"])
         }
-        for warning in reading.section.warnings {
-            logger.warning("\(warning.message)", metadata: warning.metadata.mapValues { "\($0)" })
-        }
+        for warning in reading.section.warnings { warning.log(to: logger) }
     }
 }

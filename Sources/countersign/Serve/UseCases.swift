@@ -23,6 +23,8 @@ struct UseCases: Sendable {
     let entrance: ConsoleEntrance
     /// Of the providers that people, or the console's staff, sign in with.
     let keySets: [KeySetCache]
+    /// The providers whose keys come from elsewhere.
+    let foreignKeys: Set<Provider>
     /// The live sessions that an account may have; 0 is no limit.
     let sessionsPerAccount: Int
     /// How long events stay in the feed.
@@ -71,6 +73,7 @@ struct UseCases: Sendable {
         grantChecks = GrantCheckWorker(
             store: resources.database.grants, endpoints: endpoints, clock: clock, logger: logger)
         keySets = resources.keySets.filter { configuration.keysURL(of: $0.provider) != nil }
+        foreignKeys = Set(resources.configuration.with(configuration).foreignKeys.map(\.provider))
         entrance = ConsoleEntrance(configuration.console, guesses: signIn.secretGuesses.ofConsole, resources)
         sessionsPerAccount = configuration.limits.sessionsPerAccount
         feedDays = configuration.feedDays

@@ -298,6 +298,40 @@ import Testing
         }
     }
 
+    @Test func `a reload that lets staff in by foreign keys warns of them once, and the gauge follows`() async throws {
+        let files = try ReloadedFiles()
+        files.yaml.replace("google.clientIds: [\(Countersign.googleClient)]\n", with: "")
+        try files.write()
+        let plain = files.yaml
+        let settings = [
+            "google.serverClientId": Countersign.unset, "google.serverClientSecret": Countersign.unset,
+            "server.publicUrl": "https://auth.example.com",
+        ]
+        try await World.run(files.settings.merging(settings) { $1 }, StaffWorld.addresses) { world in
+            func warnings(in log: String) -> [Substring] {
+                log.split(separator: "\n").filter { $0.contains("keys come from another address") }
+            }
+            func gauge(of provider: String) async throws -> Bool {
+                try await world.service.privateGet("/metrics").text
+                    .contains("countersign_key_set_foreign{provider=\"\(provider)\"} 1\n")
+            }
+            try await eventually("the warning of the start") { warnings(in: world.service.log).count == 1 }
+            let reloads: [(staff: [String], isNew: Bool)] = [
+                (["kim"], true), (["kim", "bo"], false), ([], false), (["kim"], true),
+            ]
+            for (staff, isNew) in reloads {
+                files.yaml = try staff.isEmpty ? plain : plain + StaffWorld.yaml(staff)
+                try files.write()
+                let log = try await ReloadTests.reload(world.service, "adopted", "console.staff")
+                let found = warnings(in: log)
+                #expect(found.count == (isNew ? 1 : 0), "\(staff): \(found)")
+                #expect(found.allSatisfy { $0.contains(#""provider":"google""#) }, "\(found)")
+                #expect(try await gauge(of: "google") == !staff.isEmpty, "\(staff)")
+                #expect(try await gauge(of: "apple"))
+            }
+        }
+    }
+
     @Test func `a reload takes no list with the name of an admin key`() async throws {
         let files = try ReloadedFiles()
         let plain = files.yaml

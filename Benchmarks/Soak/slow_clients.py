@@ -17,7 +17,8 @@ REAPED_WITHIN = 180
 def connect(port, kind, network):
     """A client that writes a header or a body without end, or reads nothing of many answers."""
     client = socket.socket()
-    client.bind((f"127.0.{network}.1", 0))
+    # Networks of one /16 would share what two may have.
+    client.bind((f"127.{network}.0.1", 0))
     if kind == "read":
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1_024)
     client.settimeout(30)

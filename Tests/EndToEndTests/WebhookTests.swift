@@ -11,14 +11,8 @@ import Testing
         let receiver = try LoopbackServer { _ in [.respond(204)] }
         try await WebhookEndpointFile.with(receiver.url + "/hook?key=hidden") { settings in
             try await World.run(settings) { world in
-                let key = try await world.adminKey("read,manage")
-                @Sendable func call(_ method: String, _ path: String, _ body: String? = nil) async throws -> RawAnswer {
-                    try await world.service.administer(method, "/admin/v1/webhooks" + path, bearer: key, body: body)
-                }
-                try await eventually("the endpoint is known") {
-                    try await call("POST", "/crm/resume").status == 200
-                }
-                let test = try await call("POST", "/crm/test")
+                let endpoint = try await KnownEndpoint.of(world, "read,manage")
+                let test = try await endpoint.call("POST", "/crm/test")
                 #expect(test.status == 200 && test.body.contains(#""delivered":true,"status":204"#), "\(test.body)")
                 _ = try await world.newAccount("webhook-1")
                 let history = await receiver.history { $0.requests.count >= 3 }
@@ -29,43 +23,43 @@ import Testing
                 #expect(born.map(\.type) == ["account.created", "identity.linked"])
                 // As long as a reason may be, beside the name in the trail.
                 let reason = String(repeating: "é", count: 512)
-                let paused = try await call("POST", "/crm/pause", #"{"reason":"\#(reason)"}"#)
+                let paused = try await endpoint.call("POST", "/crm/pause", #"{"reason":"\#(reason)"}"#)
                 #expect(paused.status == 200 && paused.body.contains(#""status":"paused""#), "\(paused.body)")
                 try await eventually("it is up to date") {
-                    try await call("GET", "").body.contains(#""behindSeconds":0"#)
+                    try await endpoint.call("GET", "").body.contains(#""behindSeconds":0"#)
                 }
-                let listed = try await call("GET", "").body
+                let listed = try await endpoint.call("GET", "").body
                 #expect(listed.contains("/hook\"") && !listed.contains("hidden"))
-                _ = try await call("POST", "/crm/resume")
+                _ = try await endpoint.call("POST", "/crm/resume")
                 let id = try #require(born.first?.id)
-                let replay = try await call("POST", "/crm/replay", #"{"eventId":"\#(id)"}"#)
+                let replay = try await endpoint.call("POST", "/crm/replay", #"{"eventId":"\#(id)"}"#)
                 #expect(replay.status == 202 && replay.body == #"{"events":1}"#, "\(replay.body)")
                 let again = await receiver.history { $0.requests.count >= 4 }
                 #expect(again.requests.last.flatMap(WebhookDelivery.init)?.id == id)
                 for body in [#"{}"#, #"{"since":"2026-01-01T00:00:00Z","eventId":"\#(id)"}"#, #"{"since":"x"}"#] {
-                    #expect(try await call("POST", "/crm/replay", body).status == 400, "\(body)")
+                    #expect(try await endpoint.call("POST", "/crm/replay", body).status == 400, "\(body)")
                 }
                 // An empty list is no wish for all of them.
                 for start in [#""eventId":"\#(id)""#, #""since":"2026-01-01T00:00:00Z""#] {
-                    let refused = try await call("POST", "/crm/replay", "{\(start),\"types\":[]}")
+                    let refused = try await endpoint.call("POST", "/crm/replay", "{\(start),\"types\":[]}")
                     #expect(refused.status == 400 && refused.body.contains(#""types""#), "\(refused.body)")
                 }
                 for body in [#"{"reason":"a test"}"#, "[]", "nonsense"] {
-                    let refused = try await call("POST", "/crm/test", body)
+                    let refused = try await endpoint.call("POST", "/crm/test", body)
                     #expect(refused.status == 400 && refused.code == "invalid_request", "\(body)")
                 }
                 let form = try await world.service.administer(
-                    "POST", "/admin/v1/webhooks/crm/test", bearer: key, body: "{}", type: "text/plain")
+                    "POST", "/admin/v1/webhooks/crm/test", bearer: endpoint.key, body: "{}", type: "text/plain")
                 #expect(form.status == 415 && form.code == "unsupported_media_type", "\(form.body)")
                 let tests = receiver.history.requests.filter {
                     String(decoding: $0.body, as: UTF8.self).contains(#""type":"endpoint.test""#)
                 }
                 #expect(tests.count == 1)
-                #expect(try await call("POST", "/crm/test", "{}").status == 200)
+                #expect(try await endpoint.call("POST", "/crm/test", "{}").status == 200)
                 for path in ["/nobody/test", "/nobody/pause", "/nobody/resume"] {
-                    #expect(try await call("POST", path).status == 404, "\(path)")
+                    #expect(try await endpoint.call("POST", path).status == 404, "\(path)")
                 }
-                #expect(try await call("GET", "/crm/failures").body == #"{"items":[]}"#)
+                #expect(try await endpoint.call("GET", "/crm/failures").body == #"{"items":[]}"#)
                 let command = try await Countersign.run(
                     ["webhooks", "list"], settings.merging(["postgres.url": world.scratch.url]) { $1 })
                 #expect(command.status == 0 && command.output.contains(#""name":"crm""#), "\(command.error)")
@@ -123,18 +117,13 @@ import Testing
                 #expect(list.status == 0 && list.output.contains(#""name":"crm""#), "\(list.error)")
             }
             try await World.run(settings) { world in
-                let key = try await world.adminKey("manage")
-                @Sendable func post(_ path: String, _ body: String? = nil) async throws -> RawAnswer {
-                    try await world.service.administer(
-                        "POST", "/admin/v1/webhooks/crm" + path, bearer: key, body: body)
-                }
-                try await eventually("the endpoint is known") { try await post("/resume").status == 200 }
+                let endpoint = try await KnownEndpoint.of(world, "manage")
                 // As before the service has looked at its configuration, which it does again after a minute.
                 try await world.scratch.execute("DELETE FROM webhook_endpoints")
                 for (path, body) in [
                     ("/pause", nil), ("/resume", nil), ("/replay", #"{"since":"2026-01-01T00:00:00Z"}"#),
                 ] as [(String, String?)] {
-                    let refused = try await post(path, body)
+                    let refused = try await endpoint.post(path, body)
                     #expect(refused.status == 404 && refused.code == "not_found", "\(path): \(refused.body)")
                     #expect(refused.body.contains(unseen), "\(path): \(refused.body)")
                 }
@@ -147,13 +136,8 @@ import Testing
         let receiver = try LoopbackServer { _ in [.respond(204)] }
         try await WebhookEndpointFile.with(receiver.url) { settings in
             try await World.run(settings) { world in
-                let key = try await world.adminKey("manage")
-                @Sendable func post(_ path: String, _ body: String? = nil) async throws -> RawAnswer {
-                    try await world.service.administer(
-                        "POST", "/admin/v1/webhooks/crm" + path, bearer: key, body: body)
-                }
-                try await eventually("the endpoint is known") { try await post("/resume").status == 200 }
-                let unknown = try await post("/replay", #"{"eventId":"\#(event)"}"#)
+                let endpoint = try await KnownEndpoint.of(world, "manage")
+                let unknown = try await endpoint.post("/replay", #"{"eventId":"\#(event)"}"#)
                 #expect(unknown.status == 404, "\(unknown.body)")
                 try await world.scratch.execute(
                     """
@@ -162,7 +146,7 @@ import Testing
                     VALUES ('crm', \(event)::text::uuid, 5, 'account.enabled', '00000000-0000-7000-8000-000000000000', 3,
                         '{"by":"admin"}', now(), 10, 'status_500', now())
                     """)
-                let replay = try await post("/replay", #"{"eventId":"\#(event)"}"#)
+                let replay = try await endpoint.post("/replay", #"{"eventId":"\#(event)"}"#)
                 #expect(replay.status == 202 && replay.body == #"{"events":1}"#, "\(replay.body)")
                 let command = try await Countersign.run(
                     ["webhooks", "replay", "crm", "--event", event],
@@ -187,11 +171,7 @@ import Testing
         let receiver = try LoopbackServer { _ in [.respond(204)] }
         try await WebhookEndpointFile.with(receiver.url) { settings in
             try await World.run(settings) { world in
-                let key = try await world.adminKey("manage")
-                try await eventually("the endpoint is known") {
-                    try await world.service.administer("POST", "/admin/v1/webhooks/crm/resume", bearer: key).status
-                        == 200
-                }
+                _ = try await KnownEndpoint.of(world, "manage")
                 try await world.scratch.execute(
                     """
                     INSERT INTO webhook_failures (endpoint, event_id, position, type, account_id, sequence, members, happened_at,
@@ -259,13 +239,12 @@ import Testing
         let (old, new) = (WebhookEndpointFile.secret, "whsec_" + Data(repeating: 7, count: 32).base64EncodedString())
         try await WebhookEndpointFile.with(receiver.url) { settings in
             try await World.run(settings) { world in
-                let key = try await world.adminKey("read,manage")
+                let endpoint = try await KnownEndpoint.of(world, "manage")
                 let path = try #require(settings["webhooks.endpoint.crm.secretPath"])
                 /// Whether a test's signatures are those of the secrets, in their order.
                 func isSigned(by secrets: [String]) async throws -> Bool {
                     let count = receiver.history.requests.count
-                    let test = try await world.service.administer(
-                        "POST", "/admin/v1/webhooks/crm/test", bearer: key)
+                    let test = try await endpoint.post("/test")
                     #expect(test.body.contains(#""delivered":true"#), "\(test.body)")
                     let request = try #require((await receiver.history { $0.requests.count > count }).requests.last)
                     let (id, time) = try (
@@ -278,10 +257,6 @@ import Testing
                         return "v1," + Data(code.bytes).base64EncodedString()
                     }
                     return request.header("webhook-signature") == codes.joined(separator: " ")
-                }
-                try await eventually("the endpoint is known") {
-                    try await world.service.administer("POST", "/admin/v1/webhooks/crm/resume", bearer: key).status
-                        == 200
                 }
                 #expect(try await isSigned(by: [old]))
                 // A receiver that knows either takes it.
@@ -304,21 +279,15 @@ import Testing
             _ = try await receiver.control("receiver", #"{"secrets":["\#(WebhookEndpointFile.secret)"]}"#)
             try await WebhookEndpointFile.with(receiver.url + "/receiver") { settings in
                 try await World.run(settings) { world in
-                    let key = try await world.adminKey("read,manage")
-                    @Sendable func call(_ method: String, _ path: String) async throws -> RawAnswer {
-                        try await world.service.administer(method, "/admin/v1/webhooks" + path, bearer: key)
-                    }
-                    try await eventually("the endpoint is known") {
-                        try await call("POST", "/crm/resume").status == 200
-                    }
+                    let endpoint = try await KnownEndpoint.of(world, "read,manage")
                     let id = try await receiver.fail("/receiver", .status(410), times: 1, afterwards: true)
                     _ = try await world.newAccount("sandbox-hook")
                     try await eventually("the endpoint stops") {
-                        try await call("GET", "").body.contains(#""status":"stopped","reason":"gone""#)
+                        try await endpoint.call("GET", "").body.contains(#""status":"stopped","reason":"gone""#)
                     }
                     #expect(id > 0)
-                    #expect(try await call("GET", "/crm/failures").body == #"{"items":[]}"#)
-                    _ = try await call("POST", "/crm/resume")
+                    #expect(try await endpoint.call("GET", "/crm/failures").body == #"{"items":[]}"#)
+                    _ = try await endpoint.post("/resume")
                     var deliveries: [JSONValue] = []
                     try await eventually("all has come") {
                         deliveries = try await receiver.control("receiver")["items"]?.elements ?? []
@@ -331,5 +300,26 @@ import Testing
                 }
             }
         }
+    }
+}
+
+/// The endpoint `crm` as an administrator calls it, once the service knows it.
+private struct KnownEndpoint {
+    private let world: World
+    let key: String
+
+    static func of(_ world: World, _ scopes: String) async throws -> Self {
+        let endpoint = Self(world: world, key: try await world.adminKey(scopes))
+        try await eventually("the endpoint is known") { try await endpoint.post("/resume").status == 200 }
+        return endpoint
+    }
+
+    func post(_ path: String, _ body: String? = nil) async throws -> RawAnswer {
+        try await call("POST", "/crm" + path, body)
+    }
+
+    /// - Parameter path: below that of all endpoints.
+    func call(_ method: String, _ path: String, _ body: String? = nil) async throws -> RawAnswer {
+        try await world.service.administer(method, "/admin/v1/webhooks" + path, bearer: key, body: body)
     }
 }

@@ -1,5 +1,6 @@
 import Accounts
 import JOSE
+import Logging
 import Storage
 
 /// The identities that are linked to an account.
@@ -10,6 +11,7 @@ struct KnownIdentities: Sendable {
     let transfers: TransferStore
     let issuer: SessionIssuer
     let repetitions: RepeatedEvents
+    let logger: Logger
 
     /// Signs in a person whose identity is linked.
     ///
@@ -73,7 +75,13 @@ struct KnownIdentities: Sendable {
     /// - Parameter own: the account that the identity is linked to.
     func noteSuccession(by identity: VerifiedIdentity, of own: AccountID, by call: Call) async {
         guard let claim = identity.email, AddressEvidence(claim) == .authoritative else { return }
-        _ = try? await holder(of: identity, besides: own, by: call)
+        do {
+            _ = try await holder(of: identity, besides: own, by: call)
+        } catch {
+            logger.warning(
+                "successor of an address not noted",
+                metadata: ["accountId": "\(own)", "error": "\(String(reflecting: error))"])
+        }
     }
 
     /// Another account that has the address of the identity. A successor at the same provider, known or not, makes a proven

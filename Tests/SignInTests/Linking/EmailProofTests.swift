@@ -234,6 +234,21 @@ import Testing
         #expect(try await fixture.ownersAnswer().ticket.holder?.account.id == first.account.id)
     }
 
+    @Test func `a successor who can't be noted is signed in and logged, and the next sign-in counts`() async throws {
+        let first = try await hosted(fixture)
+        let other = try await fixture.signUp(.google("owner", SignInFixture.email("lee@gmail.com")))
+        let token = try fixture.google("owner", SignInFixture.hosted(StatedAddress.text))
+        try await fixture.database.execute(
+            "ALTER TABLE accounts ADD CONSTRAINT refused CHECK (email_proof_source <> 'other_subject')")
+        #expect(try await fixture.session(.google, token).account.id == other.account.id)
+        #expect(try await fixture.account(first).emailProof == .proven)
+        let line = "warning successor of an address not noted accountId=\(other.account.id) error="
+        #expect(fixture.log.lines.contains { $0.hasPrefix(line) }, "\(fixture.log.lines)")
+        try await fixture.database.execute("ALTER TABLE accounts DROP CONSTRAINT refused")
+        #expect(try await fixture.session(.google, token).account.id == other.account.id)
+        #expect(try await fixture.account(first).emailProof == .stated)
+    }
+
     @Test func `a successor's token from before the account was signed out lowers nothing, a later one does`()
         async throws
     {

@@ -23,6 +23,7 @@ struct SignInFixture: ServiceFixture {
     let accessTokens: AccessTokens
     let passwordHasher: PasswordHasher
     let appleProvider: AppleProvider
+    let log = RecordingLog()
     let service: SignInService
 
     /// `scrypt` with parameters that cost nothing; the real ones are tested with the hasher.
@@ -63,7 +64,7 @@ struct SignInFixture: ServiceFixture {
                 configuration: .init(clientIDs: [ProviderClientID(SignInFixture.googleClient)]), keys: keys),
             endpoints: .none, database: storage, accessTokens: accessTokens,
             passwordHasher: passwordHasher,
-            clock: clock, logger: .silent)
+            clock: clock, logger: log.logger)
     }
 
     static func makeKeyRing(id: String = "k1", octet: UInt8 = 7) throws -> KeyRing {

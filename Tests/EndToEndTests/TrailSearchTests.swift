@@ -99,6 +99,8 @@ import Testing
             ("\(account)&since=+2026-11-01T00:02:00Z+", [false, true]),
             ("\(account)&until=+2026-11-01T00:02:00Z+", [true, false]),
             ("\(account)&since=+2026-11-01+&until=+&type=+", [true, true]),
+            ("actor=%09\(mark)%0A", [true, false]), ("\(account)%09&network=%0A%09203.0.113.0/24", [false, true]),
+            ("account=%09\(AuditRows.account(mark))", [true, true]),
         ]
         for (query, expected) in cases {
             let page = try await visit.open("/console/audit?\(query)")
@@ -107,6 +109,13 @@ import Testing
         }
         let revocation = "/console/revocations?id=+\(AuditRows.id(8, mark))+"
         #expect(try await visit.open(revocation).status == 404)
+        #expect(try await visit.open("/console/revocations?id=%09\(AuditRows.id(8, mark))%0A").status == 404)
+        // One within is of no text, and the rest of the search stays as it was typed.
+        let within = try await visit.open("/console/audit?actor=a%09b&network=198.51.100.7")
+        #expect(within.status == 400 && within.notice?.hasPrefix("By: ") == true)
+        #expect(try within.form("/console/audit").input("network")?.value == "198.51.100.7")
+        let sheet = try await visit.open("/console/audit/csv?actor=%09\(mark)")
+        #expect(sheet.status == 200 && sheet.answer.body.contains("\(mark) 1"))
     }
 
     @Test func `CSV has the rows that the filters match, no formula, and leaves a row that says which`() async throws {

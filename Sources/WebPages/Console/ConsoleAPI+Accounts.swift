@@ -17,11 +17,8 @@ extension ConsoleAPI {
                     response.problem = Problem(.invalidRequest)
                     return response
                 }
-                // White space that was cut off makes the rest of the query unreadable; a link of ours has none.
-                let isReadable = (try? request.queryValues(plusIsSpace: true)) != nil
                 let found = try await administration.people(
-                    matching: query, after: isReadable ? try request.cursor(AccountCursor.self) : nil,
-                    limit: Self.pageSize)
+                    matching: query, after: try request.cursor(AccountCursor.self), limit: Self.pageSize)
                 var page = Self.list(found, query: query)
                 page.blocks += try await records(of: query, isOnlyResult: found.items.isEmpty)
                 return try show(page, in: visitor)

@@ -166,15 +166,15 @@ private struct AuditSearchForm {
         for name in AuditFilter.parameterNames {
             do {
                 // Links of before have another name for it.
-                let former = name == "accountId" ? try request.typedValue("account") : nil
-                guard let text = try request.typedValue(name) ?? former, !text.isEmpty else { continue }
+                let former = name == "accountId" ? try request.parameterValue("account") : nil
+                guard let text = try request.parameterValue(name) ?? former else { continue }
                 form.typed[name] = text
                 guard !form.filter.set(name, to: text),
                     !(["since", "until"].contains(name) && form.filter.set(name, to: text + "T00:00:00Z"))
                 else { continue }
                 fault = fault ?? "\(label(of: name)): this is nothing that can be searched for."
             } catch {
-                fault = "This can't be searched for."
+                fault = fault ?? "\(label(of: name)): this can't be searched for, it is no text."
             }
         }
         return fault.map { .faulty(form, $0) } ?? .read(form)

@@ -26,7 +26,7 @@ extension ConsoleAPI {
             page.blocks = try await effects(status, before: try request.cursor(OutboxID.self))
             return page
         }
-        if let text = try request.typedValue("id") {
+        if let text = try request.parameterValue("id") {
             guard let id = RevocationID(text) else { throw Problem(.invalidRequest) }
             let revocation = try await administration.revocation(id)
             page.blocks = [.table(Self.table(of: [revocation], caption: "The revocation", visitor))]

@@ -232,17 +232,10 @@ struct ConsoleVisitor: Sendable {
 }
 
 extension Request {
-    /// A parameter of the query, form-encoded, that came once.
+    /// A parameter of the query. An empty one is none.
     func parameterValue(_ name: String) throws(Problem) -> String? {
-        try queryValues(plusIsSpace: true).only(name)
-    }
-
-    /// The same without the spaces around it, which come along when it is pasted.
-    func typedValue(_ name: String) throws(Problem) -> String? {
-        guard let value = try parameterValue(name) else { return nil }
-        var text = value.drop(while: \.isWhitespace)
-        while text.last?.isWhitespace == true { text.removeLast() }
-        return String(text)
+        guard let text = SearchText.read(name, of: queryText ?? "") else { throw Problem(.invalidRequest) }
+        return text.isEmpty ? nil : text
     }
 
     /// One of some words.

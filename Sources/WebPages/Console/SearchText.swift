@@ -1,11 +1,12 @@
 import HTTPServer
 
-/// What was typed into a search box.
+/// What was typed into a search, or pasted there with white space around it.
 enum SearchText {
     /// The value of a form-encoded parameter, without the white space around it. Empty where there is no such parameter.
+    /// What can't be read in others does not count.
     ///
     /// - Returns: `nil` for what is no text, came more than once, or is longer.
-    static func read(_ name: String, of query: Substring, maximumBytes: Int) -> String? {
+    static func read(_ name: String, of query: Substring, maximumBytes: Int = .max) -> String? {
         let values = query.split(separator: "&").filter { $0.hasPrefix(name + "=") }
         guard values.count <= 1 else { return nil }
         var value = (values.first?.dropFirst(name.utf8.count + 1)).map { $0.replacing("+", with: "%20")[...] } ?? ""

@@ -314,6 +314,10 @@ import Testing
             }
             for _ in 1...10 { #expect(try await replay() == 1) }
             #expect(try await replay() == nil)
+            let event = try #require(try await world.feed.page(after: .beginning, of: [], limit: 1)?.events.first)
+            let alone = try await world.store.replay(
+                event, to: "crm", types: world.types, reason: "a test", by: world.call)
+            #expect(alone == nil)
             #expect(try await world.store.streams(of: "crm").count == 11)
         }
     }

@@ -64,12 +64,12 @@ package struct ProviderSignIn: Sendable {
         of identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
         if let signedIn = try await signInKnown(identity, grant: grant, by: call) {
-            return .signedIn(try await fillingDisplayName(signedIn, fullName))
+            return .signedIn(try await fillingDisplayName(signedIn, fullName, by: call))
         }
         if try await known.adopt(identity, by: call) {
             // Also when it moved nothing: a concurrent sign-in of the person may have.
             if let signedIn = try await signInKnown(identity, grant: grant, by: call) {
-                return .signedIn(try await fillingDisplayName(signedIn, fullName))
+                return .signedIn(try await fillingDisplayName(signedIn, fullName, by: call))
             }
         }
         return try await issueLinkTicket(identity, grant: grant, fullName: fullName, by: call)
@@ -90,12 +90,12 @@ package struct ProviderSignIn: Sendable {
     }
 
     /// Fills an empty display name, and changes none: Apple gives the app a name only once, at first consent.
-    private func fillingDisplayName(_ signedIn: SignedIn, _ fullName: DisplayName?) async throws(SignInFailure)
-        -> SignedIn
-    {
+    private func fillingDisplayName(
+        _ signedIn: SignedIn, _ fullName: DisplayName?, by call: Call
+    ) async throws(SignInFailure) -> SignedIn {
         guard let fullName, signedIn.account.displayName == nil else { return signedIn }
         let isFilled = try await stored {
-            try await accounts.fillDisplayName(fullName, of: signedIn.account.id)
+            try await accounts.fillDisplayName(fullName, of: signedIn.account.id, in: signedIn.session.id, by: call)
         }
         guard isFilled else { return signedIn }
         return SignedIn(

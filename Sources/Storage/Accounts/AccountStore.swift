@@ -166,11 +166,19 @@ package struct AccountStore: Sendable {
         }
     }
 
-    /// Gives a name to an account that has none.
+    /// Gives a name to an account that has none, in a session that has to be live still: a name of before may be what its
+    /// end takes away.
     ///
-    /// - Returns: whether it had none.
-    package func fillDisplayName(_ name: DisplayName, of id: AccountID) async throws(PostgresError) -> Bool {
-        try await AccountStore.fillDisplayName(name, of: id, in: database)
+    /// - Returns: whether it was given.
+    package func fillDisplayName(
+        _ name: DisplayName, of id: AccountID, in session: SessionID, by call: Call
+    ) async throws -> Bool {
+        try await database.change(by: call) { change in
+            guard try await change.accounts.lock(id) != nil, try await change.sessions.isLive(session, of: id) else {
+                return false
+            }
+            return try await AccountStore.fillDisplayName(name, of: id, in: change)
+        }
     }
 
     @discardableResult

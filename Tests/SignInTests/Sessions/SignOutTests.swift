@@ -217,6 +217,21 @@ import Testing
         #expect(try await fixture.texts("SELECT display_name FROM accounts") == [nil])
     }
 
+    @Test func `a name that comes with a sign-in whose session has ended by then is not the account's`() async throws {
+        _ = try await fixture.signUp(.apple("kim"))
+        let credential = ProviderCredential(token: try fixture.apple("kim"), fullName: DisplayName("Left behind"))
+        let signingIn = try await fixture.interleave { transaction in
+            // It lets a session be opened, and no name be written.
+            try await transaction.execute("SELECT FROM accounts FOR NO KEY UPDATE")
+        } with: {
+            try await fixture.service.providers.signIn(with: .apple, credential, by: fixture.call)
+        } then: { transaction in
+            try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'email_proven'")
+        }
+        #expect(try await signingIn.value.session.account.displayName == nil)
+        #expect(try await fixture.texts("SELECT display_name FROM accounts") == [nil])
+    }
+
     // MARK: Tickets
 
     // An account that is nothing but the identity has no password to reset.

@@ -51,7 +51,7 @@ package struct MailWorker: Sendable {
             })
     }
 
-    /// Claims and handles the mail that has been due for longest.
+    /// Claims and handles the mail that is to be sent next.
     ///
     /// - Returns: whether there was one.
     package func sendNext() async throws -> Bool {

@@ -51,14 +51,15 @@ package struct ClaimedMail: Sendable {
 ///                  └─────postpone─────┘      └──refused or expired──▶ failed, without its recipient ──▶ deleted
 /// ```
 extension MailStore {
-    /// Claims the mail that has been due for longest, until `claimedUntil`.
+    /// Claims the mail that is to be sent next, until `claimedUntil`: the code that has been due for longest, or else the
+    /// notice. A person waits for a code, and notices may be many.
     ///
     /// The code and the accounts are looked up with it: by now the code may be spent or replaced, and the address may
     /// belong to no account. Whether a mail is enqueued never depends on that.
     package func claim(by call: Call, claimedUntil: Timestamp) async throws(PostgresError) -> ClaimedRows<ClaimedMail> {
         let rows = try await database.query(
             """
-            \(outbox.claiming("next_attempt_at <= \(call.now)", by: call, until: claimedUntil, limit: 1))
+            \(claiming(by: call, until: claimedUntil))
             SELECT c.message_id, c.attempts, c.failures, c.template, c.recipient, c.language, c.provider, c.client_name,
                 c.expires_at, c.known_network,
                 m.code_id, m.key_id, m.purpose, COALESCE(m.digits, \(EmailCode.Length.six.rawValue)), m.expires_at,
@@ -82,6 +83,23 @@ extension MailStore {
             claimed.work[index].holderProof = nil
         }
         return claimed
+    }
+
+    /// `WITH … claimed AS (…)` of the mail that is to be sent next.
+    func claiming(by call: Call, until claimedUntil: Timestamp) -> SQL {
+        let isDue: SQL = "next_attempt_at <= \(call.now)"
+        // Each half has an index in its order. Of two halves of a query the second is begun only when the first has given
+        // less than the limit.
+        return outbox.claiming(
+            """
+            WITH code AS (
+                \(outbox.claimable("\(isDue) AND code_id IS NOT NULL", by: call, limit: 1))
+            ), mail AS (
+                \(outbox.claimable(isDue, by: call, limit: 1))
+            )
+            SELECT message_id FROM code UNION ALL SELECT message_id FROM mail
+            LIMIT 1
+            """, until: claimedUntil)
     }
 
     private static func mail(_ row: PostgresRow) throws(PostgresError) -> ClaimedMail {

@@ -11,19 +11,28 @@ struct Outbox: Sendable {
     let database: Database
     let kind: Kind
 
-    /// `WITH due AS (…), claimed AS (…)`, before a statement that reads `claimed`: claims pending rows of this kind
-    /// that no other process holds, until `claimedUntil`. Each claim has an attempt number of its own, and only the
-    /// newest may write.
-    func claiming(_ condition: SQL, by call: Call, until claimedUntil: Timestamp, limit: Int) -> SQL {
+    /// The query of the ids of rows that may be claimed, which locks them: pending ones of this kind that no other process
+    /// holds, those first that have been due for longest.
+    func claimable(_ condition: SQL, by call: Call, limit: Int) -> SQL {
         """
-        WITH due AS (
-            SELECT message_id
-            FROM outbox
-            WHERE status = 'pending' AND kind = \(kind.rawValue) AND \(condition)
-                AND (claimed_until IS NULL OR claimed_until <= \(call.now))
-            ORDER BY next_attempt_at
-            LIMIT \(limit)
-            FOR NO KEY UPDATE SKIP LOCKED
+        SELECT message_id
+        FROM outbox
+        WHERE status = 'pending' AND kind = \(kind.rawValue) AND \(condition)
+            AND (claimed_until IS NULL OR claimed_until <= \(call.now))
+        ORDER BY next_attempt_at
+        LIMIT \(limit)
+        FOR NO KEY UPDATE SKIP LOCKED
+        """
+    }
+
+    /// `WITH due AS (…), claimed AS (…)`, before a statement that reads `claimed`: claims the rows of `due`, until
+    /// `claimedUntil`. Each claim has an attempt number of its own, and only the newest may write.
+    ///
+    /// - Parameter due: a query of ``claimable(_:by:limit:)``, or one made of several.
+    func claiming(_ due: SQL, until claimedUntil: Timestamp) -> SQL {
+        """
+        WITH due AS MATERIALIZED (
+            \(due)
         ), claimed AS (
             UPDATE outbox o
             SET claimed_until = \(claimedUntil), attempts = o.attempts + 1

@@ -79,7 +79,7 @@ package struct RevocationStore: Sendable {
         let keyRing = keyRing
         let rows = try await database.query(
             """
-            \(outbox.claiming(condition, by: call, until: claimedUntil, limit: limit))
+            \(outbox.claiming(outbox.claimable(condition, by: call, limit: limit), until: claimedUntil))
             SELECT c.message_id, c.provider, c.realm, c.subject, c.identity_id, c.attempts, c.failures,
                 array_remove(array_agg(g.grant_id), NULL), array_remove(array_agg(g.client_id), NULL),
                 array_remove(array_agg(g.sealed_refresh_token), NULL)

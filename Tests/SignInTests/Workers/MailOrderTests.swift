@@ -1,0 +1,75 @@
+import Accounts
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// Which of the mails that wait is sent next.
+@Suite(.fixture(MailFixture.self), .timeLimit(.minutes(5))) struct MailOrderTests {
+    var fixture: MailFixture { .current }
+
+    private static let notices = (1...3).map { "notice-\($0)@example.com" }
+
+    /// Queues the notices a second apart.
+    private func enqueueNotices() async throws {
+        for address in Self.notices {
+            try await fixture.enqueue("client_linked", to: address)
+            fixture.clock.advance(by: 1)
+        }
+    }
+
+    private func issueCode(to address: String) async throws {
+        try await fixture.addAccount(address)
+        try await fixture.issue(.signIn, to: address)
+    }
+
+    private func claim() async throws -> ClaimedMail? {
+        let now = fixture.clock.now()
+        return try await fixture.storage.mails.claim(
+            by: .at(now), claimedUntil: now.advanced(bySeconds: MailWorker.lease)
+        ).work.first
+    }
+
+    /// The recipients of all mails that are due, in the order in which they are claimed.
+    private func claimAll() async throws -> [String] {
+        var recipients: [String] = []
+        while let mail = try await claim() { recipients.append(mail.recipient?.text ?? "") }
+        return recipients
+    }
+
+    @Test func `codes go before all notices, and each kind in the order in which it came`() async throws {
+        try await enqueueNotices()
+        try await issueCode(to: "ada@example.com")
+        fixture.clock.advance(by: 1)
+        try await issueCode(to: "kim@example.com")
+        #expect(try await claimAll() == ["ada@example.com", "kim@example.com"] + Self.notices)
+        // The processes that had claimed them have died.
+        fixture.clock.advance(by: MailWorker.lease)
+        #expect(try await claimAll() == ["ada@example.com", "kim@example.com"] + Self.notices)
+    }
+
+    @Test func `a code that was put off holds no notice up, and goes first once it is due`() async throws {
+        try await enqueueNotices()
+        try await issueCode(to: "ada@example.com")
+        let code = try #require(try await claim())
+        #expect(code.recipient?.text == "ada@example.com")
+        // On its way, and put off.
+        #expect(try await claim()?.recipient?.text == Self.notices[0])
+        let due = fixture.clock.now().advanced(bySeconds: 4)
+        try await fixture.storage.mails.postpone(code, error: "smtp_450", until: due)
+        #expect(try await claim()?.recipient?.text == Self.notices[1])
+        fixture.clock.advance(by: 4)
+        let again = try #require(try await claim())
+        #expect(again.recipient?.text == "ada@example.com")
+        #expect(again.attempt == 2)
+        #expect(try await claimAll() == [Self.notices[2]])
+    }
+
+    @Test func `a flood of notices delays no code`() async throws {
+        for number in 1...200 { try await fixture.enqueue("client_linked", to: "kim-\(number)@example.com") }
+        fixture.clock.advance(by: 60)
+        try await issueCode(to: "ada@example.com")
+        #expect(try await fixture.worker.sendNext())
+        #expect(try await fixture.arrived().map(\.recipients) == [["ada@example.com"]])
+    }
+}

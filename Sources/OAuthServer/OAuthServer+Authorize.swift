@@ -122,6 +122,7 @@ extension OAuthServer {
         } catch {
             throw .fault(operation: "random")
         }
+        try await signIn.accounts.countLink(of: session.accountID, by: call)
         try await web.decide(reference, by: call)
         let new = NewOAuthCode(
             hash: code.hash, clientID: client.id, clientName: client.name, redirectURI: authorization.redirectURI,

@@ -72,6 +72,7 @@ extension OAuthServer {
         }
         guard request.isConsented else { throw .accessDenied }
         do {
+            try await countLink(of: session.accountID, by: call)
             let secret = try OAuthSecret(.code)
             let new = NewOAuthCode(
                 hash: secret.hash, clientID: client.id, clientName: client.name, redirectURI: uri.text, scopes: scopes,

@@ -14,4 +14,11 @@ extension OAuthServer {
     package func unlink(_ id: OAuthClientID, of session: Session, by call: Call) async throws(SignInFailure) -> Bool {
         try await SignIn.stored { try await grants.end(id, in: session, by: call) }
     }
+
+    /// Counts a link that a client asks for.
+    func countLink(of account: AccountID, by call: Call) async throws(OAuthFailure) {
+        try await clientCall { () throws(SignInFailure) in
+            try await signIn.accounts.countLink(of: account, by: call)
+        }
+    }
 }

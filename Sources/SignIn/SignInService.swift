@@ -84,7 +84,7 @@ package final class SignInService: Sendable {
             transfers: database.transfers, issuer: issuer, repetitions: repetitions, logger: logger)
         let tickets = LinkTickets(
             store: database.links, mailboxes: database.mailboxTickets, issuer: issuer,
-            strayAccountPolicy: configuration.strayAccountPolicy)
+            strayAccountPolicy: configuration.strayAccountPolicy, limits: limits)
         nonces = SignInNonces(
             issued: IssuedNonces(keyRing: database.keyRing), store: database.nonces, policy: configuration.noncePolicy,
             providers: offered, clock: clock)

@@ -30,6 +30,11 @@ package enum LimitKind: String, CaseIterable, Sendable {
     case exportPerAccount
     /// Changes of one account's display name by its owner.
     case renamePerAccount
+    /// Changes of one account's password by its owner, who types the one before. Resets are none: each takes a mailed code.
+    case passwordChangePerAccount
+    /// Links that the owner of one account makes, of providers by a session or the password and of clients of the OAuth server,
+    /// so that nothing is unlinked more often either.
+    case linkPerAccount
     /// Web flows opened from one network.
     case webFlowsPerNetwork
 }

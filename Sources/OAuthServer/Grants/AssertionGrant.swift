@@ -51,8 +51,10 @@ extension OAuthServer {
         case (.check, .linked), (.check, .linkable): return .accountFound
         case (.check, _): throw .accountNotFound
         case (.get, .linked(let account)):
+            try await countLink(of: account, by: call)
             return try await issue(to: client, scopes, for: account, assertedBy: identity, by: call, hint: hint)
-        case (.get, .linkable):
+        case (.get, .linkable(let holder)):
+            try await countLink(of: holder, by: call)
             let linked = try await clientCall { () throws(SignInFailure) in
                 try await signIn.assertions.link(identity, by: call)
             }

@@ -61,6 +61,7 @@ package struct AccountSettings: Sendable {
                 }
             }
         }
+        try await limits.draw(.passwordChangePerAccount, of: "\(account.id)", by: call)
         let hash = try await hasher.hash(newPassword, in: account.id, by: call)
         try await stored { try await store.changePassword(to: hash, from: old, in: session, by: call) }
     }
@@ -116,6 +117,13 @@ package struct AccountSettings: Sendable {
             await limits.putBack(.exportPerAccount, of: subject)
             throw error
         }
+    }
+
+    /// Counts that a client of the OAuth server is linked to an account, of which the owner is mailed.
+    ///
+    /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when the account's allowance is used up.
+    package func countLink(of id: AccountID, by call: Call) async throws(SignInFailure) {
+        try await limits.draw(.linkPerAccount, of: "\(id)", by: call)
     }
 
     /// Unlinks one of the account's identities, ends the sessions that it opened, and queues the revocation of its

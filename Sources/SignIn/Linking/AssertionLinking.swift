@@ -14,8 +14,8 @@ package struct AssertionLinking: Sendable {
     package enum Standing: Sendable {
         /// The identity is linked to this account, which is active.
         case linked(AccountID)
-        /// The identity may be linked to an account by its address, without another proof.
-        case linkable
+        /// The identity may be linked to this account by its address, without another proof.
+        case linkable(AccountID)
         /// There is no account; `isFree` if the assertion has a verified address that no account has.
         case unknown(isFree: Bool)
         /// There is one, and the assertion opens it as little as a sign-in would.
@@ -35,7 +35,7 @@ package struct AssertionLinking: Sendable {
         if case .bindAutomatically(let id) = Linking.decide(identity, holder: holder, policy: verifiedEmailPolicy),
             try await stored({ try await accounts.isCurrent(identity.issuedAt, for: id) })
         {
-            return .linkable
+            return .linkable(id)
         }
         return .unknown(isFree: holder == nil)
     }

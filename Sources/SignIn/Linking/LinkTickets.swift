@@ -8,6 +8,7 @@ struct LinkTickets: Sendable {
     let mailboxes: MailboxTicketStore
     let issuer: SessionIssuer
     let strayAccountPolicy: StrayAccountPolicy
+    let limits: RateLimiter
 
     /// Stores a ticket under a new secret.
     ///
@@ -89,7 +90,20 @@ struct LinkTickets: Sendable {
     private func spend(
         _ hash: SecretHash, for request: BindRequest, by call: Call
     ) async throws(SignInFailure) -> (account: Account, identityID: IdentityID) {
-        try await stored { try await store.bind(hash, request, by: call) }
+        // Who proves the mailbox may be about to get the account back from a thief who has used the allowance up.
+        let account: AccountID? =
+            switch request.proof {
+            case .session(_, of: let id), .password(hash: _, of: let id): id
+            case .emailCode, .shownHolder, .verifiedEmail: nil
+            }
+        let subject = account.map { "\($0)" }
+        try await limits.draw(.linkPerAccount, of: subject, by: call)
+        do throws(SignInFailure) {
+            return try await stored { try await store.bind(hash, request, by: call) }
+        } catch {
+            await limits.putBack(.linkPerAccount, of: subject)
+            throw error
+        }
     }
 
     /// Cancels a ticket that the service itself has made; does nothing for any other.

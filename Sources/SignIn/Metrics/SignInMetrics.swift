@@ -57,12 +57,13 @@ package struct SignInMetrics: Sendable {
                 + OutcomeLabel.refused(
                     "invalid_request", "invalid_credentials", "invalid_session", "reauthentication_required",
                     "account_disabled",
-                    "provider_already_linked") + OutcomeLabel.refused(.passwordPerAccount, .guessPerNetwork),
+                    "provider_already_linked")
+                + OutcomeLabel.refused(.passwordPerAccount, .guessPerNetwork, .linkPerAccount),
             .automatic: [OutcomeLabel(.linked)],
             .add: [OutcomeLabel(.linked)] + OutcomeLabel.ofCredential
                 + OutcomeLabel.refused(
                     "invalid_session", "reauthentication_required", "identity_already_linked",
-                    "provider_already_linked"),
+                    "provider_already_linked") + OutcomeLabel.refused(.linkPerAccount),
         ])
 
     let refreshes = LabelledCounters<Renewal>(

@@ -250,6 +250,18 @@ enum Settings {
                 limit(kind, "5/h", "Exports of their data that the owner of one account asks for")
             case .renamePerAccount:
                 limit(kind, "20/h", "Changes of their name that the owner of one account makes")
+            case .passwordChangePerAccount:
+                limit(
+                    kind, "30/h",
+                    "Changes of their password that the owner of one account makes. What a mailed code resets is not counted"
+                )
+            case .linkPerAccount:
+                limit(
+                    kind, "60/h",
+                    """
+                    Links of providers and [clients](account-linking.md) that the owner of one account makes. What a \
+                    mailed code or a sign-in links is not counted
+                    """)
             case .webFlowsPerNetwork:
                 limit(
                     kind, "300/15min", "Web sign-ins that one network begins, and ways to a provider from a link ticket"

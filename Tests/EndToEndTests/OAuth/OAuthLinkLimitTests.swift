@@ -1,0 +1,69 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// How often one account may be linked.
+@Suite(.limitedConcurrency, .oauthWorld(["limits.linkPerAccount": "3/d"]), .timeLimit(.minutes(30)))
+struct OAuthLinkLimitTests {
+    var world: World { .current }
+
+    private func flip(_ client: LinkingClient, _ device: SignedInDevice) async throws -> Answer {
+        let members: TokenMint.Members = [
+            "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "ios",
+            "consent": true,
+        ]
+        return try await world.service.post("/oauth/flip", members, bearer: device.bearer)
+    }
+
+    private func get(_ client: LinkingClient, _ person: String) async throws -> Answer {
+        let assertion = try await world.sandbox.authorizeGoogle(person, clientID: OAuthWorld.audience).idToken
+        return try await world.oauth(
+            "/oauth/token", client,
+            [
+                ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"), ("intent", "get"),
+                ("assertion", assertion),
+            ])
+    }
+
+    private func unlink(_ client: LinkingClient, _ device: SignedInDevice) async throws {
+        let path = "/v1/account/linked-clients/\(client.id)"
+        #expect(try await world.service.delete(path, bearer: device.bearer).status == 204)
+    }
+
+    @Test func `an account is linked to clients as often as it may be, whichever way they take`() async throws {
+        let client = try await world.linkingClient()
+        try await world.newPerson("restless", email: "restless@gmail.com")
+        let device = try await world.newAccount("restless", with: .google)
+        #expect(try await flip(client, device).status == 200)
+        try await unlink(client, device)
+        #expect(try await get(client, "restless").status == 200)
+        try await unlink(client, device)
+        let browser = world.browser()
+        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
+        _ = try await world.signIn("restless", with: .google, on: chooser, browser)
+        _ = try await world.oauthCode(client, browser)
+
+        let flipped = try await flip(client, device)
+        #expect(flipped.status == 429, "\(flipped.text)")
+        #expect(flipped.json?["flip_error"]?.string == "cancelled")
+        let asserted = try await get(client, "restless")
+        #expect(asserted.status == 429)
+        #expect(asserted.text == "{}")
+        for answer in [flipped, asserted] { #expect((1...28_800).contains(answer.retryAfter ?? 0)) }
+        let page = try await world.consentPage(client, browser)
+        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
+        let refused = try await browser.submit(form, on: page, button: "allow")
+        #expect(refused.status == 429)
+        #expect(refused.answer["Retry-After"] != nil)
+        // Nothing was decided by it.
+        #expect(try await world.decision("deny", on: page, browser)["error"] == "access_denied")
+
+        let linked = try await world.count(
+            "SELECT count(*) FROM audit_events WHERE type = 'client_linked' AND reason LIKE \(client.id + " %")")
+        #expect(linked == 3)
+        #expect(try await world.codes(of: client) == 1)
+        // What is linked can be unlinked.
+        try await unlink(client, device)
+    }
+}

@@ -75,6 +75,16 @@ package enum Linking {
         }
     }
 
+    /// What is left of an account to a person whose proof of its mailbox counts no more: what an address that is merely stated
+    /// leads to.
+    package static func withoutProof(of holder: Account) -> (choices: [LinkChoice], view: HolderView) {
+        guard
+            case .choose(let choices, let view) = AddressRule.outcome(
+                of: .signIn, .stated, holder: AddressHolder(holder))
+        else { return ([.create, .bind], .nothing) }
+        return (choices, view)
+    }
+
     /// - Parameter holder: the account that holds the address, whatever the evidence is.
     package static func decideCreate(
         _ address: EmailAddress?, _ evidence: AddressEvidence, holder: Account?

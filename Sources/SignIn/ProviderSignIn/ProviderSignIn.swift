@@ -109,6 +109,13 @@ package struct ProviderSignIn: Sendable {
     ) async throws(SignInFailure) -> SignInAnswer {
         let holder = try await known.holder(of: identity, by: call)
         var decision = Linking.decide(identity, holder: holder, policy: verifiedEmailPolicy)
+        // A token from before all access to the account ended proves its mailbox as little here as it does to *bind*.
+        if decision.showsIdentities, let holder,
+            try await !stored({ try await accounts.isCurrent(identity.issuedAt, for: holder.id) })
+        {
+            let left = Linking.withoutProof(of: holder)
+            decision = .linkRequired(left.choices, showing: left.view)
+        }
         let ticket = LinkTicket(
             identity: identity, displayName: fullName ?? identity.name, device: call.caller.device,
             shownHolder: decision.showsIdentities ? holder.map(ShownAccount.init) : nil, createdAt: call.now,

@@ -257,8 +257,10 @@ import Testing
         fixture.clock.advance(by: 10)
         let admin = try await fixture.administered()
         try await admin.administration.signOut(first.account.id, reason: "case 3", by: admin.administrator)
-        _ = try await fixture.ticket(.google, early)
+        let ticket = try await fixture.ticket(.google, early)
         #expect(try await fixture.account(first).emailProof == .proven)
+        // So it shows nothing of it either.
+        #expect(ticket.choices == [.bind] && ticket.holder == nil)
         fixture.clock.advance(by: 1)
         _ = try await fixture.ownersTicket()
         #expect(try await fixture.account(first).emailProof == .stated)

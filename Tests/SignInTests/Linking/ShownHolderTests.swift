@@ -192,6 +192,20 @@ import Testing
         _ = try await fixture.bind(try await fixture.ownersTicket(), .ticket)
     }
 
+    @Test func `a token of before the account was signed out everywhere shows as little as a stated address`()
+        async throws
+    {
+        let former = try await fixture.formerReader()
+        let early = try fixture.google("owner", SignInFixture.hosted(Self.address))
+        fixture.clock.advance(by: 5)
+        try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(former), by: fixture.call)
+        let ticket = try await fixture.ticket(.google, early)
+        #expect(ticket.choices == [.bind, .create])
+        #expect(ticket.holder?.account.id == former.account.id && ticket.holder?.showsIdentities == false)
+        await expectFailure(.missingCredential("password")) { try await fixture.bind(ticket, .ticket) }
+        #expect(try await fixture.ownersTicket().holder?.showsIdentities == true)
+    }
+
     @Test func `a disabled account is not taken over`() async throws {
         let former = try await fixture.formerReader()
         let byToken = try await fixture.ownersTicket()

@@ -100,7 +100,7 @@ def walk(visitor, name, see):
     see("cancelled-at-provider")
     visitor.sign_in(known, "google")
     see("create")
-    visitor.click('main a[href*="bind"]')
+    visitor.click("main button[name=to][value=bind]")
     see("bind")
     visitor.page.go_back()
     visitor.click('form[action^="/web/link/create"] button')
@@ -130,7 +130,7 @@ def walk(visitor, name, see):
         stack.person(person, email=f"{person}@example.com")
         account()
         visitor.sign_in(person, "google")
-        visitor.click('main a[href*="bind"]')
+        visitor.click("main button[name=to][value=bind]")
         visitor.type_password(email, PASSWORD)
         if person.endswith("first"):
             visitor.context.clear_cookies()
@@ -182,7 +182,7 @@ def link(visitor, name, known, see):
         visitor.sign_in(person, provider)
 
     def go(choice):
-        visitor.click(f'main a[href*="with={choice}"]')
+        visitor.click(f'main a[href*="with={choice}"], main button[name=to][value={choice}]')
 
     def ask_provider(provider):
         visitor.click(f"button[name=provider][value={provider}]")

@@ -32,6 +32,8 @@ struct FormTarget: Hashable, Sendable {
     /// A path on this origin, with its query.
     let action: String
     let csrf: String
+    /// What it posts besides, by name, without being asked: also what was typed on a page before, which is in no URL.
+    var hidden: [String: String] = [:]
 }
 
 /// What a person signs in for; it is the heading of every page on the way.

@@ -10,23 +10,31 @@ extension WebAPI {
         case ticket
     }
 
+    /// What was typed on the screens of the choice. Their forms hand it on to one another.
+    struct TypedText: Sendable {
+        var email: String?
+        var displayName: String?
+    }
+
     /// What a form of *bind* proves the account by.
     private struct BindForm {
         let screen: Screen?
+        let typed: TypedText
         let proof: UntypedProof?
         let provider: Provider?
-        let email: String?
         let password: String?
         let code: String?
         let isReplacing: Bool
         /// The identity that was shown as the one to replace.
         let existing: IdentityID?
 
+        var email: String? { typed.email }
+
         init(_ form: inout Fields) {
             screen = form.screen()
+            typed = TypedText(&form)
             proof = form.optionalChoice("proof", of: UntypedProof.self)
             provider = form.optionalChoice("provider", of: Provider.self)
-            email = form.optionalString("email")
             password = form.optionalString("password", maximumBytes: FieldLimit.password)
             code = form.optionalString("code", maximumBytes: FieldLimit.emailCode)
             isReplacing = form.optionalChoice("onConflict", of: ConflictResolution.self) == .replace
@@ -40,7 +48,7 @@ extension WebAPI {
             Route(.post, "/web/link/bind") { request in
                 let (flow, form) = try flowForm(of: request, "/web/link/bind") { BindForm(&$0) }
                 request.note(email: form.email)
-                if let screen = form.screen { return try await show(screen, typed: form.email, flow, request) }
+                if let screen = form.screen { return try await show(screen, typed: form.typed, flow, request) }
                 if let provider = form.provider {
                     let url = try await signIn.startProof(
                         by: provider, replacing: form.isReplacing ? form.existing : nil, in: flow,
@@ -55,7 +63,7 @@ extension WebAPI {
                 case (nil, let email?, nil, let code?):
                     return try await bind(form, .emailCode(email: email, code: code), flow, request)
                 case (nil, let email?, nil, nil):
-                    return try await mailBindCode(to: email, flow, request)
+                    return try await mailBindCode(to: email, form.typed, flow, request)
                 default:
                     throw Problem(field: "proof", .notAllowed)
                 }
@@ -69,19 +77,23 @@ extension WebAPI {
     }
 
     private func create(_ request: Request) async throws -> Response {
-        let (flow, (text, password)) = try flowForm(of: request, "/web/link/create") { form in
-            // The limit is above that of passwords, so that a long one is answered as weak.
-            (form.optionalString("displayName"), form.optionalString("password", maximumBytes: FieldLimit.newPassword))
+        let (flow, form) = try flowForm(of: request, "/web/link/create") { form in
+            (
+                screen: form.screen(), typed: TypedText(&form),
+                // The limit is above that of passwords, so that a long one is answered as weak.
+                password: form.optionalString("password", maximumBytes: FieldLimit.newPassword)
+            )
         }
+        if let screen = form.screen { return try await show(screen, typed: form.typed, flow, request) }
         do throws(SignInFailure) {
             let step = try await signIn.create(
-                in: flow, displayName: text.flatMap(DisplayName.init),
-                password: password.flatMap { $0.isEmpty ? nil : $0 }, by: call(of: request))
+                in: flow, displayName: form.typed.displayName.flatMap(DisplayName.init),
+                password: form.password.flatMap { $0.isEmpty ? nil : $0 }, by: call(of: request))
             return try await response(to: request, step)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
                 guard let link = page.link else { throw SignInFailure.webFlowExpired }
-                return .create(try createPage(page, flow, link, displayName: text, error: fault))
+                return .create(try createPage(page, flow, link, form.typed, error: fault))
             }
         }
     }
@@ -110,9 +122,9 @@ extension WebAPI {
         return try await shownAgain(flow, after: failure, wrong: wrong, request) { page, fault in
             guard let link = page.link else { throw SignInFailure.webFlowExpired }
             if let email = form.email, form.code != nil {
-                return .emailCode(try bindCodePage(page, flow, .code(email: email), error: fault))
+                return .emailCode(try bindCodePage(page, flow, .code(email: email), form.typed, error: fault))
             }
-            return .bind(try bindPage(page, flow, link, email: form.email ?? link.ownEmail, error: fault))
+            return .bind(try bindPage(page, flow, link, form.typed, error: fault))
         }
     }
 
@@ -129,25 +141,27 @@ extension WebAPI {
         return response(.conflict(page), after: .providerAlreadyLinked(existing), to: request, flow: flow)
     }
 
-    /// Another screen, with the address that was typed.
+    /// Another screen, with what was typed.
     private func show(
-        _ screen: Screen, typed email: String?, _ reference: FlowReference, _ request: Request
+        _ screen: Screen, typed: TypedText, _ reference: FlowReference, _ request: Request
     ) async throws -> Response {
         let flow = try await signIn.flow(reference, by: call(of: request))
         guard let link = flow.link else { throw SignInFailure.webFlowExpired }
-        return response(try linkScreen(screen, flow, reference, link, typed: email), to: request, flow: flow)
+        return response(try linkScreen(screen, flow, reference, link, typed: typed), to: request, flow: flow)
     }
 
-    private func mailBindCode(to email: String, _ flow: FlowReference, _ request: Request) async throws -> Response {
+    private func mailBindCode(
+        to email: String, _ typed: TypedText, _ flow: FlowReference, _ request: Request
+    ) async throws -> Response {
         do throws(SignInFailure) {
             try await signIn.mailBindCode(to: email, in: flow, by: call(of: request))
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                .emailCode(try bindCodePage(page, flow, .address, email: email, error: fault))
+                .emailCode(try bindCodePage(page, flow, .address, typed, error: fault))
             }
         }
         let page = try await signIn.flow(flow, by: call(of: request))
-        return response(.emailCode(try bindCodePage(page, flow, .code(email: email))), to: request, flow: page)
+        return response(.emailCode(try bindCodePage(page, flow, .code(email: email), typed)), to: request, flow: page)
     }
 }
 
@@ -155,25 +169,27 @@ extension WebAPI {
 
 extension WebAPI {
     /// - Parameters:
-    ///   - email: what was typed on the screen before.
+    ///   - typed: on the screens before.
     ///   - fault: what has become of the step before.
     func linkScreen(
         _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired,
-        typed email: String? = nil, fault: FormError? = nil
+        typed: TypedText = TypedText(), fault: FormError? = nil
     ) throws -> WebPage {
         switch screen {
         // Who is new has one screen, from which another leads to an account of theirs.
         case .first where link.isOfNewPerson, nil where link.isOfNewPerson,
             .create where link.choices.contains(.create):
-            return .create(try createPage(flow, reference, link, displayName: link.suggestedName?.text))
+            return .create(try createPage(flow, reference, link, typed))
         case .confirm where link.provenHolder != nil:
-            return .bind(try bindPage(flow, reference, link, email: nil, isConfirming: true))
+            return .bind(try bindPage(flow, reference, link, typed, isConfirming: true))
         // Nor is there a question where one answer is left.
         case .bind where link.choices.contains(.bind), .first where link.choices == [.bind],
             nil where link.choices == [.bind]:
-            return .bind(try bindPage(flow, reference, link, email: email ?? link.ownEmail, error: fault))
+            return .bind(try bindPage(flow, reference, link, typed, error: fault))
         case .email where offersBindCode(link):
-            return .emailCode(try bindCodePage(flow, reference, .address, email: email ?? link.ownEmail))
+            var typed = typed
+            typed.email = typed.email ?? link.ownEmail
+            return .emailCode(try bindCodePage(flow, reference, .address, typed))
         case .create, .bind, .confirm, .email, .password, .register, .forgot, .first, nil:
             return .link(
                 LinkPage(
@@ -195,30 +211,36 @@ extension WebAPI {
     }
 
     private func createPage(
-        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, displayName: String?,
+        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, _ typed: TypedText,
         error: FormError? = nil
     ) throws -> CreatePage {
         CreatePage(
             purpose: flow.purpose, source: link.source, email: link.ownEmail,
-            form: try reference.target("/web/link/create"), offersPassword: link.source == .mailbox,
-            displayName: displayName, takesAddressFrom: link.losingHolder.map { AccountHolder($0) },
-            bindLink: reference.link(.bind), cancel: try reference.target("/web/link/cancel"), error: error)
+            form: try reference.target("/web/link/create", keeping: ["email": typed.email]),
+            offersPassword: link.source == .mailbox, displayName: typed.displayName ?? link.suggestedName?.text,
+            takesAddressFrom: link.losingHolder.map { AccountHolder($0) },
+            offersBind: link.choices.contains(.bind), cancel: try reference.target("/web/link/cancel"), error: error)
+    }
+
+    /// Where a form that may bind goes, which keeps the name that was typed for a new account.
+    private func bindTarget(_ reference: FlowReference, _ typed: TypedText) throws -> FormTarget {
+        try reference.target("/web/link/bind", keeping: ["displayName": typed.displayName])
     }
 
     private func bindPage(
-        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, email: String?, isConfirming: Bool = false,
-        error: FormError? = nil
+        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, _ typed: TypedText,
+        isConfirming: Bool = false, error: FormError? = nil
     ) throws -> BindPage {
-        let target = try reference.target("/web/link/bind")
+        let target = try bindTarget(reference, typed)
         return BindPage(
             purpose: flow.purpose, source: link.source, holder: link.holder.map { AccountHolder($0) },
-            isHolderHidden: link.holder == nil && link.choices == [.bind],
+            takenAddress: link.holder == nil && link.choices == [.bind] ? link.ownEmail : nil,
             confirm: link.provenHolder == nil ? nil : target,
             password: link.source == .mailbox || isConfirming ? nil : target,
             providers: isConfirming ? [] : provers(of: link).map { .init($0, target) },
             offersEmailCode: offersBindCode(link), isCodeRight: isConfirming,
-            createLink: link.choices.contains(.create) ? reference.link(.create) : nil,
-            cancel: try reference.target("/web/link/cancel"), email: email, error: error)
+            create: link.choices.contains(.create) ? target : nil,
+            cancel: try reference.target("/web/link/cancel"), email: typed.email ?? link.ownEmail, error: error)
     }
 
     /// The providers that a browser can be sent to for a proof.
@@ -227,12 +249,17 @@ extension WebAPI {
     }
 
     private func bindCodePage(
-        _ flow: WebFlow, _ reference: FlowReference, _ step: CodeStep, email: String? = nil,
-        error: FormError? = nil
+        _ flow: WebFlow, _ reference: FlowReference, _ step: CodeStep, _ typed: TypedText, error: FormError? = nil
     ) throws -> EmailCodePage {
         EmailCodePage(
-            purpose: flow.purpose, reason: .bind, step: step, form: try reference.target("/web/link/bind"),
-            back: .button(Screen.bind.rawValue), email: email, error: error)
+            purpose: flow.purpose, reason: .bind, step: step, form: try bindTarget(reference, typed),
+            back: .button(Screen.bind.rawValue), email: typed.email, error: error)
+    }
+}
+
+extension WebAPI.TypedText {
+    fileprivate init(_ form: inout Fields) {
+        self.init(email: form.optionalString("email"), displayName: form.optionalString("displayName"))
     }
 }
 

@@ -169,11 +169,16 @@ extension WebAPI {
 extension FlowReference {
     /// Where a form of the flow goes.
     ///
-    /// - Parameter account: the one for which the form decides, if it decides for one.
-    func target(_ action: String, account: AccountID? = nil) throws -> FormTarget {
+    /// - Parameters:
+    ///   - typed: what it posts besides, by name: what was typed before.
+    ///   - account: the one for which the form decides, if it decides for one.
+    func target(
+        _ action: String, keeping typed: [String: String?] = [:], account: AccountID? = nil
+    ) throws -> FormTarget {
         FormTarget(
             action: "\(action)?flow=\(id)",
-            csrf: try FormToken.text(secret: browser.text, flow: id.description, action: action, account: account))
+            csrf: try FormToken.text(secret: browser.text, flow: id.description, action: action, account: account),
+            hidden: typed.compactMapValues { $0 })
     }
 
     /// The page of the flow, or one of its further screens.

@@ -212,8 +212,7 @@ import Testing
         try await world.newPerson("binder", email: "binder@example.com")
         let browser = world.browser()
         let question = try await signIn("binder", with: .apple, browser)
-        let choice = try #require(question.html.links.first { $0.target.contains("bind") })
-        let bind = try await browser.click(choice.target, on: question)
+        let bind = try await browser.go(to: "bind", on: question)
         let form = try #require(bind.html.forms.first { $0.path == "/web/link/bind" && $0.input("password") != nil })
         let wrong = try await browser.submit(
             form, on: bind, typed: ["email": email, "password": "wrong horse battery"])
@@ -238,8 +237,7 @@ import Testing
         try await world.newPerson("latter", email: "latter@example.com")
         let browser = world.browser()
         let question = try await signIn("latter", with: .google, browser)
-        let choice = try #require(question.html.links.first { $0.target.contains("bind") })
-        let bind = try await browser.click(choice.target, on: question)
+        let bind = try await browser.go(to: "bind", on: question)
         let form = try #require(bind.html.forms.first { $0.path == "/web/link/bind" && $0.input("password") != nil })
         let typed = ["email": email, "password": "correct horse battery"]
         let conflict = try await browser.submit(form, on: bind, typed: typed)

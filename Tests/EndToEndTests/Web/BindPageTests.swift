@@ -19,14 +19,9 @@ import Testing
         let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
         let question = try await world.signIn(name, with: .google, on: chooser, browser)
         // The account of a proven address shows nothing, and leaves no choice.
-        guard degree == .proven else { return (holder, try await follow("bind", on: question, browser)) }
+        guard degree == .proven else { return (holder, try await browser.go(to: "bind", on: question)) }
         #expect(question.html.text.contains("There is already an account with this address."))
         return (holder, question)
-    }
-
-    private func follow(_ word: String, on page: Browser.Page, _ browser: Browser) async throws -> Browser.Page {
-        let link = try #require(page.html.links.first { $0.target.contains("with=\(word)") }, "\(page.answer.body)")
-        return try await browser.click(link.target, on: page)
     }
 
     private func form(_ field: String, on page: Browser.Page) throws -> HTML.Form {
@@ -122,7 +117,7 @@ import Testing
         let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "other", browser)
         let shown = try await typeCode(holder, page, browser)
-        let create = try await follow("create", on: shown, browser)
+        let create = try await browser.go(to: "create", on: shown)
         #expect(create.html.text.contains("o***@company.example"))
         let account = try await browser.submit(try create.form("/web/link/create"), on: create)
         #expect(account.status == 200, "\(account.answer.text)")
@@ -139,7 +134,7 @@ import Testing
         let link = try await question(to: email, by: 1, browser)
         #expect(link.html.text.contains("There is already an account with this address."), "\(link.answer.text)")
         #expect(link.html.text.contains("Account since") && !link.html.text.contains("It is opened with:"))
-        let create = try await follow("create", on: link, browser)
+        let create = try await browser.go(to: "create", on: link)
         #expect(create.html.text.contains("Nobody can open it any more"))
         let account = try await browser.submit(try create.form("/web/link/create"), on: create)
         #expect(account.status == 200 && account.html.text.contains(email), "\(account.answer.text)")
@@ -241,7 +236,7 @@ import Testing
         try await world.openGoogleAccount(name, email: email)
         let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
         let question = try await world.signIn(name, with: .google, on: chooser, browser)
-        return (holder, linked, try await follow("bind", on: question, browser))
+        return (holder, linked, try await browser.go(to: "bind", on: question))
     }
 
     private func googleAddresses(of holder: DegreeHolder) async throws -> [String] {
@@ -340,7 +335,7 @@ import Testing
         let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
         let screen = try await world.signIn("newcomer", with: .google, on: chooser, browser)
         #expect(screen.html.text.contains("Create an account"))
-        let bind = try await follow("bind", on: screen, browser)
+        let bind = try await browser.go(to: "bind", on: screen)
         #expect(bind.html.text.contains("Use your existing account"))
         // Who cancels has neither an account nor a session, and chooses again.
         let left = try await browser.submit(try screen.form("/web/link/cancel"), on: screen)
@@ -371,7 +366,7 @@ import Testing
     @Test func `so is one that a mailed code has led to, and its button is good again`() async throws {
         let holder = try await world.holder(.stated, "read", email: "read@company.example")
         let browser = world.browser()
-        let shown = try await follow("bind", on: try await question(to: holder.email, by: 1, browser), browser)
+        let shown = try await browser.go(to: "bind", on: try await question(to: holder.email, by: 1, browser))
         let button = try #require(confirmation(on: shown), "\(shown.answer.body)")
         try await linkGoogle("newly-linked", to: holder)
 
@@ -385,9 +380,9 @@ import Testing
     @Test func `a mailed code doesn't lead to the account that takes the address behind it`() async throws {
         let holder = try await world.holder(.stated, "before", email: "before@company.example")
         let browser = world.browser()
-        let shown = try await follow("bind", on: try await question(to: holder.email, by: 1, browser), browser)
+        let shown = try await browser.go(to: "bind", on: try await question(to: holder.email, by: 1, browser))
         let other = world.browser()
-        let create = try await follow("create", on: try await question(to: holder.email, by: 2, other), other)
+        let create = try await other.go(to: "create", on: try await question(to: holder.email, by: 2, other))
         #expect(try await other.submit(try create.form("/web/link/create"), on: create).status == 200)
         var page = shown
         for _ in 0..<2 {

@@ -109,6 +109,19 @@ final class Browser: Sendable {
             headers: headers)
     }
 
+    /// Goes to another screen of the flow, by the button or the link that leads there.
+    func go(
+        to screen: String, on page: Page, typed: [String: String] = [:], _ location: SourceLocation = #_sourceLocation
+    ) async throws -> Page {
+        if let form = page.html.forms.first(where: { $0.buttons.contains { $0.name == "to" && $0.value == screen } }) {
+            return try await submit(form, on: page, typed: typed, button: screen)
+        }
+        let link = try #require(
+            page.html.links.first { $0.target.contains("with=\(screen)") }, "no way to \(screen): \(page.answer.body)",
+            sourceLocation: location)
+        return try await click(link.target, on: page)
+    }
+
     /// Sends any fields from a page, such as one of an attacker.
     func send(
         _ fields: [(name: String, value: String)], to action: String, on page: Page, method: String = "POST",

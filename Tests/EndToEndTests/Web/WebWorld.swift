@@ -234,14 +234,7 @@ extension World {
     ) async throws -> (page: Browser.Page, form: HTML.Form) {
         if let form = page.html.forms.first(where: { $0.path == path }) { return (page, form) }
         let word = path == "/web/password" ? "password" : "email"
-        if let form = page.html.forms.first(where: { $0.buttons.contains { $0.name == "to" && $0.value == word } }) {
-            let next = try await browser.submit(form, on: page, button: word)
-            return (next, try next.form(path, location))
-        }
-        let link = try #require(
-            page.html.links.first { $0.target.contains("with=\(word)") }, "no way to \(path): \(page.answer.body)",
-            sourceLocation: location)
-        let next = try await browser.click(link.target, on: page)
+        let next = try await browser.go(to: word, on: page, location)
         return (next, try next.form(path, location))
     }
 

@@ -266,6 +266,26 @@ import Texts
         }
     }
 
+    @Test(arguments: ["create", "create-mailbox", "bind", "bind-error", "bind-mailbox", "bind-code-right"])
+    func `a button leads from create to bind and back with what was typed, and Enter presses another one`(
+        _ name: String
+    ) throws {
+        let html = try Self.html(of: name)
+        let (way, kept) =
+            name.hasPrefix("create")
+            ? ("bind", #"name="email" value="mira.novak@example.com""#)
+            : ("create", #"name="displayName" value="Mira Novak""#)
+        #expect(!html.contains("with=\(way)"))
+        let forms = html.components(separatedBy: "<form ").dropFirst().map {
+            $0.components(separatedBy: "</form>")[0]
+        }
+        let form = try #require(forms.first { $0.contains(#"name="to" value="\#(way)""#) }, "\(html)")
+        #expect(form.contains(#"<input type="hidden" \#(kept)>"#), "\(form)")
+        // The first button is that of the Enter key.
+        let first = form.components(separatedBy: "<button")[1]
+        #expect(!form.contains("type=\"text\"") || !first.contains("name=\"to\""), "\(form)")
+    }
+
     @Test func `what can't be undone is no button like the others`() throws {
         let page = try #require(PageSamples().pages.first { $0.name == "delete" }).page
         let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))

@@ -24,10 +24,14 @@ struct PageSamples {
     private let created = Timestamp(seconds: 1_709_649_000)
     private let linked = Timestamp(seconds: 1_748_736_000)
 
-    private func form(_ path: String) -> FormTarget {
+    private func form(_ path: String, keeping hidden: [String: String] = [:]) -> FormTarget {
         FormTarget(
-            action: "/web/\(path)?flow=0198c1d2-7b3e-7c4f-8a51-5e6f70819203", csrf: "dG9rZW4tb2YtdGhpcy1mb3Jt")
+            action: "/web/\(path)?flow=0198c1d2-7b3e-7c4f-8a51-5e6f70819203", csrf: "dG9rZW4tb2YtdGhpcy1mb3Jt",
+            hidden: hidden)
     }
+
+    /// Where *bind* posts after a name was typed for a new account.
+    private var bindForm: FormTarget { form("link/bind", keeping: ["displayName": displayName]) }
 
     private func link(_ with: String) -> String {
         "/web/sign-in?flow=0198c1d2-7b3e-7c4f-8a51-5e6f70819203&with=\(with)"
@@ -142,9 +146,9 @@ struct PageSamples {
     ) -> WebPage {
         .create(
             CreatePage(
-                purpose: .account, source: source, email: email, form: form("link/create"),
+                purpose: .account, source: source, email: email, form: form("link/create", keeping: ["email": email]),
                 offersPassword: offersPassword, displayName: displayName,
-                takesAddressFrom: offersPassword ? holder ?? self.holder : nil, bindLink: link("bind"),
+                takesAddressFrom: offersPassword ? holder ?? self.holder : nil, offersBind: true,
                 cancel: form("link/cancel"), error: error))
     }
 
@@ -154,9 +158,9 @@ struct PageSamples {
     ) -> WebPage {
         .bind(
             BindPage(
-                purpose: .account, source: source, holder: holder, isHolderHidden: isHidden,
-                confirm: isProof ? form("link/bind") : nil, password: isCodeRight ? nil : form("link/bind"),
-                offersEmailCode: true, isCodeRight: isCodeRight, createLink: isHidden ? nil : link("create"),
+                purpose: .account, source: source, holder: holder, takenAddress: isHidden ? email : nil,
+                confirm: isProof ? bindForm : nil, password: isCodeRight ? nil : bindForm, offersEmailCode: true,
+                isCodeRight: isCodeRight, create: isHidden ? nil : bindForm,
                 cancel: form("link/cancel"), email: email, error: error))
     }
 

@@ -40,6 +40,7 @@ enum PageTemplate: String, CaseIterable {
     case anotherCode
     case emailCodeButton
     case newHereButtons
+    case createButton
     case holder
     case heldIdentity
     case accountTitle
@@ -73,7 +74,11 @@ enum PageTemplate: String, CaseIterable {
         case .signedOut: SignedOutPage.template
         case .failure: FailurePage.template
         case .layout: PageTemplate.layoutSource
-        case .csrf: #"<input type="hidden" name="csrf" value="{{{csrf}}}">"#
+        case .csrf:
+            """
+            <input type="hidden" name="csrf" value="{{{csrf}}}">\
+            {{#hidden}}<input type="hidden" name="{{{name}}}" value="{{{value}}}">{{/hidden}}
+            """
         case .error: #"{{#error}}<p class="error" id="error" role="alert">{{message}}</p>{{/error}}"#
         case .emailField: PageTemplate.emailFieldSource
         case .passwordField: PageTemplate.passwordFieldSource
@@ -90,6 +95,8 @@ enum PageTemplate: String, CaseIterable {
             <button class="quiet" name="to" value="register" formnovalidate>{{text.register}}</button>
             {{/offersRegistration}}
             """
+        case .createButton:
+            #"<button class="quiet" name="to" value="create" formnovalidate>{{text.createInstead}}</button>"#
         case .holder: PageTemplate.holderSource
         case .heldIdentity: PageTemplate.heldIdentitySource
         case .accountTitle: PageTemplate.accountTitleSource

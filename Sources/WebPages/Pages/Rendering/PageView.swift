@@ -106,7 +106,14 @@ extension HeldIdentity {
 }
 
 extension FormTarget {
-    var value: [String: Any] { ["action": HTMLText(action), "csrf": HTMLText(csrf)] }
+    var value: [String: Any] {
+        let fields = hidden.sorted { $0.key < $1.key }
+        return [
+            "action": HTMLText(action), "csrf": HTMLText(csrf),
+            // Also where there is none, or a form inside of another's section would have those.
+            "hidden": fields.map { ["name": HTMLText($0.key), "value": HTMLText($0.value)] },
+        ]
+    }
 }
 
 extension Provider {

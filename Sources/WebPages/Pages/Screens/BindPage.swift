@@ -5,8 +5,8 @@ struct BindPage: Sendable {
     let purpose: SignInPurpose
     let source: ProvenSource
     let holder: AccountHolder?
-    /// Whether there is an account with the person's address, of which nothing is shown.
-    var isHolderHidden = false
+    /// The person's own address, where there is an account with it of which nothing is shown.
+    var takenAddress: String?
     /// Posts `proof=ticket` by its button: the mailbox is proven and ``holder`` is shown. `nil` where that is no proof.
     let confirm: FormTarget?
     /// Posts `email`, `password`; `nil` where a mailbox was proven, which is the proof of its own account alone.
@@ -19,9 +19,11 @@ struct BindPage: Sendable {
     /// Whether the person has typed a right code just now: they are asked whether the account that is shown is theirs, and
     /// nothing else.
     var isCodeRight = false
-    /// The page of *create*, where that may be chosen.
-    let createLink: String?
+    /// Posts `to=create` by its button, where that may be chosen: of the password's form if there is one, so that the address
+    /// that was typed comes along.
+    let create: FormTarget?
     let cancel: FormTarget
+    /// What stands in the field for the address.
     var email: String?
     var error: FormError?
 }
@@ -32,10 +34,10 @@ extension BindPage {
         <p class="lead" role="status">{{text.codeWasRight}}</p>
         {{/isCodeRight}}
         {{^isCodeRight}}
-        {{#isHolderHidden}}
+        {{#hasEmail}}
         <p class="lead">{{text.signedInAs}}</p>
         <p class="lead">{{text.holderExists}}</p>
-        {{/isHolderHidden}}
+        {{/hasEmail}}
         <p class="lead">{{#isMailbox}}{{text.bindLeadMailbox}}{{/isMailbox}}\
         {{^isMailbox}}{{text.bindLead}}{{/isMailbox}}</p>
         {{/isCodeRight}}
@@ -61,20 +63,24 @@ extension BindPage {
         {{#offersEmailCode}}
         {{> emailCodeButton}}
         {{/offersEmailCode}}
+        {{#create}}
+        {{> createButton}}
+        {{/create}}
         </form>
         {{/password}}
-        {{#createLink}}
-        <p class="last"><a class="button quiet" href="{{{createLink}}}">{{text.createInstead}}</a></p>
-        {{/createLink}}
+        {{^password}}
+        {{#create}}
+        <form method="post" action="{{{action}}}">{{> csrf}}{{> createButton}}</form>
+        {{/create}}
+        {{/password}}
         {{> cancelLast}}
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
         var view = PageView(.bind, localization[isCodeRight ? .isThisYours : .bindTitle], error: error)
         view.show(purpose, in: theme)
-        view.show(source, email: isHolderHidden ? email : nil)
+        view.show(source, email: takenAddress)
         view.show(holder, in: localization)
-        view["isHolderHidden"] = isHolderHidden
         view["isCodeRight"] = isCodeRight
         view["providers"] = providers.map { $0.value(in: localization, theme) }
         view["divided"] = confirm != nil || !providers.isEmpty
@@ -82,7 +88,7 @@ extension BindPage {
         view["password"] = password?.value
         view["address"] = email.map { HTMLText($0) }
         view["offersEmailCode"] = offersEmailCode
-        view["createLink"] = createLink.map { HTMLText($0) }
+        view["create"] = create?.value
         view["cancel"] = cancel.value
         return view
     }

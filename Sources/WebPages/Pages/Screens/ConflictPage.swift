@@ -43,9 +43,6 @@ extension ConflictPage {
         <p class="lead">{{text.conflictHint}}</p>
         {{> error}}
         <form method="post" action="{{{action}}}">{{> csrf}}
-        {{#hidden}}
-        <input type="hidden" name="{{{name}}}" value="{{{value}}}">
-        {{/hidden}}
         {{#asksPassword}}
         <div class="field"><label for="password">{{text.passwordAgain}}</label>
         <input id="password" name="password" type="password" autocomplete="current-password" dir="ltr" required\
@@ -63,19 +60,20 @@ extension ConflictPage {
         view.show(purpose, in: theme)
         view.show(source, email: email)
         view["existing"] = existing.value(in: localization)
-        view["hidden"] = hiddenFields.map { ["name": HTMLText($0.name), "value": HTMLText($0.value)] }
         if case .password = proof { view["asksPassword"] = true }
-        view.show(replace)
+        var form = replace
+        form.hidden = hiddenFields
+        view.show(form)
         view["keep"] = keep.value
         return view
     }
 
-    private var hiddenFields: [(name: String, value: String)] {
+    private var hiddenFields: [String: String] {
         switch proof {
-        case .password(let email): [("email", email)]
-        case .emailCode(let email, let code): [("email", email), ("code", code)]
-        case .ticket: [("proof", "ticket")]
-        case .provider(let provider, let id): [("provider", provider.rawValue), ("existing", id.description)]
+        case .password(let email): ["email": email]
+        case .emailCode(let email, let code): ["email": email, "code": code]
+        case .ticket: ["proof": "ticket"]
+        case .provider(let provider, let id): ["provider": provider.rawValue, "existing": id.description]
         }
     }
 }

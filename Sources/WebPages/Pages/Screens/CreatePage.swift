@@ -6,7 +6,8 @@ struct CreatePage: Sendable {
     let source: ProvenSource
     /// The person's own address, unless a relay.
     let email: String?
-    /// Posts `displayName` (may be empty), and `password` (may be empty) where ``offersPassword``.
+    /// Posts `displayName` (may be empty), and `password` (may be empty) where ``offersPassword``; also `to=bind` where
+    /// ``offersBind``.
     let form: FormTarget
     /// Whether a password may be chosen: where a mailbox was proven.
     let offersPassword: Bool
@@ -14,8 +15,8 @@ struct CreatePage: Sendable {
     let displayName: String?
     /// The account that will lose the address to the new one; `nil` where none will.
     let takesAddressFrom: AccountHolder?
-    /// The page of *bind*.
-    let bindLink: String
+    /// Whether a button leads to *bind*, with the name that was typed.
+    let offersBind: Bool
     let cancel: FormTarget
     var error: FormError?
 }
@@ -28,10 +29,9 @@ extension CreatePage {
         {{/hasEmail}}
         <p class="lead">{{text.notLinkedYet}}</p>
         {{/isMailbox}}
-        {{^takesAddress}}
-        <div class="box"><p>{{text.askedBefore}}</p>
-        <a class="button" href="{{{bindLink}}}">{{text.haveAccount}}</a></div>
-        {{/takesAddress}}
+        {{#asksBefore}}
+        <div class="box"><p>{{text.askedBefore}}</p></div>
+        {{/asksBefore}}
         {{> error}}
         <form method="post" action="{{{action}}}">{{> csrf}}
         {{> displayNameField}}
@@ -47,10 +47,16 @@ extension CreatePage {
         {{> holder}}
         <p>{{#closes}}{{text.closesAccount}}{{/closes}}{{^closes}}{{text.takesAddress}}{{/closes}}</p>
         {{/takesAddress}}
-        <button class="primary">{{text.createAccount}}</button></form>
-        {{#takesAddress}}
-        <p class="last"><a class="button quiet" href="{{{bindLink}}}">{{text.useExisting}}</a></p>
-        {{/takesAddress}}
+        <button class="primary">{{text.createAccount}}</button>
+        {{#offersBind}}
+        {{#asksBefore}}
+        <button name="to" value="bind" formnovalidate>{{text.haveAccount}}</button>
+        {{/asksBefore}}
+        {{^asksBefore}}
+        <button class="quiet" name="to" value="bind" formnovalidate>{{text.useExisting}}</button>
+        {{/asksBefore}}
+        {{/offersBind}}
+        </form>
         {{> cancelLast}}
         """
 
@@ -60,12 +66,14 @@ extension CreatePage {
         view.show(source, email: email)
         view.show(takesAddressFrom, in: localization)
         view.show(form)
-        view["takesAddress"] = takesAddressFrom != nil && email != nil
+        let takesAddress = takesAddressFrom != nil && email != nil
+        view["takesAddress"] = takesAddress
+        view["offersBind"] = offersBind
+        view["asksBefore"] = offersBind && !takesAddress
         // Such an account is disabled, whether or not it has a password.
         view["closes"] = takesAddressFrom?.identities.isEmpty == true
         view["offersPassword"] = offersPassword
         view["displayName"] = displayName.map { HTMLText($0) }
-        view["bindLink"] = HTMLText(bindLink)
         view["cancel"] = cancel.value
         return view
     }

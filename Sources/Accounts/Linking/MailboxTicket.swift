@@ -18,4 +18,10 @@ package struct MailboxTicket: Sendable {
         self.createdAt = createdAt
         self.expiresAt = expiresAt
     }
+
+    /// What the ticket does to an account that its person has been shown, as that is now; `nil` where it proves nothing of it.
+    package func outcome(ofShown account: Account) -> AddressOutcome? {
+        guard account.email == email else { return nil }
+        return AddressRule.outcome(of: .bindToShown, .mailedCode, holder: AddressHolder(account))
+    }
 }

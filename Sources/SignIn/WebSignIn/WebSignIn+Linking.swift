@@ -153,15 +153,14 @@ extension WebSignIn {
                 linkTicket: ticket, expiresAt: opened.expiresAt, person: .identity(opened.identity),
                 choices: shown.choices, holder: shown.account.flatMap { ShownHolder($0, shown.view) },
                 suggestedName: opened.displayName)
-        case .mailbox(let hash, let opened, let shown):
-            let holder = try await stored { try await accounts.holder(of: opened.email) }
-            // A proven address that another account has by now leads there no more than it would without being shown.
-            if let holder, !shown.covers(holder), holder.id == shown.id || holder.emailProof == .stated {
-                try await stored { try await tickets.mailboxes.show(ShownAccount(holder), to: hash, by: call) }
+        case .mailbox(let hash, let opened, let before):
+            let shown = try await self.shown(by: opened, before)
+            if let account = shown.account, shown.view == .identities, !before.covers(account) {
+                try await stored { try await tickets.mailboxes.show(ShownAccount(account), to: hash, by: call) }
             }
             return LinkRequired(
                 linkTicket: ticket, expiresAt: opened.expiresAt, person: .mailbox(opened.email),
-                choices: [.bind, .create], holder: holder.flatMap { ShownHolder($0, .identities) })
+                choices: shown.choices, holder: shown.account.flatMap { ShownHolder($0, shown.view) })
         }
     }
 
@@ -181,14 +180,26 @@ extension WebSignIn {
         guard
             case .linkRequired(let choices, let view) = Linking.decide(ticket.identity, holder: holder, policy: .prompt)
         else { throw .fault(operation: "decide") }
-        // The ticket alone opens it no more: it shows what an address that is merely stated does.
-        if view == .identities, let holder, try await !opens(holder, by: ticket),
-            case .choose(let left, let seen) = AddressRule.outcome(
-                of: .signIn, .stated, holder: AddressHolder(holder))
-        {
-            return (holder, left, seen)
+        // The ticket alone opens it no more.
+        if view == .identities, let holder, try await !opens(holder, by: ticket) {
+            let left = Linking.withoutProof(of: holder)
+            return (holder, left.choices, left.view)
         }
         return (holder, choices, view)
+    }
+
+    /// - Parameter before: what the person has been shown so far.
+    private func shown(
+        by ticket: MailboxTicket, _ before: ShownAccount
+    ) async throws(SignInFailure) -> (account: Account?, choices: [LinkChoice], view: HolderView) {
+        let holder = try await stored { try await accounts.holder(of: ticket.email) }
+        let isRefused = Linking.decideCreate(ticket.email, .mailedCode, holder: holder) == .refusedEmailTaken
+        let choices: [LinkChoice] = isRefused ? [] : [.create]
+        guard let holder else { return (nil, choices, .nothing) }
+        guard try await opens(holder, by: ticket, before) else {
+            return (holder, choices, Linking.withoutProof(of: holder).view)
+        }
+        return (holder, [LinkChoice.bind] + choices, .identities)
     }
 
     /// Whether *bind* by the ticket alone opens an account once it has been shown, as that is now.
@@ -196,5 +207,16 @@ extension WebSignIn {
         guard ticket.outcome(ofShown: account) != nil else { return false }
         let since = ticket.evidence(of: account.email).since
         return try await stored { try await accounts.isCurrent(since, for: account.id) }
+    }
+
+    /// The same of a mailed code's ticket. A proven address that another account has by now leads there no more than it would
+    /// without being shown.
+    private func opens(
+        _ account: Account, by ticket: MailboxTicket, _ before: ShownAccount
+    ) async throws(SignInFailure) -> Bool {
+        guard account.id == before.id || account.emailProof == .stated, ticket.outcome(ofShown: account) != nil else {
+            return false
+        }
+        return try await stored { try await accounts.isCurrent(ticket.authenticatedAt, for: account.id) }
     }
 }

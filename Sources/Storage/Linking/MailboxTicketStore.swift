@@ -68,16 +68,15 @@ package struct MailboxTicketStore: Sendable {
     /// Takes over the account that the ticket's person has been shown.
     package func bind(_ hash: SecretHash, newSession: NewSession, by call: Call) async throws -> Account {
         try await spend(hash, by: call) { ticket, shown, change in
-            guard let account = try await change.accounts.lock(shown.id), account.email == ticket.email,
+            guard let account = try await change.accounts.lock(shown.id),
+                let outcome = ticket.outcome(ofShown: account),
                 try await change.identities.isCurrent(ticket.authenticatedAt, for: shown.id)
             else { throw Refusal.codeGone }
             guard account.status == .active else { throw Refusal.accountDisabled }
-            switch AddressRule.outcome(of: .bindToShown, .mailedCode, holder: AddressHolder(account)) {
-            case .takeOverOnceShown:
-                guard shown.covers(account) else { throw Refusal.codeGone }
-                try await change.accounts.takeOver(account, by: .mailedCode)
-            case .enter:
-                guard shown.covers(account) else { throw Refusal.codeGone }
+            guard shown.covers(account) else { throw Refusal.codeGone }
+            switch outcome {
+            case .takeOverOnceShown: try await change.accounts.takeOver(account, by: .mailedCode)
+            case .enter: break
             default: throw Refusal.codeGone
             }
             try await change.sessions.open(newSession, for: account.id)

@@ -83,6 +83,8 @@ enum FormError: String, CaseIterable, Sendable {
     case providerAlreadyLinked
     /// The account that was shown is another one by now, or has got another identity.
     case holderChanged
+    /// What was brought opens the account that was shown no more, of which less is shown now, or nothing.
+    case holderLost
     case lastSignInMethod
     case accountDisabled
     case tooManyTries
@@ -130,9 +132,9 @@ extension FormError {
         case .missingPassword, .weakPassword: [.password]
         case .wrongCurrentPassword: [.currentPassword]
         case .invalidDisplayName: [.displayName]
-        case .identityAlreadyLinked, .linkedElsewhere, .providerAlreadyLinked, .holderChanged, .lastSignInMethod,
-            .accountDisabled, .tooManyTries, .mailUnavailable, .providerUnavailable, .providerRefused,
-            .cancelledAtProvider, .otherIdentity:
+        case .identityAlreadyLinked, .linkedElsewhere, .providerAlreadyLinked, .holderChanged, .holderLost,
+            .lastSignInMethod, .accountDisabled, .tooManyTries, .mailUnavailable, .providerUnavailable,
+            .providerRefused, .cancelledAtProvider, .otherIdentity:
             []
         }
     }

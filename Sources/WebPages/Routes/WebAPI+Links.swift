@@ -93,7 +93,7 @@ extension WebAPI {
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
                 guard let link = page.link else { throw SignInFailure.webFlowExpired }
-                return .create(try createPage(page, flow, link, form.typed, error: fault))
+                return try linkScreen(.create, page, flow, link, typed: form.typed, fault: fault)
             }
         }
     }
@@ -124,7 +124,8 @@ extension WebAPI {
             if let email = form.email, form.code != nil {
                 return .emailCode(try bindCodePage(page, flow, .code(email: email), form.typed, error: fault))
             }
-            return .bind(try bindPage(page, flow, link, form.typed, error: fault))
+            let isLost = fault == .holderChanged && link.provenHolder == nil
+            return try linkScreen(.bind, page, flow, link, typed: form.typed, fault: isLost ? .holderLost : fault)
         }
     }
 
@@ -175,22 +176,20 @@ extension WebAPI {
         _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired,
         typed: TypedText = TypedText(), fault: FormError? = nil
     ) throws -> WebPage {
-        switch screen {
-        // Who is new has one screen, from which another leads to an account of theirs.
-        case .first where link.isOfNewPerson, nil where link.isOfNewPerson,
-            .create where link.choices.contains(.create):
-            return .create(try createPage(flow, reference, link, typed))
-        case .confirm where link.provenHolder != nil:
+        if screen == .confirm, link.provenHolder != nil {
             return .bind(try bindPage(flow, reference, link, typed, isConfirming: true))
-        // Nor is there a question where one answer is left.
-        case .bind where link.choices.contains(.bind), .first where link.choices == [.bind],
-            nil where link.choices == [.bind]:
-            return .bind(try bindPage(flow, reference, link, typed, error: fault))
-        case .email where offersBindCode(link):
+        }
+        if screen == .email, offersBindCode(link) {
             var typed = typed
             typed.email = typed.email ?? link.ownEmail
-            return .emailCode(try bindCodePage(flow, reference, .address, typed))
-        case .create, .bind, .confirm, .email, .password, .register, .forgot, .first, nil:
+            return .emailCode(try bindCodePage(flow, reference, .address, typed, error: fault))
+        }
+        switch link.choice(on: screen) {
+        case .create:
+            return .create(try createPage(flow, reference, link, typed, error: fault))
+        case .bind:
+            return .bind(try bindPage(flow, reference, link, typed, error: fault))
+        case nil:
             return .link(
                 LinkPage(
                     purpose: flow.purpose, source: link.source, email: link.ownEmail,
@@ -200,7 +199,8 @@ extension WebAPI {
                         case .bind: .init(choice, link: reference.link(.bind))
                         }
                     },
-                    holder: link.holder.map { AccountHolder($0) }, cancel: try reference.target("/web/link/cancel")))
+                    holder: link.holder.map { AccountHolder($0) }, cancel: try reference.target("/web/link/cancel"),
+                    error: fault ?? (link.choices.isEmpty ? FormError.emailTaken : nil)))
         }
     }
 
@@ -211,8 +211,7 @@ extension WebAPI {
     }
 
     private func createPage(
-        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, _ typed: TypedText,
-        error: FormError? = nil
+        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, _ typed: TypedText, error: FormError?
     ) throws -> CreatePage {
         CreatePage(
             purpose: flow.purpose, source: link.source, email: link.ownEmail,
@@ -236,6 +235,7 @@ extension WebAPI {
             purpose: flow.purpose, source: link.source, holder: link.holder.map { AccountHolder($0) },
             takenAddress: link.holder == nil && link.choices == [.bind] ? link.ownEmail : nil,
             confirm: link.provenHolder == nil ? nil : target,
+            clears: link.provenHolder?.account.emailProof != .proven,
             password: link.source == .mailbox || isConfirming ? nil : target,
             providers: isConfirming ? [] : provers(of: link).map { .init($0, target) },
             offersEmailCode: offersBindCode(link), isCodeRight: isConfirming,
@@ -287,6 +287,17 @@ extension LinkRequired {
     fileprivate var isOfNewPerson: Bool {
         guard case .identity = person else { return false }
         return choices.first == .create && holder == nil
+    }
+
+    /// The choice whose screen is shown; `nil` for the question.
+    fileprivate func choice(on screen: WebAPI.Screen?) -> LinkChoice? {
+        switch screen {
+        case .create where choices.contains(.create): .create
+        case .bind where choices.contains(.bind): .bind
+        // There is no question where one answer is left, and none for who is new: from their screen a button leads to an
+        // account of theirs.
+        default: choices.count == 1 ? choices.first : isOfNewPerson ? .create : nil
+        }
     }
 
     /// The account whose mailbox the ticket proves.

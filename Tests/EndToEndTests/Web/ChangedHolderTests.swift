@@ -2,8 +2,8 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The page of *bind* of somebody whose provider runs the mailbox, when the account that it has shown is no longer one that
-/// they may take over.
+/// The page of *bind* of somebody who reads the mailbox, as the provider that runs it says or by a mailed code, when the
+/// account that it has shown is no longer one that they may take over.
 @Suite(.limitedConcurrency, .webWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
 struct ChangedHolderTests {
     var world: World { .current }
@@ -106,5 +106,66 @@ struct ChangedHolderTests {
         #expect(!again.html.text.contains("n***@example.com") && confirmation(on: again) == nil)
         let changed = try await pressInVain(button, on: page, browser)
         #expect(!changed.html.text.contains("n***@example.com"))
+        // There is nothing to look at again.
+        #expect(changed.html.text.contains("can’t be opened like this any more"))
+    }
+
+    // MARK: By a mailed code
+
+    /// The page that a mailed code leads to, with the button.
+    private func shownPage(
+        byCodeTo holder: DegreeHolder, _ browser: Browser
+    ) async throws -> (page: Browser.Page, button: HTML.Form) {
+        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
+        let (asking, form) = try await world.screen("/web/email-code", from: chooser, browser)
+        let sent = try await browser.submit(form, on: asking, typed: ["email": holder.email])
+        let code = try await world.code(1, mailedTo: holder.email)
+        let question = try await browser.submit(try sent.form("/web/email-code"), on: sent, typed: ["code": code])
+        let page = try await browser.go(to: "bind", on: question)
+        #expect(page.html.text.contains("are removed"))
+        return (page, try #require(confirmation(on: page), "\(page.answer.body)"))
+    }
+
+    @Test func `one that has proven its address since is entered by who has typed the code, and loses nothing`()
+        async throws
+    {
+        let holder = try await world.holder(.stated, "settled", email: "settled@company.example")
+        let browser = world.browser()
+        let (page, _) = try await shownPage(byCodeTo: holder, browser)
+        try await world.verify(holder.email, bearer: holder.device.bearer)
+        let again = try await browser.open(page.url)
+        let button = try #require(confirmation(on: again), "\(again.answer.body)")
+        #expect(again.html.text.contains("Account since") && !again.html.text.contains("are removed"))
+        // An account of their own would be refused: the address is this one's.
+        #expect(!again.html.forms.contains { $0.buttons.contains { $0.value == "create" } })
+        let account = try await browser.submit(button, on: again, button: "ticket")
+        #expect(account.status == 200 && account.html.text.contains(holder.email), "\(account.answer.text)")
+        #expect(try await world.signIn(holder.email, password: World.password).status == 200)
+    }
+
+    @Test func `one that was signed out everywhere since leaves who has typed the code an account of their own`()
+        async throws
+    {
+        let holder = try await world.holder(.stated, "ended", email: "ended@company.example")
+        let browser = world.browser()
+        let (page, button) = try await shownPage(byCodeTo: holder, browser)
+        let out = try await world.service.post(
+            "/v1/sessions/revoke", ["scope": "all"], bearer: holder.device.bearer)
+        #expect(out.status == 204, "\(out.text)")
+        // Whole seconds decide, and both were in the same one.
+        try await world.scratch.execute(
+            """
+            UPDATE mailbox_tickets SET auth_time = auth_time - interval '1 minute'
+            WHERE shown_account_id = \(holder.device.account.id)::uuid
+            """)
+        let changed = try await pressInVain(button, on: page, browser)
+        #expect(!changed.html.text.contains("e***@company.example"))
+        #expect(changed.html.text.contains("loses the address"), "\(changed.answer.body)")
+        #expect(!changed.html.forms.contains { $0.buttons.contains { $0.value == "bind" } })
+        let account = try await browser.submit(try changed.form("/web/link/create"), on: changed)
+        #expect(account.status == 200 && account.html.text.contains(holder.email), "\(account.answer.text)")
+        let left = try await world.count(
+            "SELECT count(*) FROM accounts WHERE account_id = \(holder.device.account.id)::uuid AND email IS NULL")
+        #expect(left == 1)
     }
 }

@@ -286,6 +286,26 @@ import Texts
         #expect(!form.contains("type=\"text\"") || !first.contains("name=\"to\""), "\(form)")
     }
 
+    @Test func `who has no choice left reads why, and signs in again`() throws {
+        let html = try Self.html(of: "link-none")
+        #expect(html.contains("There is already an account with this address. Use that account."))
+        #expect(html.components(separatedBy: "<button").count == 2 && html.contains(">Sign in again</button>"))
+        #expect(!html.contains("<a "))
+    }
+
+    @Test func `what was there is said to be removed only where it will be`() throws {
+        for clears in [true, false] {
+            let target = FormTarget(action: "/web/link/bind", csrf: "t")
+            let page = BindPage(
+                purpose: .account, source: .mailbox, holder: nil, confirm: target, clears: clears, password: nil,
+                offersEmailCode: false, create: nil, cancel: target)
+            let html = String(decoding: Pages(theme: .plain).html(.bind(page), language: .en), as: UTF8.self)
+            #expect(html.contains("This is my account"))
+            #expect(html.contains("the password and name that the account has are removed") == clears)
+            #expect(html.contains(#"aria-describedby="mine""#) == clears)
+        }
+    }
+
     @Test func `what can't be undone is no button like the others`() throws {
         let page = try #require(PageSamples().pages.first { $0.name == "delete" }).page
         let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))

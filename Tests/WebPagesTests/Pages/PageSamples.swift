@@ -137,8 +137,8 @@ struct PageSamples {
         .link(
             LinkPage(
                 purpose: .account, source: source, email: email ?? self.email,
-                choices: choices.map { .init($0, link: link($0.rawValue)) }, holder: holder, cancel: form("link/cancel")
-            ))
+                choices: choices.map { .init($0, link: link($0.rawValue)) }, holder: holder,
+                cancel: form("link/cancel"), error: choices.isEmpty ? .emailTaken : nil))
     }
 
     private func create(
@@ -179,6 +179,7 @@ struct PageSamples {
             ("link-stated", link([.bind, .create], .google, providersOnly)),
             ("link-mailbox", link([.bind, .create], .mailbox, holder)),
             ("link-imported", link([.bind, .create], .mailbox, addressOnly)),
+            ("link-none", link([], .mailbox, nil)),
             ("create", create(.google, offersPassword: false)),
             ("create-mailbox", create(.mailbox, offersPassword: true)),
             ("create-closing", create(.mailbox, offersPassword: true, holder: addressOnly)),

@@ -9,6 +9,8 @@ struct BindPage: Sendable {
     var takenAddress: String?
     /// Posts `proof=ticket` by its button: the mailbox is proven and ``holder`` is shown. `nil` where that is no proof.
     let confirm: FormTarget?
+    /// Whether that removes what was set up in the account before, as its button then says.
+    var clears = true
     /// Posts `email`, `password`; `nil` where a mailbox was proven, which is the proof of its own account alone.
     let password: FormTarget?
     /// By whose identities it can be proven: each posts `provider` by its button.
@@ -45,8 +47,11 @@ extension BindPage {
         {{> holder}}
         {{#confirm}}
         <form method="post" action="{{{action}}}">{{> csrf}}
-        <button class="primary" name="proof" value="ticket" aria-describedby="mine">{{text.thisIsMine}}</button>
-        <p class="hint" id="mine">{{text.thisIsMineHint}}</p></form>
+        <button class="primary" name="proof" value="ticket"{{#clears}} aria-describedby="mine"{{/clears}}>{{text.thisIsMine}}</button>
+        {{#clears}}
+        <p class="hint" id="mine">{{text.thisIsMineHint}}</p>
+        {{/clears}}
+        </form>
         {{/confirm}}
         {{#providers}}
         <form method="post" action="{{{action}}}">{{> csrf}}\
@@ -85,6 +90,7 @@ extension BindPage {
         view["providers"] = providers.map { $0.value(in: localization, theme) }
         view["divided"] = confirm != nil || !providers.isEmpty
         view["confirm"] = confirm?.value
+        view["clears"] = clears
         view["password"] = password?.value
         view["address"] = email.map { HTMLText($0) }
         view["offersEmailCode"] = offersEmailCode

@@ -7,10 +7,12 @@ struct LinkPage: Sendable {
     let source: ProvenSource
     /// The person's own address, unless a relay.
     let email: String?
-    /// Each with the page it leads to, in the order of ``LinkRequired/choices``.
+    /// Each with the page it leads to, in the order of ``LinkRequired/choices``. Where none is left the person signs in again.
     let choices: [Choice]
     let holder: AccountHolder?
+    /// Back to the chooser.
     let cancel: FormTarget
+    var error: FormError?
 
     struct Choice: Sendable {
         let choice: LinkChoice
@@ -34,23 +36,27 @@ extension LinkPage {
         {{/hasEmail}}
         <p class="lead">{{text.notLinkedYet}}</p>
         {{/isMailbox}}
+        {{> error}}
         {{> holder}}
         {{#choices}}
         <div class="choice"><a class="button{{#suggested}} primary{{/suggested}}" href="{{{link}}}">{{label}}</a>
         {{#hint}}<p class="hint">{{message}}</p>{{/hint}}</div>
         {{/choices}}
+        {{#signIn}}
+        <form method="post" action="{{{action}}}">{{> csrf}}<button class="primary">{{text.signInAgain}}</button></form>
+        {{/signIn}}
         {{> cancelLast}}
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        var view = PageView(.link, localization[.linkTitle])
+        var view = PageView(.link, localization[choices.isEmpty ? .bindTitle : .linkTitle], error: error)
         view.show(purpose, in: theme)
         view.show(source, email: email)
         view.show(holder, in: localization)
         view["choices"] = choices.enumerated().map { index, choice in
             choice.value(in: localization, source, isSuggested: index == 0)
         }
-        view["cancel"] = cancel.value
+        view[choices.isEmpty ? "signIn" : "cancel"] = cancel.value
         return view
     }
 }

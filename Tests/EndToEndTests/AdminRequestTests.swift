@@ -121,6 +121,22 @@ import Testing
         }
     }
 
+    @Test func `a member that a change does not know is named beside everything that it lacks`() async throws {
+        let key = try await world.adminKey("read,revoke,manage")
+        func errors(_ method: String, _ path: String) async throws -> [String]? {
+            try await world.service.administer(method, path, bearer: key, body: #"{"reson":"a test"}"#).json?
+                .fieldErrors
+        }
+        for operation in try APIDocument.read().administration.filter(\.hasBody) {
+            let found = try await errors(operation.method, operation.path(Self.unknownID))
+            #expect(found?.last == "reson unknown", "\(operation)")
+        }
+        let path = "/admin/v1/accounts/\(Self.unknownID)"
+        #expect(
+            try await errors("POST", "\(path)/replace-email") == ["email required", "reason required", "reson unknown"])
+        #expect(try await errors("PATCH", path) == ["displayName required", "reson unknown"])
+    }
+
     /// Nobody would find a reason that is not read.
     @Test func `a change that takes no body refuses one with members, also with a reason`() async throws {
         let changes = try APIDocument.read().administration.filter { $0.method != "GET" && !$0.hasBody }

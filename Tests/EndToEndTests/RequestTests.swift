@@ -156,6 +156,36 @@ private struct Call: Sendable {
         }
     }
 
+    /// Who misspells a member would otherwise look for what is missing elsewhere.
+    @Test func `a member that an operation does not know is named beside everything that it lacks`() async throws {
+        let bearer = try await world.newAccount("bogus").text("session.accessToken")
+        // Providers send tokens there, of which nothing but the signature is trusted.
+        let operations = try APIDocument.read().operations.filter {
+            $0.template.hasPrefix("/v1/") && !$0.template.hasPrefix("/v1/events/") && $0.hasBody
+        }
+        #expect(operations.count > 15)
+        for operation in operations {
+            let answer = try await world.service.send(
+                operation.method, operation.path("google"), ["bogus": 1], bearer: bearer)
+            #expect(answer.status == 400, "\(operation)")
+            #expect(answer.json?.fieldErrors.last == "bogus unknown", "\(operation): \(answer.text)")
+        }
+    }
+
+    @Test func `a link ticket is unknown to a purpose that takes none, and not where the purpose is missing`()
+        async throws
+    {
+        let faults: [(purpose: TokenMint.Literal?, errors: [String])] = [
+            (nil, ["purpose required"]), ("binding", ["purpose not_allowed"]), ("signIn", ["linkTicket unknown"]),
+        ]
+        for (purpose, errors) in faults {
+            let members: TokenMint.Members = ["email": "a@example.com", "linkTicket": "t"]
+            let answer = try await world.service.post("/v1/email-codes", members.with("purpose", purpose))
+            #expect(answer.status == 400)
+            #expect(answer.json?.fieldErrors == errors)
+        }
+    }
+
     @Test func `a member has one error, and a credential that can't be read is not missing besides`() async throws {
         let long = TokenMint.Literal.string(String(repeating: "c", count: 1025))
         let faults: [(path: String, members: TokenMint.Members, errors: [String])] = [

@@ -155,6 +155,11 @@ struct BodyTests {
                 ]
             ),
             (#"{"name":"a","colour":"red","email":"x@y.example"}"#, ["email unknown"]),
+            (#"{"color":"red"}"#, ["name required", "colour required", "color unknown"]),
+            (
+                #"{"name":"a","colour":"blue","quiet":1,"device":{"z":0},"nick":"b","sub":"y"}"#,
+                ["colour not_allowed", "quiet wrong_type", "device.name required", "device.z unknown", "sub unknown"]
+            ),
             (#"{"name":"a","colour":"red","accountId":1,"role":"admin"}"#, ["accountId unknown", "role unknown"]),
             (#"{"name":"a","colour":"red","Name":"a"}"#, ["Name unknown"]),
             (#"{"name":"a","colour":"red","exp":1e300,"iat":-9223372036854775809}"#, ["exp unknown", "iat unknown"]),

@@ -71,11 +71,12 @@ enum Demo {
         let (name, nick, colour, quiet, device) = try request.fields { fields in
             let name = fields.string("name", maximumBytes: 8)
             let nick = fields.optionalString("nick")
+            let colour = fields.choice("colour", of: Colour.self)
             let quiet = fields.optionalBool("quiet")
-            let device = try fields.optionalObject("device") { device in
+            let device = fields.optionalObject("device") { device in
                 (device.string("name", maximumBytes: 8), device.optionalChoice("colour", of: Colour.self))
             }
-            return (name, nick, try fields.choice("colour", of: Colour.self), quiet, device)
+            return (name, nick, colour, quiet, device)
         }
         return .json { echo in
             echo.member("name", name)

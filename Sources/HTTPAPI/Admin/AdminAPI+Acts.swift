@@ -34,10 +34,10 @@ extension Request {
         switch (act.operation, act.reason) {
         case (nil, _): break
         case (_, .none): try requireNoMembers()
-        case (.patch, _), (_, .required): input = try fields { try $0.input(of: act) }
-        case (.send, .optional): input = try optionalFields { try $0.input(of: act) } ?? ActInput()
+        case (.patch, _), (_, .required): input = try fields { $0.input(of: act) }
+        case (.send, .optional): input = try optionalFields { $0.input(of: act) } ?? ActInput()
         case (.post, .optional):
-            input = try optionalFields { try $0.input(of: act) } ?? ActInput()
+            input = try optionalFields { $0.input(of: act) } ?? ActInput()
             if let stated = try statedReason {
                 guard input.reason == nil else { throw Problem(field: "reason", .notAllowed) }
                 input.reason = stated
@@ -57,26 +57,26 @@ extension Request {
 }
 
 extension Fields {
-    fileprivate mutating func input(of act: Act) throws -> ActInput {
+    fileprivate mutating func input(of act: Act) -> ActInput {
         var input = ActInput()
         for field in act.fields {
             switch field {
-            case .address: input.email = try value("email", as: EmailAddress.init)
+            case .address: input.email = value("email", as: EmailAddress.init)
             case .missingAddress: input.email = optionalValue("email", as: EmailAddress.init)
-            case .since: input.since = try value("since") { Timestamp(rfc3339: $0) }
+            case .since: input.since = value("since") { Timestamp(rfc3339: $0) }
             case .keep: input.keepsIdentity = !(optionalBool("unlink") ?? true)
             case .name:
                 switch patch("displayName", as: DisplayName.init) {
                 case .set(let name): input.name = name
                 case .clear: break
-                case .keep: _ = try value("displayName", as: DisplayName.init)
+                case .keep: reject("displayName", .required)
                 }
             case .client: break
             }
         }
         input.reason =
             act.reason == .required
-            ? try value("reason", as: ActInput.reason) : optionalValue("reason", as: ActInput.reason)
+            ? value("reason", as: ActInput.reason) : optionalValue("reason", as: ActInput.reason)
         return input
     }
 }

@@ -19,7 +19,7 @@ extension AdminAPI {
             operation(.post, "/oauth-clients", .manage) { request, administrator in
                 let (name, uris, edit) = try request.fields { fields in
                     (
-                        try fields.value("name", as: OAuthClient.name),
+                        fields.value("name", as: OAuthClient.name) ?? "",
                         fields.values("redirectUris", as: OAuthRedirectURI.init(registering:)) ?? [],
                         fields.clientChange(of: oauth.configuredScopes())
                     )

@@ -12,7 +12,7 @@ extension MobileAPI {
                     // The limit is above that of passwords, so that a long one is answered weak_password.
                     (
                         fields.string("email"), fields.string("password", maximumBytes: FieldLimit.newPassword),
-                        fields.displayName(), try fields.device()
+                        fields.displayName(), fields.device()
                     )
                 }
                 request.note(email: email)
@@ -78,7 +78,7 @@ extension MobileAPI {
                 let call = call(of: request)
                 let session = try await session(of: request, by: call)
                 let provider = try request.parameter("provider", as: Provider.init)
-                let (credential, device) = try request.fields { try $0.providerCredential(of: provider) }
+                let (credential, device) = try request.fields { $0.providerCredential(of: provider) }
                 let identity = try await service.linking.link(provider, credential, to: session, by: call.with(device))
                 return .json(.created) { $0.members(of: identity) }
             },

@@ -9,11 +9,19 @@ extension MobileAPI {
                 let call = call(of: request)
                 let (email, purpose, linkTicket) = try request.fields { fields in
                     let email = fields.string("email")
-                    let purpose = try fields.choice("purpose", of: EmailCodePurpose.self)
+                    let purpose = fields.choice("purpose", of: EmailCodePurpose.self)
                     // That one is of our own page.
                     if purpose == .register { fields.reject("purpose", .notAllowed) }
-                    // Only `bind` takes a link ticket.
-                    return (email, purpose, purpose == .bind ? fields.string("linkTicket") : nil)
+                    // Only `bind` takes a link ticket, and what can't be read may have been meant to be `bind`.
+                    let linkTicket: String? =
+                        if fields.isRejected("purpose") {
+                            fields.optionalString("linkTicket")
+                        } else if purpose == .bind {
+                            fields.string("linkTicket")
+                        } else {
+                            nil
+                        }
+                    return (email, purpose, linkTicket)
                 }
                 request.note(email: email)
                 try await service.emailCodes.mailCode(to: email, for: purpose, linkTicket: linkTicket, by: call)

@@ -28,7 +28,7 @@ extension MobileAPI {
             Route(.post, "/v1/sessions/revoke", priority: .revoking) { request in
                 let call = call(of: request)
                 let session = try await session(of: request, by: call)
-                let scope = try request.fields { try $0.choice("scope", of: RevocationScope.self) }
+                let scope = try request.fields { $0.choice("scope", of: RevocationScope.self) }
                 try await service.sessions.revoke(scope, of: session, by: call)
                 return .empty()
             },

@@ -13,7 +13,7 @@ extension MobileAPI {
                 let (email, password, device) = try request.fields { fields in
                     (
                         fields.string("email"), fields.string("password", maximumBytes: FieldLimit.password),
-                        try fields.device()
+                        fields.device()
                     )
                 }
                 request.note(email: email)
@@ -26,7 +26,7 @@ extension MobileAPI {
                 let (email, code, device) = try request.fields { fields in
                     (
                         fields.string("email"), fields.string("code", maximumBytes: FieldLimit.emailCode),
-                        try fields.device()
+                        fields.device()
                     )
                 }
                 request.note(email: email)
@@ -37,7 +37,7 @@ extension MobileAPI {
     }
 
     private func signIn(_ request: Request, with provider: Provider) async throws -> Response {
-        let (credential, device) = try request.fields { try $0.providerCredential(of: provider) }
+        let (credential, device) = try request.fields { $0.providerCredential(of: provider) }
         let answer = try await service.providers.signIn(with: provider, credential, by: call(of: request).with(device))
         return response(to: request, answer)
     }
@@ -56,7 +56,7 @@ extension MobileAPI {
 
 extension Fields {
     /// The credential that the app got from a provider's SDK, under the SDK's names.
-    mutating func providerCredential(of provider: Provider) throws -> (ProviderCredential, Device?) {
+    mutating func providerCredential(of provider: Provider) -> (ProviderCredential, Device?) {
         let token = ProviderCredential.tokenMember(of: provider)
         let code = ProviderCredential.codeMember(of: provider)
         let tokenText = optionalString(token, maximumBytes: .max)
@@ -72,18 +72,18 @@ extension Fields {
         var fullName: DisplayName?
         if provider == .apple {
             redirectURI = optionalString("redirectUri", maximumBytes: 2048)
-            fullName = try self.fullName()
+            fullName = self.fullName()
         }
         let credential = ProviderCredential(
             token: tokenText, code: codeText, nonce: nonce, clientID: clientID.map { ProviderClientID($0) },
             redirectURI: redirectURI,
             fullName: fullName)
-        return (credential, try device())
+        return (credential, device())
     }
 
     /// Apple's `fullName`, which the app gets once, at first consent.
-    fileprivate mutating func fullName() throws -> DisplayName? {
-        let name: DisplayName?? = try optionalObject("fullName") { name in
+    fileprivate mutating func fullName() -> DisplayName? {
+        let name: DisplayName?? = optionalObject("fullName") { name in
             DisplayName(
                 givenName: name.optionalString("givenName", maximumBytes: 512),
                 familyName: name.optionalString("familyName", maximumBytes: 512))

@@ -13,7 +13,7 @@ extension MobileAPI {
                 let (code, verifier, redirectURI, device) = try request.fields { fields in
                     (
                         fields.string("code", maximumBytes: 128), fields.string("codeVerifier", maximumBytes: 128),
-                        fields.string("redirectUri", maximumBytes: 2048), try fields.device()
+                        fields.string("redirectUri", maximumBytes: 2048), fields.device()
                     )
                 }
                 let answer = try await web.exchange(

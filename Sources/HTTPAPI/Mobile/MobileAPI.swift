@@ -74,8 +74,8 @@ package enum FieldLimit {
 
 extension Fields {
     /// The object `device`, each member of which may be absent.
-    mutating func device() throws -> Device? {
-        try optionalObject("device") { device in
+    mutating func device() -> Device? {
+        optionalObject("device") { device in
             Device(
                 name: device.optionalString("name", maximumBytes: 128),
                 platform: device.optionalString("platform", maximumBytes: 64))

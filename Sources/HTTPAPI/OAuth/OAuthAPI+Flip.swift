@@ -4,7 +4,7 @@ package import OAuthServer
 
 /// App Flip. Every answer is JSON with the word that the app hands to Google's.
 extension OAuthAPI {
-    private enum Platform: String {
+    private enum Platform: String, CaseIterable {
         case ios
         case android
     }
@@ -17,7 +17,7 @@ extension OAuthAPI {
                     clientID: fields.string("client_id"),
                     redirectURI: fields.string("redirect_uri", maximumBytes: 2_048),
                     scope: scope?.isEmpty == true ? nil : scope, isConsented: fields.optionalBool("consent") == true)
-                _ = try fields.value("platform") { Platform(rawValue: $0) }
+                _ = fields.choice("platform", of: Platform.self)
                 return flip
             }
             var token: [UInt8]?

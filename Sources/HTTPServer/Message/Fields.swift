@@ -70,14 +70,11 @@ package enum Patch<Value> {
 /// What a request names: the members of its JSON body or of an object in it, the parameters of its query, or the fields
 /// of its form, read by type.
 ///
-/// Errors are collected rather than thrown, so that one response names them all: a required string that is missing
-/// reads as `""`, and the value built from it is discarded. `null` is a type of its own and never stands for an absent
-/// member; only ``patch(_:maximumBytes:as:)`` takes it. The texts of queries and forms are of no type but string, but
-/// for the whole numbers of a query.
+/// Errors are collected rather than thrown, so that one response names them all, unknown members included: what is
+/// required and missing reads as a placeholder, a string as `""`, and the value built from it is discarded. `null` is a
+/// type of its own and never stands for an absent member; only ``patch(_:as:)`` takes it. The texts of queries and
+/// forms are of no type but string, but for the whole numbers of a query.
 package struct Fields {
-    /// Thrown where no placeholder exists to continue with. The field error has been recorded.
-    private struct Unreadable: Error {}
-
     private enum Source {
         case object(JSONValue)
         case query
@@ -137,22 +134,15 @@ package struct Fields {
     fileprivate mutating func complete<Value>(
         ignoringUnknown ignoresUnknown: Bool = false, _ read: (inout Fields) throws -> Value
     ) throws -> Value {
-        let value: Value
-        do {
-            value = try read(&self)
-        } catch is Unreadable {
-            throw problem
-        }
+        let value = try read(&self)
         try finish(ignoringUnknown: ignoresUnknown)
         return value
     }
 
     fileprivate mutating func finish(ignoringUnknown ignoresUnknown: Bool = false) throws(Problem) {
         if !ignoresUnknown { rejectUnknown() }
-        guard errors.isEmpty else { throw problem }
+        guard errors.isEmpty else { throw Problem(.invalidRequest, errors: Array(errors.prefix(16))) }
     }
-
-    private var problem: Problem { Problem(.invalidRequest, errors: Array(errors.prefix(16))) }
 
     private mutating func rejectUnknown() {
         for (name, _) in members where !known.contains(where: { $0.isSame(as: name) }) {
@@ -239,17 +229,11 @@ package struct Fields {
         return value
     }
 
-    /// The result of `parse` for a required string.
-    ///
-    /// - Throws: when there is none, which ends the reading.
+    /// The result of `parse` for a required string; `nil` only with an error recorded.
     package mutating func value<Value>(
         _ name: String, maximumBytes: Int = 1024, as parse: (String) -> Value?
-    ) throws -> Value {
-        let value = required(name) { fields in
-            fields.optionalValue(name, maximumBytes: maximumBytes, as: parse)
-        }
-        guard let value else { throw Unreadable() }
-        return value
+    ) -> Value? {
+        required(name) { fields in fields.optionalValue(name, maximumBytes: maximumBytes, as: parse) }
     }
 
     /// What a member does to a value that may be unset: the result of `parse` for a string sets it, `null` clears it.
@@ -275,16 +259,12 @@ package struct Fields {
         return value
     }
 
-    /// One of the cases of `Choice`.
-    ///
-    /// - Throws: when there is none, which ends the reading.
+    /// One of the cases of `Choice`, of which the first is the placeholder.
     package mutating func choice<Choice: RawRepresentable<String>>(
         _ name: String, of choice: Choice.Type
-    ) throws -> Choice {
-        guard let value = required(name, { fields in fields.optionalChoice(name, of: choice) }) else {
-            throw Unreadable()
-        }
-        return value
+    ) -> Choice where Choice: CaseIterable {
+        required(name) { fields in fields.optionalChoice(name, of: choice) }
+            ?? Choice.allCases[Choice.allCases.startIndex]
     }
 
     // MARK: Others
@@ -342,17 +322,15 @@ package struct Fields {
     }
 
     /// The members of an object that may be absent.
-    package mutating func optionalObject<Value>(
-        _ name: String, _ read: (inout Fields) throws -> Value
-    ) throws -> Value? {
+    package mutating func optionalObject<Value>(_ name: String, _ read: (inout Fields) -> Value) -> Value? {
         guard let value = member(name) else { return nil }
         guard var fields = value.json.flatMap({ Fields($0, path: path + name + ".") }) else {
             reject(name, .wrongType)
             return nil
         }
-        defer { errors += fields.errors }
-        let result = try read(&fields)
+        let result = read(&fields)
         fields.rejectUnknown()
+        errors += fields.errors
         return result
     }
 

@@ -194,7 +194,12 @@ import Testing
         #expect(second.status == 409)
         #expect(second.code == "provider_already_linked")
         #expect(second.json?["existing"]?["email"]?.string == "l***@example.com")
-        #expect(second.texts("resolutions") == ["keep", "replace"])
+        // Only a bind resolves a conflict.
+        #expect(second.json?["resolutions"] == nil)
+        let replacing = try await service.post(
+            "/v1/account/identities/google",
+            ["idToken": .string(try await world.googleToken("linker-2")), "onConflict": "replace"], bearer: bearer)
+        #expect(replacing.json?.fieldErrors == ["onConflict unknown"])
 
         let rejected = try await service.post(
             "/v1/account/identities/google", ["idToken": "a.b.c"], bearer: bearer)

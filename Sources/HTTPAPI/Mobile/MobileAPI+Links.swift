@@ -33,10 +33,14 @@ extension MobileAPI {
                 }
                 // Without a proof there is nothing to bind by, whatever the errors say.
                 guard let credential else { throw Problem(.invalidSession) }
-                let answer = try await service.tickets.bind(
-                    linkTicket: ticket, credential: credential, replacing: resolution == .replace,
-                    by: call)
-                return response(to: request, answer)
+                do throws(SignInFailure) {
+                    let answer = try await service.tickets.bind(
+                        linkTicket: ticket, credential: credential, replacing: resolution == .replace,
+                        by: call)
+                    return response(to: request, answer)
+                } catch {
+                    throw error.problemOfBind
+                }
             },
             Route(.post, "/v1/links/cancel", priority: .revoking) { request in
                 let call = call(of: request)

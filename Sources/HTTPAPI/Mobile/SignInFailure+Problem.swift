@@ -53,6 +53,20 @@ extension SignInFailure: ProblemConvertible {
     }
 }
 
+extension SignInFailure {
+    /// The problem of a *bind*, which alone can resolve a conflict.
+    var problemOfBind: Problem {
+        switch self {
+        case .providerAlreadyLinked(let existing):
+            Problem(.providerAlreadyLinked) { writer in
+                writer.conflict(with: existing)
+                writer.member("resolutions", ["replace", "keep"])
+            }
+        default: problem
+        }
+    }
+}
+
 extension PasswordPolicy.Weakness {
     fileprivate var detail: String {
         switch self {
@@ -64,13 +78,11 @@ extension PasswordPolicy.Weakness {
 }
 
 extension JSONWriter {
-    /// The conflicting identity, with no more than its owner needs to recognise it, and the ways to resolve the
-    /// conflict.
+    /// The conflicting identity, with no more than its owner needs to recognise it.
     fileprivate mutating func conflict(with existing: Identity) {
         object("existing") { writer in
             writer.member("email", existing.email?.masked)
             writer.member("linkedAt", existing.linkedAt.rfc3339)
         }
-        member("resolutions", ["replace", "keep"])
     }
 }

@@ -273,6 +273,12 @@ import Testing
             #expect(refused.status == 400, "\(String(decoding: body.bytes, as: UTF8.self))")
             #expect(refused.code == "invalid_request")
         }
+        let unproven = try await service.post("/v1/links/bind", ["linkTicket": .string(ticket)])
+        #expect(unproven.status == 400)
+        #expect(unproven.json?.fieldErrors == ["password required"])
+        for way in ["a session in Authorization", "email and password", "email and emailCode"] {
+            #expect(try unproven.text("detail").contains(way))
+        }
         let beside = try await service.post(
             "/v1/links/bind",
             [

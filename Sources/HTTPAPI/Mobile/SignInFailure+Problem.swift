@@ -54,9 +54,15 @@ extension SignInFailure: ProblemConvertible {
 }
 
 extension SignInFailure {
-    /// The problem of a *bind*, which alone can resolve a conflict.
+    /// The problem of a *bind*, which alone can resolve a conflict, and has more proofs than the member that it lacks.
     var problemOfBind: Problem {
         switch self {
+        case .missingCredential(let member):
+            Problem(
+                .invalidRequest,
+                detail: "This ticket alone proves no account. "
+                    + "A proof is a session in Authorization, email and password, or email and emailCode.",
+                errors: [FieldError(field: member, reason: .required)])
         case .providerAlreadyLinked(let existing):
             Problem(.providerAlreadyLinked) { writer in
                 writer.conflict(with: existing)

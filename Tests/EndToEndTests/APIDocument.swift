@@ -14,6 +14,8 @@ struct APIDocument {
         /// Whether `security` also allows a request without a credential.
         var isOpen = false
         var hasBody = false
+        /// Those that it lists.
+        var statuses: Set<Int> = []
         /// The names of shared parameters, such as `Limit` and `AccountID`.
         var parameters: Set<String> = []
 
@@ -57,6 +59,9 @@ struct APIDocument {
                 }
                 if ["      security: []", "        - {}"].contains(line) { operations[last].isOpen = true }
                 if line == "      requestBody:" { operations[last].hasBody = true }
+                if let match = line.wholeMatch(of: #/        '(\d+)':/#), let status = Int(match.1) {
+                    operations[last].statuses.insert(status)
+                }
                 if let match = line.firstMatch(of: /#\/components\/parameters\/(\w+)'/) {
                     operations[last].parameters.insert(String(match.1))
                 }

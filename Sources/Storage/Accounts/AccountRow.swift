@@ -23,18 +23,18 @@ struct AccountRow: Sendable {
 
     /// - Parameter first: where `columns` begin in the row.
     init(_ row: PostgresRow, from first: Int = 0) throws(PostgresError) {
-        let (
-            accountID, email, proof, emailTakenAt, replacement, replacementDueAt, displayName, status, createdAt,
-            hasPassword, externalID, identityID, provider, realm, subject, identityEmail, identityEmailVerified,
-            isPrivate, linkedAt,
-            lastSignInAt, authorization, isDeliverable, blockedAt, blockReason, credentialChangeRequiredAt,
-            isSignInNoticed
-        ) = try row.decode(
-            AccountID.self, EmailAddress?.self, EmailProof.self, Timestamp?.self, EmailAddress?.self, Timestamp?.self,
-            String?.self, Account.Status.self, Timestamp.self, Bool.self, ExternalID?.self,
-            IdentityID?.self, Provider?.self, Realm?.self, ProviderSubject?.self, EmailAddress?.self, Bool?.self,
-            Bool?.self, Timestamp?.self, Timestamp?.self, Identity.Authorization?.self, Bool?.self, Timestamp?.self,
-            String.self, Timestamp?.self, Bool?.self, from: first)
+        var columns = row.columns(from: first)
+        let accountID: AccountID = try columns.next()
+        let email: EmailAddress? = try columns.next()
+        let proof: EmailProof = try columns.next()
+        let emailTakenAt: Timestamp? = try columns.next()
+        let replacement: EmailAddress? = try columns.next()
+        let replacementDueAt: Timestamp? = try columns.next()
+        let displayName: String? = try columns.next()
+        let status: Account.Status = try columns.next()
+        let createdAt: Timestamp = try columns.next()
+        let hasPassword: Bool = try columns.next()
+        let externalID: ExternalID? = try columns.next()
         // A name is cleaned again when it is read, by the current rules; if nothing is left, there is no name.
         self.account = Account(
             id: accountID, externalID: externalID, email: email, emailProof: proof, emailTakenAt: emailTakenAt,
@@ -43,25 +43,34 @@ struct AccountRow: Sendable {
             },
             displayName: displayName.flatMap(DisplayName.init), status: status, createdAt: createdAt,
             hasPassword: hasPassword, identities: [])
-        if let identityID, let provider, let realm, let subject, let identityEmailVerified, let isPrivate, let linkedAt,
-            let authorization, let isSignInNoticed
-        {
-            self.identity = Identity(
-                id: identityID, key: IdentityKey(provider: provider, realm: realm, subject: subject),
-                email: identityEmail, isEmailVerified: identityEmailVerified, isPrivateEmail: isPrivate,
-                linkedAt: linkedAt, lastSignInAt: lastSignInAt, authorization: authorization,
-                isEmailDeliverable: isDeliverable,
-                block: blockedAt.map { Identity.Block(since: $0, reason: blockReason) },
-                credentialChangeRequiredAt: credentialChangeRequiredAt, isSignInNoticed: isSignInNoticed)
-        } else {
-            // In an outer join without an identity all of these columns are NULL; otherwise none is, as they are NOT
-            // NULL.
-            self.identity = nil
-        }
+        self.identity = try Identity(joined: &columns)
     }
 
     /// The one account that the rows are about, with its identities in their order; `nil` for no rows.
     static func account(_ rows: [AccountRow]) -> Account? {
         rows.first?.account.with(identities: rows.compactMap(\.identity))
+    }
+}
+
+extension Identity {
+    /// Reads the columns of an identity in an outer join: `nil` where they are of none, and so all NULL.
+    fileprivate init?(joined columns: inout PostgresColumns) throws(PostgresError) {
+        guard let id = try columns.next(IdentityID?.self) else { return nil }
+        let key = IdentityKey(provider: try columns.next(), realm: try columns.next(), subject: try columns.next())
+        let email: EmailAddress? = try columns.next()
+        let isEmailVerified: Bool = try columns.next()
+        let isPrivate: Bool = try columns.next()
+        let linkedAt: Timestamp = try columns.next()
+        let lastSignInAt: Timestamp? = try columns.next()
+        let authorization: Identity.Authorization = try columns.next()
+        let isDeliverable: Bool? = try columns.next()
+        let blockedAt: Timestamp? = try columns.next()
+        let blockReason: String = try columns.next()
+        let credentialChangeRequiredAt: Timestamp? = try columns.next()
+        self.init(
+            id: id, key: key, email: email, isEmailVerified: isEmailVerified, isPrivateEmail: isPrivate,
+            linkedAt: linkedAt, lastSignInAt: lastSignInAt, authorization: authorization,
+            isEmailDeliverable: isDeliverable, block: blockedAt.map { Identity.Block(since: $0, reason: blockReason) },
+            credentialChangeRequiredAt: credentialChangeRequiredAt, isSignInNoticed: try columns.next())
     }
 }

@@ -102,14 +102,14 @@ package struct SessionStore: Sendable {
 extension LiveSession {
     /// - Parameter first: the first column of ``SessionStore/liveColumns``, which end the row.
     init(_ id: SessionID, _ row: PostgresRow, from first: Int = 0) throws(PostgresError) {
-        let (account, status, externalID, identity, authTime, amr, created, expires, generation) = try row.decode(
-            AccountID.self, Account.Status.self, ExternalID?.self, IdentityID?.self, Timestamp.self, [String].self,
-            Timestamp.self, Timestamp.self, Int32.self, from: first)
-        accountStatus = status
+        var columns = row.columns(from: first)
+        let account: AccountID = try columns.next()
+        accountStatus = try columns.next()
         session = Session(
-            id: id, accountID: account, externalID: externalID, identityID: identity, authenticatedAt: authTime,
-            methods: amr.compactMap(AuthenticationMethod.init), createdAt: created, expiresAt: expires,
-            generation: generation)
+            id: id, accountID: account, externalID: try columns.next(), identityID: try columns.next(),
+            authenticatedAt: try columns.next(),
+            methods: try columns.next([String].self).compactMap(AuthenticationMethod.init),
+            createdAt: try columns.next(), expiresAt: try columns.next(), generation: try columns.next())
     }
 }
 

@@ -149,19 +149,43 @@ package struct JSONWriter: Sendable {
         var text = text
         text.withUTF8 { utf8 in
             var copied = 0
-            // By index: without optimization a slice costs a call for each of its bytes.
-            for index in 0..<utf8.count where Self.needsEscape(utf8[index]) {
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[copied..<index]))
-                escape(utf8[index])
-                copied = index + 1
+            while true {
+                let next = Self.firstToEscape(in: utf8, from: copied)
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[copied..<next]))
+                guard next < utf8.count else { break }
+                escape(utf8[next])
+                copied = next + 1
             }
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[copied...]))
         }
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// The index of the next byte that must be escaped; the count if there is none. Almost no text has one, so eight bytes
+    /// are looked at together.
+    private static func firstToEscape(in utf8: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        let text = UnsafeRawBufferPointer(utf8)
+        var index = start
+        while index + 8 <= text.count,
+            !hasByteToEscape(text.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+        {
+            index += 8
+        }
+        while index < text.count, !needsEscape(text[index]) { index += 1 }
+        return index
+    }
+
     private static func needsEscape(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    /// ``needsEscape(_:)`` of any of eight bytes: a subtraction borrows into the highest bit of a byte that is less, and a
+    /// byte that is equal to another is less than 1 once they are combined by XOR.
+    private static func hasByteToEscape(_ word: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        func isLess(_ word: UInt64, than limit: UInt64) -> UInt64 { (word &- ones &* limit) & ~word }
+        let found =
+            isLess(word, than: 0x20) | isLess(word ^ (ones &* 0x22), than: 1) | isLess(word ^ (ones &* 0x5C), than: 1)
+        return found & (ones << 7) != 0
     }
 
     private mutating func escape(_ byte: UInt8) {

@@ -82,6 +82,28 @@ import Testing
                 == "\"\\\"\\\\/\\u0000\\u0008\\n\\r\\t\\u001f\u{7F}<é\"")
     }
 
+    @Test func `every byte is escaped or left wherever it stands in a text`() throws {
+        for length in 1...17 {
+            for place in 0..<length {
+                for byte in UInt8(0)..<0x80 {
+                    var bytes = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+                    bytes[place] = byte
+                    let text = String(decoding: bytes, as: UTF8.self)
+                    let written = Self.text { $0.string(text) }
+                    let isEscaped = byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+                    guard (written.utf8.count > length + 2) == isEscaped,
+                        try JSONValue(parsing: [UInt8](written.utf8)).stringBytes == bytes
+                    else {
+                        Issue.record("byte \(byte) at \(place) of \(length): \(written)")
+                        return
+                    }
+                }
+            }
+        }
+        let beyond = String(repeating: "é\u{80}\u{7F}\u{FF}€\u{10FFFF}", count: 3)
+        #expect(Self.text { $0.string(beyond) } == "\"\(beyond)\"")
+    }
+
     @Test func `a value that was read is written on one line and means the same`() throws {
         let source =
             "{\r\n \"a\" : [ 1.50 , {\"\\u0062\" : \"x\\ny \\u00e9\"} , [ ] , { } ] ,\n\t\"c\" : null , \"d\":true }"

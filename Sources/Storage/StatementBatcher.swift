@@ -57,11 +57,18 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
     /// The identity of a call, by which it is found when its task is cancelled.
     private final class Token: Sendable {}
 
-    private struct Waiting: Sendable {
+    /// A class, since it moves from queue to queue: a copy of so many generic fields costs as much as the work on them.
+    private final class Waiting: Sendable {
         let call: Call
         let token: Token
-        let since: ContinuousClock.Instant
+        let since = ContinuousClock.now
         let continuation: CheckedContinuation<Outcome, Never>
+
+        init(_ call: Call, _ token: Token, _ continuation: CheckedContinuation<Outcome, Never>) {
+            self.call = call
+            self.token = token
+            self.continuation = continuation
+        }
     }
 
     private struct State {
@@ -126,7 +133,7 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
         let token = Token()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                enqueue(Waiting(call: call, token: token, since: .now, continuation: continuation))
+                enqueue(Waiting(call, token, continuation))
             }
         } onCancel: {
             cancel(token)

@@ -55,7 +55,10 @@ package struct CivilTime: Hashable, Sendable {
     }
 
     /// RFC 3339 with `Z`: `2026-01-01T00:00:00Z`.
-    package var rfc3339: String {
+    package var rfc3339: String { rfc3339(milliseconds: nil) }
+
+    /// The same with a fraction of three digits, of 0 to 999: `2026-01-01T00:00:00.000Z`.
+    package func rfc3339(milliseconds: Int?) -> String {
         Self.text { text in
             appendYear(to: &text)
             text.append(UInt8(ascii: "-"))
@@ -64,6 +67,11 @@ package struct CivilTime: Hashable, Sendable {
             Self.append(day, to: &text)
             text.append(UInt8(ascii: "T"))
             appendTime(to: &text)
+            if let milliseconds {
+                text.append(UInt8(ascii: "."))
+                text.append(UInt8(ascii: "0") + UInt8(milliseconds / 100))
+                Self.append(milliseconds % 100, to: &text)
+            }
             text.append(UInt8(ascii: "Z"))
         }
     }

@@ -15,6 +15,9 @@ import Testing
         let time = CivilTime(secondsSince1970: 1_767_225_600)
         #expect(time.rfc5322 == "Thu, 01 Jan 2026 00:00:00 +0000")
         #expect(time.rfc3339 == "2026-01-01T00:00:00Z")
+        for (milliseconds, fraction) in [(0, "000"), (7, "007"), (50, "050"), (999, "999")] {
+            #expect(time.rfc3339(milliseconds: milliseconds) == "2026-01-01T00:00:00.\(fraction)Z")
+        }
     }
 
     @Test func `every day of five centuries comes back as it was, a weekday after the one before`() {

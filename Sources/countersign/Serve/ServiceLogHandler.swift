@@ -43,9 +43,11 @@ struct ServiceLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        var merged = event.metadata ?? [:]
-        merged.merge(metadataProvider?.get() ?? [:]) { own, _ in own }
-        merged.merge(metadata) { own, _ in own }
+        // Few fields: to look for a name among them costs less than a dictionary of them all.
+        var merged = event.metadata.map(Array.init) ?? []
+        for others in [metadataProvider?.get(), metadata] {
+            for field in others ?? [:] where !merged.contains(where: { $0.key == field.key }) { merged.append(field) }
+        }
         let fields = merged.compactMap { name, value in text(of: value).map { (name: name, value: $0) } }
             .sorted { $0.name < $1.name }
         let time = SystemClock().now().rfc3339Milliseconds
@@ -132,7 +134,6 @@ struct ServiceLogHandler: LogHandler {
 extension Timestamp {
     /// RFC 3339 with milliseconds, for log lines.
     fileprivate var rfc3339Milliseconds: String {
-        let milliseconds = String(1000 + (self.milliseconds - seconds * 1000))
-        return rfc3339.dropLast() + "." + milliseconds.dropFirst() + "Z"
+        CivilTime(secondsSince1970: seconds).rfc3339(milliseconds: Int(milliseconds - seconds * 1000))
     }
 }

@@ -75,6 +75,7 @@ struct AuditRow: Sendable {
     /// - Parameter row: of the `columns`.
     init(_ row: PostgresRow) throws(PostgresError) {
         var fields: [AuditField] = []
+        fields.reserveCapacity(AuditRow.columnNames.count)
         var eventID: Identifier<AuditEvent>?
         var createdAt: Timestamp?
         var transactionID: Int64?
@@ -110,20 +111,18 @@ struct AuditRow: Sendable {
         self.fields = fields
     }
 
-    /// The name and the value of each field.
-    var content: [UInt8] {
-        var content = CanonicalBytes()
+    /// Appends the name and the value of each field.
+    func append(to content: inout CanonicalBytes) {
         for field in fields {
             content.append(field.name)
             switch field.value {
-            case .id(let id): content.append(id.octets)
+            case .id(let id): content.append(id)
             case .text(let text): content.append(text)
             case .time(let time): content.append(time.microseconds)
             case .number(let number): content.append(number)
             case .octets(let octets): content.append(octets)
             }
         }
-        return content.bytes
     }
 }
 
@@ -152,13 +151,13 @@ struct AuditSeal: Sendable {
         message.append(number)
         message.append(Int64(position.chain))
         message.append(position.transactionID)
-        message.append(position.eventID.octets)
+        message.append(position.eventID)
         message.append(rowCount)
         message.append(totalCount)
         message.append(keyID)
         message.append(createdAt.microseconds)
         if let beginsAt { message.append(beginsAt.microseconds) }
-        for row in rows { message.append(row.content) }
+        for row in rows { message.appendCounted(row.append) }
         return try HMACSHA256.authenticationCode(for: message.bytes, key: key.bytes)
     }
 }
@@ -228,7 +227,22 @@ struct CanonicalBytes: Sendable {
     }
 
     mutating func append(_ text: String) {
-        append(Array(text.utf8))
+        append(Int64(text.utf8.count))
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    mutating func append(_ id: Identifier<AuditEvent>) {
+        append(Int64(MemoryLayout<uuid_t>.size))
+        withUnsafeBytes(of: id.uuid.uuid) { bytes.append(contentsOf: $0) }
+    }
+
+    /// Appends what `write` appends, behind its length.
+    mutating func appendCounted(_ write: (inout CanonicalBytes) -> Void) {
+        let mark = bytes.count
+        append(Int64(0))
+        let start = bytes.count
+        write(&self)
+        withUnsafeBytes(of: Int64(bytes.count - start).bigEndian) { bytes.replaceSubrange(mark..<start, with: $0) }
     }
 }
 

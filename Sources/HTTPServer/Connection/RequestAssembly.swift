@@ -17,7 +17,8 @@ struct ReceivedRequest: Sendable {
 
 /// An event that a connection dispatches to its task. Each one is answered, in order.
 enum InboundEvent: Sendable {
-    case request(ReceivedRequest)
+    /// In a box, since it is handed on from handler to task and has many references.
+    indirect case request(ReceivedRequest)
     /// Input that is no request, or a request that may not go on. The connection closes after the response.
     ///
     /// - Parameters:

@@ -7,7 +7,8 @@ import Primitives
 /// of its method alone: the nearest such route does.
 struct RouteTable: Sendable {
     enum Resolution {
-        case found(Route, parameters: [(name: String, value: String)])
+        /// In a box: a route has many references, which all requests share, and each copy would count them all.
+        indirect case found(Route, parameters: [(name: String, value: String)])
         /// The path exists; `allow` lists its methods.
         case methodNotAllowed(allow: String)
         case notFound

@@ -1,6 +1,7 @@
 import Accounts
 import JOSE
 import Logging
+import Primitives
 import Providers
 import Storage
 
@@ -38,7 +39,7 @@ struct SignInEvidence {
 }
 
 /// Verifies what a provider's SDK gave the app: the token, the nonce, and the code by exchanging it.
-struct CredentialVerifier: Sendable {
+final class CredentialVerifier: Sendable {
     let providers: IdentityProviders
     let nonces: SignInNonces
     /// The addresses at which Apple's answer is handed on to whichever app claims the scheme.
@@ -49,6 +50,22 @@ struct CredentialVerifier: Sendable {
     let audit: AuditTrail
     let metrics: SignInMetrics
     let logger: Logger
+
+    init(
+        providers: IdentityProviders, nonces: SignInNonces, relayRedirectURIs: [String], codes: CodeExchange,
+        refusals: RefusalAggregator, repetitions: RepeatedEvents, audit: AuditTrail, metrics: SignInMetrics,
+        logger: Logger
+    ) {
+        self.providers = providers
+        self.nonces = nonces
+        self.relayRedirectURIs = relayRedirectURIs
+        self.codes = codes
+        self.refusals = refusals
+        self.repetitions = repetitions
+        self.audit = audit
+        self.metrics = metrics
+        self.logger = logger
+    }
 
     /// The verified person, by the token or by the exchanged code: either one suffices.
     ///
@@ -85,7 +102,7 @@ struct CredentialVerifier: Sendable {
     /// Another app may have got what was handed on. It lacks the raw nonce, of which Apple has seen the hash alone.
     private func requireNonce(ofRelayed credential: ProviderCredential) throws(SignInFailure) {
         guard credential.nonce == nil, let redirectURI = credential.redirectURI,
-            relayRedirectURIs.contains(where: { $0.utf8.elementsEqual(redirectURI.utf8) })
+            relayRedirectURIs.contains(where: { $0.hasSameBytes(as: redirectURI) })
         else { return }
         throw .credentialRejected(.nonceMissing, retryAfter: nil)
     }

@@ -18,16 +18,24 @@ package struct EmailAddress: ExactString {
         let bytes = Array(address.utf8)
         guard bytes.count <= EmailAddress.maximumBytes,
             let at = bytes.firstIndex(of: UInt8(ascii: "@")), at > 0, at < bytes.count - 1,
-            !bytes[(at + 1)...].contains(UInt8(ascii: "@")),
-            !address.unicodeScalars.contains(where: EmailAddress.isForbidden)
+            !bytes[(at + 1)...].contains(UInt8(ascii: "@"))
         else { return nil }
-        let local = bytes[..<at]
-        let isASCII = local.allSatisfy { $0 < 0x80 }
-        let foldedLocal = isASCII ? local.map(\.asciiLowercased) : Array(local)
-        guard let domain = EmailAddress.normalisedDomain(bytes[(at + 1)...]) else { return nil }
-        let normalised = foldedLocal + [UInt8(ascii: "@")] + domain
-        guard normalised.count <= EmailAddress.maximumBytes else { return nil }
-        self.text = String(decoding: normalised, as: UTF8.self)
+        let normalised: [UInt8]
+        if bytes.allSatisfy({ $0 < 0x80 }) {
+            guard !bytes.contains(where: { EmailAddress.isForbidden(Unicode.Scalar($0)) }) else { return nil }
+            normalised = bytes.map { $0.asciiLowercased }
+        } else {
+            guard !address.unicodeScalars.contains(where: EmailAddress.isForbidden),
+                let domain = EmailAddress.asciiDomain(bytes[(at + 1)...])
+            else { return nil }
+            let local = bytes[..<at]
+            let isASCII = local.allSatisfy { $0 < 0x80 }
+            normalised = (isASCII ? local.map { $0.asciiLowercased } : Array(local)) + [UInt8(ascii: "@")] + domain
+        }
+        guard normalised.count <= EmailAddress.maximumBytes, EmailAddress.isHostName(normalised[(at + 1)...]) else {
+            return nil
+        }
+        self.text = normalised == bytes ? address : String(decoding: normalised, as: UTF8.self)
     }
 
     /// The beginning of the normalised addresses that begin like this; `nil` for nothing. Folded like an ASCII local
@@ -62,18 +70,20 @@ package struct EmailAddress: ExactString {
 
     private static let invisible: Set<Unicode.GeneralCategory> = [.control, .format, .surrogate, .unassigned]
 
-    private static func normalisedDomain(_ domain: ArraySlice<UInt8>) -> [UInt8]? {
-        let ascii: [UInt8]
-        if domain.allSatisfy({ $0 < 0x80 }) {
-            ascii = domain.map(\.asciiLowercased)
-        } else {
-            var components = URLComponents()
-            components.host = String(decoding: domain, as: UTF8.self)
-            guard let encoded = components.encodedHost else { return nil }
-            ascii = encoded.utf8.map(\.asciiLowercased)
+    private static func asciiDomain(_ domain: ArraySlice<UInt8>) -> [UInt8]? {
+        guard !domain.allSatisfy({ $0 < 0x80 }) else { return domain.map { $0.asciiLowercased } }
+        var components = URLComponents()
+        components.host = String(decoding: domain, as: UTF8.self)
+        return components.encodedHost?.utf8.map { $0.asciiLowercased }
+    }
+
+    private static func isHostName(_ name: ArraySlice<UInt8>) -> Bool {
+        var rest = name
+        while let dot = rest.firstIndex(of: UInt8(ascii: ".")) {
+            guard isHostLabel(rest[..<dot]) else { return false }
+            rest = rest[(dot + 1)...]
         }
-        let labels = ascii.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        return labels.allSatisfy(isHostLabel) ? ascii : nil
+        return isHostLabel(rest)
     }
 
     /// Letters, digits and inner hyphens, 1 to 63 octets (RFC 1123 §2.1).

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Text that compares by its UTF-8 bytes.
 ///
 /// Swift's `String ==` holds two canonically equivalent spellings equal; PostgreSQL and the providers do not.
@@ -8,11 +10,11 @@ package protocol ExactString: Hashable, Sendable, CustomStringConvertible {
 
 extension ExactString {
     package static func == (left: Self, right: Self) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
+        left.text.hasSameBytes(as: right.text)
     }
 
     package func hash(into hasher: inout Hasher) {
-        for byte in text.utf8 { hasher.combine(byte) }
+        text.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
         hasher.combine(0xFF as UInt8)
     }
 

@@ -76,7 +76,7 @@ package final class KeyRing: Sendable {
 
     /// The subkey of a key of the ring, if it is still in it.
     package func subkey(_ keyID: String, for purpose: Purpose) -> Subkey? {
-        subkeys[purpose.position].all.first { $0.keyID.utf8.elementsEqual(keyID.utf8) }
+        subkeys[purpose.position].all.first { $0.keyID.hasSameBytes(as: keyID) }
     }
 
     /// The subkeys of all lines, the one that writes first: what was written may be under any of them.

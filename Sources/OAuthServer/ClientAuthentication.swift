@@ -24,7 +24,7 @@ package struct ClientAuthentication: Sendable {
         }
         guard clientSecret == nil else { throw .invalidRequest("two ways of client authentication") }
         guard let (id, secret) = Self.basic(authorization) else { throw .invalidClient(usedBasic: true) }
-        if let clientID, !clientID.utf8.elementsEqual(id.utf8) {
+        if let clientID, !clientID.hasSameBytes(as: id) {
             throw .invalidRequest("client_id differs from the one of the Authorization field")
         }
         self.init(method: .basic, clientID: id, secret: secret)

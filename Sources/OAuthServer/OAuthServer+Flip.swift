@@ -1,4 +1,5 @@
 package import Accounts
+import Primitives
 import SignIn
 import Storage
 
@@ -61,7 +62,7 @@ extension OAuthServer {
         }
         guard let client = found else { throw .invalidRequest("client_id is unknown") }
         guard client.status == .active else { throw .unrecoverable("the client is disabled") }
-        guard let uri = client.redirectURIs.first(where: { $0.text.utf8.elementsEqual(request.redirectURI.utf8) }),
+        guard let uri = client.redirectURIs.first(where: { $0.text.hasSameBytes(as: request.redirectURI) }),
             uri.isForFlip
         else { throw .invalidRequest("redirect_uri is not one of the client's for App Flip") }
         let allowed = client.allowedScopes(of: configuration.scopes)

@@ -1,5 +1,6 @@
 import Accounts
 import JSON
+import Primitives
 
 /// A claim that Apple and Google send as a boolean or as the text of one.
 enum ClaimedFlag {
@@ -61,5 +62,5 @@ struct ClaimedEmail {
 
 extension EmailAddress {
     /// Whether the domains are equal; both are lower-case ASCII.
-    fileprivate func isIn(domain other: String) -> Bool { domain.utf8.elementsEqual(other.utf8) }
+    fileprivate func isIn(domain other: String) -> Bool { domain.hasSameBytes(as: other) }
 }

@@ -1,4 +1,5 @@
 import JSON
+import Primitives
 
 /// What a claim or a member of an answer can be.
 protocol JSONEncodable: Sendable {
@@ -22,7 +23,7 @@ struct JSONObject: JSONEncodable, ExpressibleByDictionaryLiteral {
     /// Sets a member; nil leaves the object as it is.
     mutating func set(_ name: String, _ value: (any JSONEncodable)?) {
         guard let value else { return }
-        if let index = members.firstIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+        if let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) {
             members[index].value = value
         } else {
             members.append((name, value))
@@ -34,7 +35,7 @@ struct JSONObject: JSONEncodable, ExpressibleByDictionaryLiteral {
     }
 
     mutating func remove(_ name: String) {
-        members.removeAll { $0.name.utf8.elementsEqual(name.utf8) }
+        members.removeAll { $0.name.hasSameBytes(as: name) }
     }
 
     /// Turns booleans into the strings "true" and "false", as in Apple's tokens before 2022 and still in its events.

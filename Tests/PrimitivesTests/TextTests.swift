@@ -23,6 +23,16 @@ import Testing
         #expect(!"ab".utf8.equalsIgnoringASCIICase("abc".utf8))
     }
 
+    @Test func `texts are the same by their bytes alone`() {
+        for text in ["", "a", "localhost", "https://example.com/a-path-that-is-on-the-heap", "é", "e\u{301}"] {
+            #expect(text.hasSameBytes(as: String(decoding: Array(text.utf8), as: UTF8.self)))
+            #expect(!text.hasSameBytes(as: text + "a"))
+            #expect(!(text + "a").hasSameBytes(as: text + "b"))
+        }
+        #expect("é" == "e\u{301}")
+        #expect(!"é".hasSameBytes(as: "e\u{301}"))
+    }
+
     @Test func `bytes come back from their hexadecimal, in either case`() {
         let bytes = Array(UInt8.min ... .max)
         let text = Hexadecimal.encode(bytes)

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The people who may sign in to the console with Google: the list of the configuration.
 package struct ConsoleStaff: Sendable {
     package struct Person: Hashable, Sendable {
@@ -22,6 +24,6 @@ package struct ConsoleStaff: Sendable {
     package func person(with email: EmailAddress) -> Person? { people.first { $0.email == email } }
 
     package func person(named name: String) -> Person? {
-        people.first { $0.name.utf8.elementsEqual(name.utf8) }
+        people.first { $0.name.hasSameBytes(as: name) }
     }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The parameters of `GET /oauth/authorize`: all values that came under each name. An empty value is no value
 /// (RFC 6749 §3.1).
 package struct OAuthQuery: Sendable {
@@ -87,7 +89,7 @@ package struct OAuthAuthorization: Hashable, Sendable {
         func redirect(_ error: AuthorizationError) -> Decision { .redirect(error, to: uri, state: state) }
         guard !query.isMalformed, let state, state.utf8.count <= maximumStateBytes, let type = query.responseType.first
         else { return redirect(.invalidRequest) }
-        guard type.utf8.elementsEqual("code".utf8) else { return redirect(.unsupportedResponseType) }
+        guard type.hasSameBytes(as: "code") else { return redirect(.unsupportedResponseType) }
         let allowed = client.allowedScopes(of: configured)
         let requested = query.scope.first.map(OAuthScopes.init(parameter:)) ?? allowed
         guard let requested, !requested.isEmpty, requested.isSubset(of: allowed) else { return redirect(.invalidScope) }
@@ -102,7 +104,7 @@ package struct OAuthAuthorization: Hashable, Sendable {
 
     /// A challenge without a method is `plain`, which is refused as any other method but S256.
     private static func isS256(_ challenge: String?, _ method: [String]) -> Bool {
-        guard let challenge, method.count == 1, method[0].utf8.elementsEqual("S256".utf8) else { return false }
+        guard let challenge, method.count == 1, method[0].hasSameBytes(as: "S256") else { return false }
         return isChallenge(challenge)
     }
 

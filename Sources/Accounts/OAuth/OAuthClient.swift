@@ -1,3 +1,5 @@
+import Primitives
+
 /// The `client_id` of a client of the OAuth server: 1 to 128 printable ASCII characters.
 package struct OAuthClientID: ExactString {
     package let text: String
@@ -68,7 +70,7 @@ package struct OAuthClient: Hashable, Sendable {
 
     /// Whether a URI is a registered one, byte for byte.
     package func registers(_ uri: String) -> Bool {
-        redirectURIs.contains { $0.text.utf8.elementsEqual(uri.utf8) }
+        redirectURIs.contains { $0.text.hasSameBytes(as: uri) }
     }
 
     /// Whether a name is 1 to 100 bytes without controls: it appears on pages, in mails and in lists.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The parameters of `GET /web/authorize`: all values that came under each name.
 package struct AuthorizeQuery: Sendable {
     package var app: [String]
@@ -63,7 +65,7 @@ extension AppAuthorization {
     package static func decide(
         _ query: AuthorizeQuery, apps: [WebApp], offered: [Provider], issuer: String
     ) -> AuthorizeDecision {
-        guard let id = query.app.only, let app = apps.first(where: { $0.id.utf8.elementsEqual(id.utf8) }),
+        guard let id = query.app.only, let app = apps.first(where: { $0.id.hasSameBytes(as: id) }),
             let requested = query.redirectURI.only, let registered = app.redirectURI(matching: requested)
         else { return .refuseUnknownApp }
         let state = query.state.only.flatMap { isState($0) ? $0 : nil }
@@ -84,7 +86,7 @@ extension AppAuthorization {
         guard let challenge = query.codeChallenge.only, isChallenge(challenge) else {
             return refusal(for: "code_challenge")
         }
-        guard query.codeChallengeMethod.only.map({ $0.utf8.elementsEqual("S256".utf8) }) == true else {
+        guard query.codeChallengeMethod.only.map({ $0.hasSameBytes(as: "S256") }) == true else {
             return refusal(for: "code_challenge_method")
         }
         guard query.uiLocales.count <= 1, query.loginHint.count <= 1, !query.isMalformed else {

@@ -1,3 +1,5 @@
+import Primitives
+
 /// A redirect URI that an app is registered with: where a web flow may hand over its code.
 ///
 /// Registrable are https URIs, http ones on a loopback address (RFC 8252 §7.3), and those of a private-use scheme with a
@@ -56,11 +58,11 @@ package struct AppRedirectURI: Hashable, Sendable {
     /// Whether a request's URI is this one: by its bytes, but for the port of a loopback address, which an app learns
     /// only when it listens (RFC 8252 §7.3).
     package func matches(_ requested: String) -> Bool {
-        if text.utf8.elementsEqual(requested.utf8) { return true }
+        if text.hasSameBytes(as: requested) { return true }
         guard kind == .loopback, let other = AppRedirectURI(registering: requested), other.kind == .loopback else {
             return false
         }
-        return base.utf8.elementsEqual(other.base.utf8) && rest.utf8.elementsEqual(other.rest.utf8)
+        return base.hasSameBytes(as: other.base) && rest.hasSameBytes(as: other.rest)
     }
 
     /// The source of `form-action` (CSP 3 §6.4.1) that lets a form of ours end at a URI that matches.

@@ -131,7 +131,7 @@ package struct StaffSignIn: Sendable {
         by answer: Answer, of flow: StaffFlow, redirectURI: String, at now: Timestamp
     ) async throws -> Found {
         guard !answer.isAmbiguous else { throw Refusal.flow }
-        if let issuer = answer.issuer, !configuration.issuers.contains(where: { $0.utf8.elementsEqual(issuer.utf8) }) {
+        if let issuer = answer.issuer, !configuration.issuers.contains(where: { $0.hasSameBytes(as: issuer) }) {
             throw Refusal.flow
         }
         if let error = answer.error {

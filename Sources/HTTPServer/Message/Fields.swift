@@ -117,8 +117,8 @@ package struct Fields {
         source = .query
         members = pairs.map { ($0.name, .text($0.value)) }
         path = ""
-        for (index, pair) in pairs.enumerated() where pairs[..<index].contains(where: { $0.name.isSame(as: pair.name) })
-        {
+        for (index, pair) in pairs.enumerated()
+        where pairs[..<index].contains(where: { $0.name.hasSameBytes(as: pair.name) }) {
             reject(String(pair.name.prefix(64)), .duplicate)
         }
     }
@@ -145,7 +145,7 @@ package struct Fields {
     }
 
     private mutating func rejectUnknown() {
-        for (name, _) in members where !known.contains(where: { $0.isSame(as: name) }) {
+        for (name, _) in members where !known.contains(where: { $0.hasSameBytes(as: name) }) {
             reject(String(name.prefix(64)), .unknown)
         }
     }
@@ -159,13 +159,13 @@ package struct Fields {
 
     package func isRejected(_ name: String) -> Bool {
         let field = path + name
-        return errors.contains { $0.field.isSame(as: field) }
+        return errors.contains { $0.field.hasSameBytes(as: field) }
     }
 
     private mutating func member(_ name: String) -> Member? {
         known.append(name)
-        guard let index = members.firstIndex(where: { $0.name.isSame(as: name) }) else { return nil }
-        if case .form = source, members[(index + 1)...].contains(where: { $0.name.isSame(as: name) }) {
+        guard let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else { return nil }
+        if case .form = source, members[(index + 1)...].contains(where: { $0.name.hasSameBytes(as: name) }) {
             reject(name, .duplicate)
             return nil
         }
@@ -175,7 +175,7 @@ package struct Fields {
     /// All texts of a name, for an operation that answers by itself for what is repeated.
     package mutating func all(_ name: String) -> [String] {
         known.append(name)
-        return members.filter { $0.name.isSame(as: name) }.compactMap(\.value.string)
+        return members.filter { $0.name.hasSameBytes(as: name) }.compactMap(\.value.string)
     }
 
     /// Whether a name comes more than once, known or not (RFC 6749 §3.2). An empty value is no value.
@@ -252,7 +252,7 @@ package struct Fields {
         _ name: String, of choice: Choice.Type
     ) -> Choice? {
         guard let text = optionalString(name) else { return nil }
-        guard let value = Choice(rawValue: text), value.rawValue.utf8.elementsEqual(text.utf8) else {
+        guard let value = Choice(rawValue: text), value.rawValue.hasSameBytes(as: text) else {
             reject(name, .notAllowed)
             return nil
         }
@@ -342,9 +342,4 @@ package struct Fields {
         if value == nil { reject(name, .required) }
         return value
     }
-}
-
-extension String {
-    /// Whether both have the same bytes: `==` would take canonically equivalent texts for one.
-    fileprivate func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

@@ -77,7 +77,7 @@ package struct QueryValues: Sendable {
 
     /// The values with exactly this name, in their order; none where one of them can't be read.
     package func all(_ name: String) -> [String] {
-        let values = pairs.filter { $0.name.utf8.elementsEqual(name.utf8) }.map(\.value)
+        let values = pairs.filter { $0.name.hasSameBytes(as: name) }.map(\.value)
         return values.contains(nil) ? [] : values.compactMap(\.self)
     }
 

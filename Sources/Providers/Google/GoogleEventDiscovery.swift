@@ -1,5 +1,6 @@
 package import Curl
 import JSON
+import Primitives
 
 /// Google's `risc-configuration` document about the tokens of its events. It is compared with the configuration, to warn
 /// an operator, and decides nothing: issuer and key-set URL are configured.
@@ -24,6 +25,6 @@ package struct GoogleEventDiscovery: Sendable, Equatable {
     }
 
     package func names(keysURL: String) -> Bool {
-        self.keysURL.utf8.elementsEqual(keysURL.utf8)
+        self.keysURL.hasSameBytes(as: keysURL)
     }
 }

@@ -3,6 +3,7 @@ import Foundation
 import JOSE
 import JSON
 import OpenSSL
+import Primitives
 
 extension GoogleProvider {
     /// Google's name of this kind of event; `nil` for Apple's kinds.
@@ -77,6 +78,6 @@ extension GoogleProvider {
     }
 
     private static func kind(_ type: String) -> ProviderEvent.Kind? {
-        ProviderEvent.Kind.allCases.first { eventType($0)?.utf8.elementsEqual(type.utf8) == true }
+        ProviderEvent.Kind.allCases.first { eventType($0)?.hasSameBytes(as: type) == true }
     }
 }

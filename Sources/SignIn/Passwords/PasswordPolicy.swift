@@ -22,7 +22,7 @@ package enum PasswordPolicy {
         guard password.utf8.count >= bytes.lowerBound else { return .tooShort }
         guard password.utf8.count <= bytes.upperBound else { return .tooLong }
         let folded = String(decoding: password.utf8.map(\.asciiLowercased), as: UTF8.self)
-        if let email, folded.utf8.elementsEqual(email.text.utf8) { return .tooCommon }
+        if let email, folded.hasSameBytes(as: email.text) { return .tooCommon }
         guard let first = folded.utf8.first, !folded.utf8.allSatisfy({ $0 == first }) else { return .tooCommon }
         return CommonPasswords.list.contains(folded) ? .tooCommon : nil
     }

@@ -223,7 +223,7 @@ extension CodeExchange {
             return posted(clientID, at: endpoint)
         case .apple:
             if let redirectURI = credential.redirectURI,
-                !redirectURIs.contains(where: { $0.utf8.elementsEqual(redirectURI.utf8) })
+                !redirectURIs.contains(where: { $0.hasSameBytes(as: redirectURI) })
             {
                 throw .redirectURIRefused
             }

@@ -1,6 +1,7 @@
 package import Accounts
 import Logging
 import OpenSSL
+import Primitives
 import Storage
 
 /// The exchange of a flow's code by its app (`POST /v1/sign-in/web`).
@@ -18,7 +19,7 @@ extension WebSignIn {
             let outcome = try await stored {
                 try await store.spend(hash, by: call) { challenge, requestedURI in
                     constantTimeEquals(CodeChallenge.s256(of: codeVerifier), challenge)
-                        && requestedURI.utf8.elementsEqual(redirectURI.utf8)
+                        && requestedURI.hasSameBytes(as: redirectURI)
                 }
             }
             switch outcome {

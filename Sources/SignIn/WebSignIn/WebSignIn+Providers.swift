@@ -195,7 +195,7 @@ extension WebSignIn {
     /// `requireIssuer` is set.
     private func isIssuedByGoogle(_ answer: GoogleAnswer) -> Bool {
         guard let issuer = answer.issuer else { return configuration.google?.requireIssuer == false }
-        return credentials.googleIssuers.contains { $0.utf8.elementsEqual(issuer.utf8) }
+        return credentials.googleIssuers.contains { $0.hasSameBytes(as: issuer) }
     }
 
     // MARK: Both
@@ -218,7 +218,7 @@ extension WebSignIn {
         }
         // The configuration has changed meanwhile.
         guard let clientID, answer.clientID == clientID,
-            answer.redirectURI.utf8.elementsEqual(configuration.callbackURL(of: provider).utf8)
+            answer.redirectURI.hasSameBytes(as: configuration.callbackURL(of: provider))
         else {
             try await end(answer.flow, as: .failed)
             throw .webFlowExpired
@@ -249,7 +249,7 @@ extension WebSignIn {
     private func decline(
         _ flow: StoredWebFlow, browser: BrowserSecret?, error: String, by call: Call
     ) async throws(SignInFailure) -> WebStep {
-        let isCancelled = ["user_cancelled_authorize", "access_denied"].contains { $0.utf8.elementsEqual(error.utf8) }
+        let isCancelled = ["user_cancelled_authorize", "access_denied"].contains { $0.hasSameBytes(as: error) }
         let refusal = SignInFailure.providerUnavailable(retryAfter: 5, reason: "provider_error")
         if flow.linkTicket != nil {
             return try await unproven(flow, isCancelled ? .cancelled : .refused(refusal), by: call)

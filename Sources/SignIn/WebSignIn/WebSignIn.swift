@@ -1,5 +1,6 @@
 package import Accounts
 import Logging
+import Primitives
 import Storage
 
 /// Signing in in a browser: from an app's request to the code that the app exchanges, or to our own page of the account.
@@ -286,7 +287,7 @@ package final class WebSignIn: Sendable {
         of flow: StoredWebFlow
     ) throws(SignInFailure) -> (app: WebApp, registered: AppRedirectURI, requested: String) {
         guard let id = flow.appID, let requested = flow.redirectURI,
-            let app = configuration.apps.first(where: { $0.id.utf8.elementsEqual(id.utf8) }),
+            let app = configuration.apps.first(where: { $0.id.hasSameBytes(as: id) }),
             let registered = app.redirectURI(matching: requested)
         else { throw .webFlowExpired }
         return (app, registered, requested)

@@ -1,5 +1,6 @@
 package import Accounts
 package import Postgres
+import Primitives
 
 /// `console_staff`, `console_flows`, and the sessions of `console_sessions` that stand for a name. Times are the
 /// database's, as in ``ConsoleSessionStore``.
@@ -74,7 +75,7 @@ package struct ConsoleStaffStore: Sendable {
                 FOR SHARE OF s
                 """, as: String.self, Bool.self)
             guard let (known, isTaken) = subjects.first, !isTaken else { return .nameTaken }
-            guard known.utf8.elementsEqual(subject.text.utf8) else { return .otherSubject }
+            guard known.hasSameBytes(as: subject.text) else { return .otherSubject }
             _ = try await change.execute(
                 "INSERT INTO console_sessions (session_hash, staff_name) VALUES (\(hash), \(name))")
             try await change.record(event)

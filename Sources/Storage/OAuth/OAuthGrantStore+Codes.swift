@@ -1,6 +1,7 @@
 package import Accounts
 import OpenSSL
 import Postgres
+import Primitives
 
 /// The tokens that a chain gets.
 package struct NewOAuthTokens: Sendable {
@@ -140,7 +141,7 @@ private struct StoredOAuthCode: Sendable {
         default: return "verifier"
         }
         guard let presented = proof.redirectURI else { return "redirect_uri" }
-        let isSame = presented.utf8.elementsEqual(redirectURI.utf8)
+        let isSame = presented.hasSameBytes(as: redirectURI)
         switch origin {
         case .flip: return isSame || proof.client.registers(presented) ? nil : "redirect_uri"
         case .web, .assertion: return isSame ? nil : "redirect_uri"

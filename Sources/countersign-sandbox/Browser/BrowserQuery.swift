@@ -1,3 +1,5 @@
+import Primitives
+
 /// The parameters of an authorization request, none of them unknown and none there twice.
 struct BrowserQuery: Sendable {
     let provider: ProviderName
@@ -37,7 +39,7 @@ struct BrowserQuery: Sendable {
     /// One of the client's, byte for byte.
     func redirectURI(of registered: [String], else refusal: BrowserRefusal) throws(BrowserRefusal) -> String {
         let requested = try required("redirect_uri")
-        guard registered.contains(where: { $0.utf8.elementsEqual(requested.utf8) }) else { throw refusal }
+        guard registered.contains(where: { $0.hasSameBytes(as: requested) }) else { throw refusal }
         return requested
     }
 

@@ -1,4 +1,5 @@
 import JSON
+import Primitives
 
 /// The members of one JSON object of a control request. An `init` of the body's type reads each by its name, and what
 /// it has read is what the object may have: an unknown name is refused, so that a misspelt option is not silently
@@ -35,7 +36,7 @@ final class ControlMembers {
         return .invalid("Unknown member \(prefix)\(unknown). Known here: \(known).")
     }
 
-    private func isKnown(_ name: String) -> Bool { known.contains { Self.equal($0, name) } }
+    private func isKnown(_ name: String) -> Bool { known.contains { $0.hasSameBytes(as: name) } }
 
     var names: [String] { members.map(\.name) }
 
@@ -49,14 +50,12 @@ final class ControlMembers {
         for name in names where !isKnown(name) { known.append(name) }
     }
 
-    private static func equal(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
-
     // MARK: Values of any type
 
     /// The value as it came, for a claim that is passed on unchanged.
     func raw(_ name: String) -> JSONValue? {
         allow([name])
-        return members.first { Self.equal($0.name, name) }?.value
+        return members.first { $0.name.hasSameBytes(as: name) }?.value
     }
 
     private func value<Value>(

@@ -1,4 +1,5 @@
 import Hummingbird
+import Primitives
 
 /// Sign in with Google.
 enum Google: ProviderProfile {
@@ -111,7 +112,7 @@ enum Google: ProviderProfile {
     static func check(_ form: EndpointForm, against identity: Identity<Google>) throws(EndpointRefusal) {
         let redirectURI = form["redirect_uri"]
         if let authorized = identity.request.redirectURI {
-            guard let redirectURI, redirectURI.utf8.elementsEqual(authorized.utf8) else {
+            guard let redirectURI, redirectURI.hasSameBytes(as: authorized) else {
                 throw .google(.redirectURIMismatch, "Bad Request", "redirect_uri is not that of the request")
             }
         } else {

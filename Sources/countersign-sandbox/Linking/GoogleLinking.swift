@@ -1,3 +1,4 @@
+import Primitives
 import Synchronization
 
 /// Google's state of account linking with one service: the settings, what a person has begun, the link, the report.
@@ -78,7 +79,7 @@ final class GoogleLinking: Sendable {
     /// Ends the attempt with this state, byte for byte; nil when there is none.
     func end(_ way: LinkingWay, state text: String) -> Attempt? {
         state.withLock { state in
-            let index = state.attempts.firstIndex { $0.way == way && $0.state.utf8.elementsEqual(text.utf8) }
+            let index = state.attempts.firstIndex { $0.way == way && $0.state.hasSameBytes(as: text) }
             return index.map { state.attempts.remove(at: $0) }
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import OpenSSL
+import Primitives
 import Providers
 
 /// Sign in with Apple, for one or several teams or environments.
@@ -66,7 +67,7 @@ struct AppleConfiguration: Sendable {
             for clientID in team.clientIDs {
                 guard let owner = owners.updateValue(team.name, forKey: Array(clientID.utf8)) else { continue }
                 let settings = Settings.Apple.team(team.name)
-                let isServicesID = team.servicesID.map { $0.utf8.elementsEqual(clientID.utf8) } ?? false
+                let isServicesID = team.servicesID.map { $0.hasSameBytes(as: clientID) } ?? false
                 reader.refuse(
                     isServicesID ? settings.servicesID.name : settings.clientIDs.name,
                     "has a client ID of the team \(owner): a client ID belongs to one team")
@@ -110,7 +111,7 @@ extension AppleConfiguration.Team {
 
     /// The client IDs with the Services ID among them.
     static func clientIDs(_ clientIDs: [String], _ servicesID: String?) -> [String] {
-        guard let servicesID, !clientIDs.contains(where: { $0.utf8.elementsEqual(servicesID.utf8) }) else {
+        guard let servicesID, !clientIDs.contains(where: { $0.hasSameBytes(as: servicesID) }) else {
             return clientIDs
         }
         return clientIDs + [servicesID]

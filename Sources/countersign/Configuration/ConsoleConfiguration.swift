@@ -1,5 +1,6 @@
 import Accounts
 import Foundation
+import Primitives
 
 /// How people come into the console.
 struct ConsoleConfiguration: Sendable {
@@ -47,7 +48,7 @@ struct ConsoleConfiguration: Sendable {
             reader.refuse(
                 Settings.Console.keySignIn.name, "is false, and nobody else could sign in: list console.staff")
         }
-        if let clientID, provider?.allClients.contains(where: { $0.utf8.elementsEqual(clientID.utf8) }) == true {
+        if let clientID, provider?.allClients.contains(where: { $0.hasSameBytes(as: clientID) }) == true {
             reader.refuse(
                 Settings.Console.clientID.name,
                 "is a client of the apps (google.*): a token of theirs would be one of the console's")

@@ -1,5 +1,6 @@
 import Curl
 import JSON
+import Primitives
 
 /// The checks of the mail server and of the public URL.
 extension Doctor {
@@ -48,14 +49,14 @@ extension Doctor {
                     advice: "see server.publicUrl, and where the proxy sends its requests")
             ]
         }
-        guard reported.utf8.elementsEqual(issuer.utf8) else {
+        guard reported.hasSameBytes(as: issuer) else {
             return [
                 .failure(
                     .publicURL, "what answers at \(url) is another issuer than tokens.issuer",
                     advice: "see server.publicUrl and tokens.issuer, and restart what runs with older ones")
             ]
         }
-        guard issuer.utf8.elementsEqual(url.utf8) else {
+        guard issuer.hasSameBytes(as: url) else {
             return [
                 .warning(
                     .publicURL, "tokens.issuer is not server.publicUrl: verifiers don't find the keys below the issuer",

@@ -50,7 +50,7 @@ import Testing
         let recorded = try await world.count(
             """
             SELECT count(*) FROM audit_events
-            WHERE identity_id = \(apple)::uuid AND revocation_id = \(done[0])::uuid AND (
+            WHERE identity_id = \(apple)::uuid AND revocation_id = \(done[0])::uuid AND account_id IS NOT NULL AND (
                 type = 'revocation_requested' AND actor = 'operator' AND reason = 'a stolen phone'
                 OR type = 'revocation_done' AND actor = 'service')
             """)

@@ -31,22 +31,22 @@ package struct RevocationRecords: Sendable {
     /// - Returns: the revocation as it is now; `nil` when there is none.
     package func retry(_ id: RevocationID, reason: String?, by call: Call) async throws -> Revocation? {
         try await database.change(by: call) { change in
-            let retried = try await change.query(
+            let accounts = try await change.query(
                 """
                 UPDATE outbox
                 SET status = 'pending', failures = 0, next_attempt_at = \(call.now), finished_at = NULL
                 WHERE message_id = \(id) AND kind = 'revocation' AND status <> 'done'
                     AND EXISTS (SELECT FROM provider_grants WHERE revocation_id = message_id)
-                RETURNING \(RevocationRecords.columns)
-                """, as: RevocationRecords.revocation)
-            guard let revocation = retried.first else {
-                return try await RevocationRecords.revocation(id, in: change)
+                RETURNING account_id
+                """, as: AccountID?.self)
+            let revocation = try await RevocationRecords.revocation(id, in: change)
+            if let revocation, let account = accounts.first {
+                var event = AuditEvent(
+                    .revocationRetried, from: call.origin, accountID: account, identityID: revocation.identityID,
+                    provider: revocation.provider, reason: reason)
+                event.revocationID = id
+                try await change.record(event)
             }
-            var event = AuditEvent(
-                .revocationRetried, from: call.origin, identityID: revocation.identityID, provider: revocation.provider,
-                reason: reason)
-            event.revocationID = id
-            try await change.record(event)
             return revocation
         }
     }

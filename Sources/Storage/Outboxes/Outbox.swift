@@ -60,10 +60,10 @@ struct Outbox: Sendable {
 
     /// Gives up rows that were claimed until `claimedUntil` and can't be read.
     ///
-    /// - Returns: those that are given up; another process may have claimed one since.
+    /// - Returns: those that are given up, and whose account each is of; another process may have claimed one since.
     func giveUp(
         _ rows: [UnreadableRow], claimedUntil: Timestamp, by call: Call, in session: some PostgresSession
-    ) async throws(PostgresError) -> [RowID] {
+    ) async throws(PostgresError) -> [(RowID, AccountID?)] {
         guard !rows.isEmpty else { return [] }
         return try await session.query(
             """
@@ -71,8 +71,8 @@ struct Outbox: Sendable {
             SET status = 'failed', recipient = NULL, known_network = NULL, claimed_until = NULL,
                 last_error = \(UnreadableRow.reason), finished_at = \(call.now)
             WHERE message_id = ANY (\(rows.map(\.id))) AND status = 'pending' AND claimed_until = \(claimedUntil)
-            RETURNING message_id
-            """, as: RowID.self)
+            RETURNING message_id, account_id
+            """, as: RowID.self, AccountID?.self)
     }
 
     func backlog() async throws(PostgresError) -> OutboxBacklog {

@@ -99,10 +99,10 @@ package struct RevocationStore: Sendable {
     private func giveUp(_ rows: [UnreadableRow], claimedUntil: Timestamp, by call: Call) async throws {
         guard !rows.isEmpty else { return }
         try await database.change(by: call) { change in
-            let ids = try await outbox.giveUp(rows, claimedUntil: claimedUntil, by: call, in: change)
-            for id in ids {
+            let given = try await outbox.giveUp(rows, claimedUntil: claimedUntil, by: call, in: change)
+            for (id, account) in given {
                 let event = AuditEvent(
-                    .revocationFailed, by: .service, revocationID: RevocationID(uuid: id.uuid),
+                    .revocationFailed, by: .service, accountID: account, revocationID: RevocationID(uuid: id.uuid),
                     reason: UnreadableRow.reason)
                 try await change.record(event)
             }
@@ -321,8 +321,9 @@ extension Change.Revocations {
         if status == .done { announceEnd(of: revocation.identityID, revocation.key.provider, account: account) }
         try await change.record(
             AuditEvent(
-                status == .done ? .revocationDone : .revocationFailed, by: .service, identityID: revocation.identityID,
-                revocationID: revocation.id, provider: revocation.key.provider, reason: error))
+                status == .done ? .revocationDone : .revocationFailed, by: .service, accountID: account,
+                identityID: revocation.identityID, revocationID: revocation.id, provider: revocation.key.provider,
+                reason: error))
         return true
     }
 }

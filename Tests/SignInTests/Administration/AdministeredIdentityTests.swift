@@ -154,7 +154,34 @@ import Testing
         #expect(again.status == .done)
         #expect(
             try await admin.recorded() == [
-                "revocation_requested case 4 A I R", "revocation_retried Google is back I R",
+                "revocation_requested case 4 A I R", "revocation_retried Google is back A I R",
+            ])
+    }
+
+    @Test func `the trail of an account says what became of its revocation, also when it is deleted`() async throws {
+        let admin = try await fixture.administered()
+        let kim = try await fixture.account(.apple)
+        func trail() async throws -> [String] {
+            var filter = AuditFilter()
+            filter.accountID = kim.account.id
+            let records = try await admin.administration.auditEvents(filter, before: nil, limit: 200).items
+            return records.filter { $0.revocationID != nil }.map(\.type).sorted()
+        }
+        try await fixture.sandbox.fail("/apple/auth/revoke", .status(503))
+        try await fixture.deleteAccount(kim)
+        // The last attempt of the schedule.
+        _ = try await fixture.database.execute("UPDATE outbox SET failures = 107")
+        #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
+        #expect(try await trail() == ["revocation_failed", "revocation_requested"])
+
+        let failed = try await admin.administration.revocations(.failed, before: nil, limit: 9).items
+        try await fixture.sandbox.clearFaults()
+        _ = try await admin.administration.retry(
+            try #require(failed.first).id, reason: "Apple is back", by: admin.administrator)
+        try await fixture.revokeDue()
+        #expect(
+            try await trail() == [
+                "revocation_done", "revocation_failed", "revocation_requested", "revocation_retried",
             ])
     }
 

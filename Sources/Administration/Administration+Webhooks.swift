@@ -99,7 +99,7 @@ extension Administration {
                     event, to: name, types: types, reason: "event \(id)", by: administrator.call)
             }
         }
-        guard let count else { throw .overloaded(retryAfter: 60) }
+        guard let count else { throw .replaysUnderWay }
         return count
     }
 

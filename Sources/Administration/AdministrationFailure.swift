@@ -32,8 +32,10 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
     case mailUnavailable
     /// The address has had as many codes as it may; `retryAfter` in seconds.
     case rateLimited(retryAfter: Int64)
-    /// Too many exports are being made; `retryAfter` in seconds.
+    /// Too many exports are being made, or as much else of one kind; `retryAfter` in seconds.
     case overloaded(retryAfter: Int)
+    /// The endpoint has as many replays as it may.
+    case replaysUnderWay
     case database(PostgresError)
     /// The task was cancelled: the process is ending.
     case cancelled
@@ -74,7 +76,7 @@ extension AdministrationFailure {
     package var isTemporary: Bool {
         switch self {
         case .database(let error): error.isTemporary
-        case .rateLimited, .overloaded, .mailUnavailable, .cancelled: true
+        case .rateLimited, .overloaded, .replaysUnderWay, .mailUnavailable, .cancelled: true
         default: false
         }
     }
@@ -116,9 +118,13 @@ extension AdministrationFailure {
         case .addressMissing: "The account has no address."
         case .rateLimited(let seconds):
             "The address has had as many codes as it may. Try again in \((seconds + 59) / 60) minutes."
-        case .unknownKey, .forbidden, .notFound, .unknownCursor, .cursorExpired, .overloaded, .database, .cancelled,
-            .fault:
-            nil
+        case .overloaded(let seconds): "Too much of this is under way. Try again in \(seconds) s."
+        case .replaysUnderWay:
+            """
+            \(WebhookStream.maximumReplays) replays to this endpoint are under way, which is the most. Try again in a minute; \
+            while it is paused, none of them ends.
+            """
+        case .unknownKey, .forbidden, .notFound, .unknownCursor, .cursorExpired, .database, .cancelled, .fault: nil
         }
     }
 }

@@ -63,7 +63,11 @@ extension AdministrationFailure: ProblemConvertible {
         case .accountDisabled: Problem(.accountDisabled)
         case .mailUnavailable: Problem(.temporarilyUnavailable, reason: "no mail is configured", retryAfter: 3600)
         case .overloaded(let retryAfter):
-            Problem(.temporarilyUnavailable, reason: "overloaded", retryAfter: retryAfter)
+            Problem(.temporarilyUnavailable, detail: sentence, reason: "overloaded", retryAfter: retryAfter)
+        case .replaysUnderWay:
+            Problem(
+                .temporarilyUnavailable, detail: sentence, reason: "replays_under_way", retryAfter: 60,
+                isExpected: true)
         case .database, .cancelled: Problem(isTemporary ? .temporarilyUnavailable : .internalError, reason: detail)
         case .fault(let operation): Problem(.internalError, reason: operation)
         }

@@ -43,19 +43,20 @@ package struct Problem: Error, Sendable {
     /// The value of `Allow`, which 405 carries.
     var allow: String?
     /// Whether it is part of how the service works although its status is 5xx, and so no error in the log.
-    var isExpected = false
+    var isExpected: Bool
     /// Whether the connection can't be used for another request.
     var endsConnection = false
 
     package init(
         _ code: Code, detail: String? = nil, errors: [FieldError] = [], reason: String? = nil, retryAfter: Int? = nil,
-        members: (@Sendable (inout JSONWriter) -> Void)? = nil
+        isExpected: Bool = false, members: (@Sendable (inout JSONWriter) -> Void)? = nil
     ) {
         self.code = code
         self.detail = detail
         self.errors = errors
         self.reason = reason
         self.retryAfter = retryAfter
+        self.isExpected = isExpected
         self.members = members
     }
 

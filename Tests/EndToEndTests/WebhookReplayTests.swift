@@ -1,0 +1,41 @@
+import JSON
+import TestSupport
+import Testing
+
+/// What an administrator has sent once more: whole processes, real sockets.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct WebhookReplayTests {
+    @Test func `an eleventh replay is refused in a sentence, and is no error of the service`() async throws {
+        let receiver = try LoopbackServer { _ in [.respond(500)] }
+        try await WebhookEndpointFile.with(receiver.url) { settings in
+            // Nothing is tried again while the test runs, so that no replay ends.
+            let settings = settings.merging(["webhooks.retrySeconds": "600"]) { $1 }
+            try await World.run(settings) { world in
+                let endpoint = try await KnownEndpoint.of(world, "manage")
+                _ = try await world.newAccount("webhook-replays")
+                _ = await receiver.history { !$0.requests.isEmpty }
+                let since = "2026-01-01T00:00:00Z"
+                for _ in 1...10 {
+                    let replay = try await endpoint.post("/replay", #"{"since":"\#(since)"}"#)
+                    #expect(replay.status == 202, "\(replay.body)")
+                }
+                let sentence = """
+                    10 replays to this endpoint are under way, which is the most. Try again in a minute; while it is paused, \
+                    none of them ends.
+                    """
+                let refused = try await endpoint.post("/replay", #"{"since":"\#(since)"}"#)
+                #expect(refused.status == 503 && refused.code == "temporarily_unavailable", "\(refused.body)")
+                #expect(refused["retry-after"] == "60")
+                #expect(refused.json?["detail"]?.string == sentence)
+                let line = try await world.service.logged(try #require(refused["x-request-id"]))
+                #expect(line["level"]?.string == "info")
+                #expect(line["reason"]?.string == "replays_under_way")
+
+                let command = try await Countersign.run(
+                    ["webhooks", "replay", "crm", "--since", since],
+                    settings.merging(["postgres.url": world.scratch.url]) { $1 })
+                #expect(command.status == 1 && command.output.isEmpty, "\(command.output)")
+                #expect(command.error == "countersign: \(sentence)\n")
+            }
+        }
+    }
+}

@@ -75,13 +75,12 @@ extension Administration {
         return try await webhook(name)
     }
 
-    /// - Parameter types: all that the endpoint gets if absent.
+    /// - Parameter types: if absent all that the endpoint gets; an event by its id is sent then whatever these are.
     /// - Returns: how many events are sent again.
     package func replayWebhook(
         _ name: String, _ start: ReplayStart, types: Set<AccountEvent.Kind>?, by administrator: Administrator
     ) async throws(AdministrationFailure) -> Int {
         let endpoint = try endpoint(name)
-        let types = types ?? endpoint.types
         let count: Int?
         switch start {
         case .since(let time):
@@ -89,8 +88,8 @@ extension Administration {
             let from = max(ends.dropped, FeedPosition(time.microseconds - 1))
             count = try await stored {
                 try await webhookStore.replay(
-                    to: name, after: from, until: max(from, ends.last), types: types, reason: "since \(time.rfc3339)",
-                    by: administrator.call)
+                    to: name, after: from, until: max(from, ends.last), types: types ?? endpoint.types,
+                    reason: "since \(time.rfc3339)", by: administrator.call)
             }
         case .event(let id):
             let event = try await found { try await webhookStore.event(id, of: name) }

@@ -38,4 +38,30 @@ import Testing
             }
         }
     }
+
+    @Test func `an event that is named by its id is sent whatever types its endpoint gets`() async throws {
+        let receiver = try LoopbackServer { _ in [.respond(204)] }
+        try await WebhookEndpointFile.with(receiver.url) { settings in
+            let settings = settings.merging(["webhooks.endpoint.crm.types": "account.deleted"]) { $1 }
+            try await World.run(settings) { world in
+                let endpoint = try await KnownEndpoint.of(world, "read,manage")
+                _ = try await world.newAccount("webhook-types")
+                let feed = try await world.service.administer("GET", "/admin/v1/feed?wait=25", bearer: endpoint.key)
+                let born = try #require(feed.json?["items"]?.elements?.first, "\(feed.body)")
+                #expect(born["type"]?.string == "account.created")
+                let id = try #require(born["id"]?.string)
+                // Of a type that is asked for it is not.
+                for (types, count) in [(#","types":["account.deleted"]"#, 0), ("", 1)] {
+                    let replay = try await endpoint.post("/replay", #"{"eventId":"\#(id)"\#(types)}"#)
+                    #expect(replay.status == 202 && replay.body == #"{"events":\#(count)}"#, "\(replay.body)")
+                }
+                let command = try await Countersign.run(
+                    ["webhooks", "replay", "crm", "--event", id],
+                    settings.merging(["postgres.url": world.scratch.url]) { $1 })
+                #expect(command.status == 0 && command.output == #"{"events":1}"# + "\n", "\(command.error)")
+                let history = await receiver.history { $0.requests.count >= 2 }
+                #expect(history.requests.compactMap(WebhookDelivery.init).map(\.id) == [id, id])
+            }
+        }
+    }
 }

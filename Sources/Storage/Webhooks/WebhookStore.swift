@@ -184,12 +184,13 @@ package struct WebhookStore: Sendable {
 
     /// Begins to push one event once more, and records it. Its account is parked at it, so that the feed need not have it.
     ///
+    /// - Parameter types: those that it may be of, all if absent.
     /// - Returns: how many events, none where it is of no such type; `nil` when the endpoint has as many replays as it may.
     /// - Throws: ``Unseen``.
     package func replay(
-        _ event: FeedEvent, to name: String, types: Set<AccountEvent.Kind>, reason: String, by call: Call
+        _ event: FeedEvent, to name: String, types: Set<AccountEvent.Kind>?, reason: String, by call: Call
     ) async throws -> Int? {
-        let words = types.map(\.rawValue).sorted()
+        let words = types?.map(\.rawValue).sorted() ?? [event.type]
         return try await database.change(by: call) { change async throws -> Int? in
             let stream = try await Self.beginReplay(
                 to: name, after: event.position, until: event.position, types: words, reason: reason, in: change)

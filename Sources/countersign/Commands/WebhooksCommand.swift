@@ -62,7 +62,12 @@ struct WebhooksCommand: AsyncParsableCommand {
         @Argument(help: "The endpoint's name.") var name: String
         @Option(help: "From when on, as 2026-01-31T12:00:00Z.") var since: String?
         @Option(help: "The id of one event, which is pushed alone; in place of --since.") var event: String?
-        @Option(name: .customLong("type"), help: "A type of events; all that the endpoint gets if absent.")
+        @Option(
+            name: .customLong("type"),
+            help: """
+                A type of events, also one that the endpoint does not get by itself; if absent, all that it gets, or the one \
+                event.
+                """)
         var types: [String] = []
 
         func validate() throws {

@@ -1,4 +1,5 @@
 import Accounts
+import Foundation
 import HTTPServer
 import JSON
 import Postgres
@@ -82,6 +83,43 @@ import Testing
         let lines = printed.output.split(separator: "\n")
         #expect(lines.count >= 5)
         for line in lines { #expect(whole.contains(line)) }
+    }
+
+    /// A follower that has printed the two events of a new account.
+    private static func follower(_ person: String, in world: World) async throws -> Countersign.Command {
+        let follower = try Countersign.begin(["feed", "--follow"], ["postgres.url": world.scratch.url])
+        _ = try await world.newAccount(person)
+        try await eventually("the events are printed") { follower.output.split(separator: "\n").count == 2 }
+        return follower
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `a follower that is stopped says at which cursor to go on`(_ signal: Int32) async throws {
+        let follower = try await Self.follower("feed-follower", in: world)
+        follower.send(signal)
+        let ending = await follower.end()
+        #expect(ending.status == 0, "\(ending.error)")
+        let cursor = try #require(ending.error.split(separator: "\n").last)
+        let rest = try await Countersign.run(
+            ["feed", "--after", String(cursor)], ["postgres.url": world.scratch.url])
+        #expect(rest.status == 0 && rest.output.isEmpty, "\(rest.error)")
+        // Behind the first of the two.
+        let lines = ending.output.split(separator: "\n")
+        let first = try JSONValue(parsing: Array(lines[0].utf8))
+        let id = try #require(first["id"]?.string)
+        let behind = try await Countersign.run(["feed", "--after", id], ["postgres.url": world.scratch.url])
+        #expect(behind.output.split(separator: "\n") == Array(lines[1...]))
+    }
+
+    @Test(.noFixture(World.self)) func `a follower is stopped also while the database is away`() async throws {
+        try await World.onCluster { cluster, world in
+            let follower = try await Self.follower("feed-away", in: world)
+            try await cluster.crash()
+            follower.send(SIGTERM)
+            let ending = await follower.end()
+            #expect(ending.status == 0)
+            #expect(ending.error.split(separator: "\n").count == 1, "\(ending.error)")
+        }
     }
 
     @Test func `what is no cursor, no type and no number is refused, and who may not read is`() async throws {

@@ -90,12 +90,34 @@ package final class Countersign: Sendable {
     package static func run(
         _ arguments: [String], _ settings: Settings = [:], launcher: [String] = []
     ) async throws -> Ending {
+        await (try begin(arguments, settings, launcher: launcher)).end()
+    }
+
+    /// A command that is under way.
+    package struct Command: Sendable {
+        private let child: Child
+
+        fileprivate init(_ child: Child) { self.child = child }
+
+        /// The standard output so far.
+        package var output: String { child.output.text }
+
+        /// Sends a signal without waiting for the end.
+        package func send(_ signal: Int32) { child.signal(signal) }
+
+        package func end() async -> Ending { await child.ended.value }
+    }
+
+    /// Begins a command. What is set is as for `run`.
+    package static func begin(
+        _ arguments: [String], _ settings: Settings = [:], launcher: [String] = []
+    ) throws -> Command {
         var settings = settings
         let ports = try FreePort.choose(2)
         for (key, port) in zip(["server.port", "admin.port"], ports) where settings[key] == nil {
             settings[key] = String(port)
         }
-        return await (try Child(arguments, launcher, try environment(of: settings))).ended.value
+        return Command(try Child(arguments, launcher, try environment(of: settings)))
     }
 
     private init(
@@ -176,6 +198,7 @@ package final class Countersign: Sendable {
 /// A process and its output.
 private final class Child: Sendable {
     let processID: Int32
+    let output: Collected
     let error: Collected
     let ended: Task<Countersign.Ending, Never>
     private let process: Mutex<Process>
@@ -205,6 +228,7 @@ private final class Child: Sendable {
             return Countersign.Ending(status: status, output: await written.whole(), error: await log.whole())
         }
         processID = process.processIdentifier
+        self.output = written
         self.error = log
         self.process = Mutex(process)
     }

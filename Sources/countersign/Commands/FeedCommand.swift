@@ -11,7 +11,7 @@ struct FeedCommand: AsyncParsableCommand {
         abstract: "Prints what happened to accounts, the oldest first, one JSON line an event.",
         discussion: """
             The last line of standard error is the cursor at which --after goes on. With --follow it waits for more until \
-            it is interrupted.
+            SIGINT or SIGTERM ends it, which is exit code 0.
             """)
 
     @OptionGroup var options: ConfigurationOptions
@@ -20,8 +20,6 @@ struct FeedCommand: AsyncParsableCommand {
     @Option(help: "Types of events, between commas; all if absent.") var types: String?
     @Option(help: "How many, at most; all if absent.") var limit: Int?
     @Flag(help: "Wait for what comes.") var follow = false
-
-    private static let page = 1000
 
     func validate() throws {
         guard types.map({ AccountEvent.Kind.list($0) != nil }) ?? true else {
@@ -33,34 +31,56 @@ struct FeedCommand: AsyncParsableCommand {
 
     func run() async throws {
         let keyRing = try options.sources().load(KeyRing.init(from:))
-        let kinds = types.flatMap(AccountEvent.Kind.list) ?? []
         try await withDatabase(options) { database in
-            let feed = Feed(store: FeedStore(database: database), keyRing: keyRing, news: FeedNews())
-            var query = Feed.Query(from: Feed.Start(after), types: kinds)
-            var left = limit ?? .max
-            var output = StandardOutput()
-            while left > 0 {
-                query.limit = min(Self.page, left)
-                query.wait = follow ? .seconds(60) : .zero
-                let answer: Feed.Answer
-                do {
-                    answer = try await feed.read(query)
-                } catch Feed.Refusal.unknownStart {
-                    throw CommandFailure("--after is no cursor of this service and no event of its feed.")
-                } catch let error as PostgresError where follow && error.isTemporary {
-                    // A failover: it goes on where it was.
-                    try await Task.sleep(for: .seconds(1))
-                    continue
-                } catch Feed.Refusal.expired {
-                    throw CommandFailure("What follows --after is not kept any more: read from the oldest, or export.")
-                }
-                for event in answer.events { try output.append(event.body + [UInt8(ascii: "\n")]) }
-                try output.flush()
-                left -= answer.events.count
-                query.start = .cursor(answer.next)
-                guard follow || answer.hasMore, left > 0 else { break }
-            }
-            if case .cursor(let next) = query.start { printNotice(next) }
+            let following = FeedFollowing(
+                feed: Feed(store: FeedStore(database: database), keyRing: keyRing, news: FeedNews()),
+                query: Feed.Query(from: Feed.Start(after), types: types.flatMap(AccountEvent.Kind.list) ?? []),
+                limit: limit ?? .max, waits: follow)
+            guard follow else { return try await following.run() }
+            try await StopSignal.cancelling { try await following.run() }
         }
+    }
+}
+
+/// The printing of what follows in the feed.
+private struct FeedFollowing: Sendable {
+    private static let page = 1000
+
+    let feed: Feed
+    let query: Feed.Query
+    let limit: Int
+    /// Whether it goes on when nothing follows, until its task is cancelled.
+    let waits: Bool
+
+    func run() async throws {
+        var query = query
+        var left = limit
+        var output = StandardOutput()
+        while left > 0, !Task.isCancelled {
+            query.limit = min(Self.page, left)
+            let answer: Feed.Answer
+            do {
+                answer = try await feed.read(query)
+            } catch _ where Task.isCancelled {
+                break
+            } catch Feed.Refusal.unknownStart {
+                throw CommandFailure("--after is no cursor of this service and no event of its feed.")
+            } catch let error as PostgresError where waits && error.isTemporary {
+                // A failover: it goes on where it was.
+                try? await Task.sleep(for: .seconds(1))
+                continue
+            } catch Feed.Refusal.expired {
+                throw CommandFailure("What follows --after is not kept any more: read from the oldest, or export.")
+            }
+            for event in answer.events { try output.append(event.body + [UInt8(ascii: "\n")]) }
+            try output.flush()
+            left -= answer.events.count
+            query.start = .cursor(answer.next)
+            guard waits || answer.hasMore else { break }
+            // Not at first: who is stopped meanwhile gets a cursor.
+            query.wait = answer.hasMore ? .zero : .seconds(60)
+        }
+        // Alone on its line, and before the connections are closed, which takes its time where the database is away.
+        if case .cursor(let next) = query.start { StandardError.write(next + "\n") }
     }
 }

@@ -4,8 +4,6 @@ import ArgumentParser
 import Foundation
 import SignIn
 import Storage
-import Synchronization
-import UnixSignals
 
 /// A run of an import.
 struct ImportRunCommand: AsyncParsableCommand {
@@ -174,20 +172,6 @@ struct ProviderAlias: ExpressibleByArgument {
         alias = String(argument[..<equals])
         self.provider = provider
     }
-}
-
-/// Whether SIGTERM or SIGINT has come, which no longer end the process by themselves.
-final class StopSignal: Sendable {
-    private let flag = Mutex(false)
-
-    init() async {
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        Task {
-            for await _ in signals { flag.withLock { $0 = true } }
-        }
-    }
-
-    var isRaised: Bool { flag.withLock(\.self) }
 }
 
 /// The report of a run, its counts, and on a terminal how far it is.

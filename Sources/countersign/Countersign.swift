@@ -43,7 +43,7 @@ struct Countersign: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            let ending = CommandEnding(of: error)
+            let ending = CommandEnding(of: error, words: Array(CommandLine.arguments.dropFirst()))
             code = ending.code
             if !ending.message.isEmpty {
                 // What help and the version are is output.

@@ -79,13 +79,55 @@ import Testing
     }
 
     @Test(arguments: [
-        ["frobnicate"], ["migrate", "sideways"], ["migrate", "down", "--steps", "0"], ["migrate", "new"],
+        (["frobnicate"], "countersign"), (["migrate", "sideways"], "countersign migrate"),
+        (["migrate", "down", "--steps", "0"], "countersign migrate down"),
+        (["migrate", "new"], "countersign migrate new"),
+        (["webhooks", "pause"], "countersign webhooks pause"), (["import", "frobnicate"], "countersign import run"),
     ])
-    func `a command that isn't one is a usage error`(arguments: [String]) async throws {
+    func `a command that isn't one is a usage error, and leads to the help of the one above`(
+        arguments: [String], command: String
+    ) async throws {
         let run = try await CountersignProcess.run(arguments)
         #expect(run.code == 2)
         #expect(run.output.isEmpty)
         #expect(run.errors.hasPrefix("countersign: "))
+        #expect(run.errors.hasSuffix(" (see `\(command) --help`)\n"), "\(run.errors)")
+    }
+
+    @Test(arguments: [
+        (["webhooks", "pause"], "<name>", "The endpoint: its name."),
+        (["account", "disable"], "<account>", "The account: its id, a UUID in lower case, or its whole address."),
+        (["session", "end"], "<id>", "The session: its id, a UUID in lower case."),
+    ])
+    func `help says what a command acts on`(arguments: [String], value: String, sentence: String) async throws {
+        let run = try await CountersignProcess.run(arguments + ["--help"])
+        #expect(run.code == 0)
+        #expect(run.output.contains(" \(value) "), "\(run.output)")
+        // However its lines are broken.
+        #expect(run.output.split(whereSeparator: \.isWhitespace).joined(separator: " ").contains(sentence))
+        #expect(!run.output.contains("<text>"))
+    }
+
+    @Test func `a file of secrets takes the first line of a key pair, and says of both that one is for receivers`()
+        async throws
+    {
+        let pair = try await CountersignProcess.run(["webhooks", "secret", "--ed25519"])
+        try #require(pair.lines.count == 2, "\(pair.output)")
+        #expect(pair.lines[0].hasPrefix("whsk_") && pair.lines[1].hasPrefix("whpk_"))
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
+        for (name, text, isRefused) in [("secret", "\(pair.lines[0])\n", false), ("pair", pair.output, true)] {
+            let run = try await CountersignProcess.run(
+                ["config", "check"],
+                environment: [
+                    "COUNTERSIGN_WEBHOOKS_ENDPOINTS": "crm",
+                    "COUNTERSIGN_WEBHOOKS_ENDPOINT_CRM_URL": "https://crm.example.com/countersign",
+                    "COUNTERSIGN_WEBHOOKS_ENDPOINT_CRM_SECRET_PATH": try directory.write(name, text),
+                ])
+            let faults = run.errors.split(separator: "\n").filter { $0.contains("webhooks.endpoint.crm") }
+            #expect(faults.count == (isRefused ? 1 : 0), "\(run.errors)")
+            #expect(faults.allSatisfy { $0.contains("a whpk_… is for the receivers") }, "\(run.errors)")
+        }
     }
 }
 

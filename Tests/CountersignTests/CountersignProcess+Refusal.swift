@@ -10,7 +10,7 @@ extension CountersignProcess {
             _ = try Countersign.parseAsRoot(arguments)
             return nil
         } catch {
-            let ending = CommandEnding(of: error)
+            let ending = CommandEnding(of: error, words: arguments)
             return (ending.code, ending.message)
         }
     }

@@ -75,22 +75,36 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
 
 /// The argument that names what an act is done to.
 struct ActTarget<Commanded: CommandedAct>: ParsableArguments {
-    @Argument(help: ArgumentHelp(Commanded.act.subject.help)) var text: String
+    @Argument(
+        help: ArgumentHelp(
+            "The \(Commanded.act.subject.noun): \(Commanded.act.subject.naming).",
+            valueName: Commanded.act.subject.value))
+    var text: String
 
     func validate() throws {
         guard Commanded.act.subject.canName(text) else {
-            throw ValidationError("the \(Commanded.act.subject.noun) is named by \(Commanded.act.subject.help)")
+            throw ValidationError("the \(Commanded.act.subject.noun) is named by \(Commanded.act.subject.naming)")
         }
     }
 }
 
 extension Act.Subject {
-    fileprivate var help: String {
+    /// What one is named by.
+    fileprivate var naming: String {
         switch self {
         case .account: "its id, a UUID in lower case, or its whole address"
         case .oauthClient: "its clientId"
         case .webhook: "its name"
         case .identity, .session, .revocation, .providerEvent, .adminKey: "its id, a UUID in lower case"
+        }
+    }
+
+    /// What stands for that in help.
+    fileprivate var value: String {
+        switch self {
+        case .account: "account"
+        case .webhook: "name"
+        case .identity, .session, .revocation, .providerEvent, .oauthClient, .adminKey: "id"
         }
     }
 

@@ -9,7 +9,8 @@ struct CommandEnding {
     let message: String
     let code: Int32
 
-    init(of error: any Error) {
+    /// - Parameter words: of the command line.
+    init(of error: any Error, words: [String] = []) {
         switch error {
         case let faults as ConfigurationFaults:
             message = faults.faults.map { "countersign: \($0)" }.joined(separator: "\n")
@@ -24,7 +25,7 @@ struct CommandEnding {
             message = "countersign: \(Self.sentence(error))"
             code = 1
         case let error where Countersign.exitCode(for: error) == .validationFailure:
-            message = "countersign: \(Countersign.message(for: error)) (see `countersign --help`)"
+            message = "countersign: \(Countersign.message(for: error)) (see `\(Self.command(in: words)) --help`)"
             code = 2
         case let error where error is ExitCode || error is CleanExit || Countersign.exitCode(for: error) == .success:
             message = Countersign.message(for: error)
@@ -33,6 +34,19 @@ struct CommandEnding {
             message = "countersign: \(error)"
             code = 1
         }
+    }
+
+    /// The command that the words call, behind those that it is below.
+    private static func command(in words: [String]) -> String {
+        var commands: [any ParsableCommand.Type] = [Countersign.self]
+        var below: [any ParsableCommand.Type] { commands.last?.configuration.subcommands ?? [] }
+        for word in words {
+            guard let next = below.first(where: { $0.configuration.commandName == word }) else { break }
+            commands.append(next)
+        }
+        // Its word may be left out.
+        if let next = commands.last?.configuration.defaultSubcommand { commands.append(next) }
+        return commands.compactMap { $0.configuration.commandName }.joined(separator: " ")
     }
 
     private static func sentence(_ error: PostgresError) -> String {

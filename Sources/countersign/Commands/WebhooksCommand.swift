@@ -127,7 +127,11 @@ struct WebhooksCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "secret", abstract: "Prints a new secret for an endpoint's file.")
 
-        @Flag(help: "A key pair instead: what signs, and on a second line what receivers verify with.")
+        @Flag(
+            help: """
+                A key pair instead: whsk_…, which signs and goes into the file, and on a second line whpk_…, which does not \
+                and is what receivers verify with.
+                """)
         var ed25519 = false
 
         func run() throws {

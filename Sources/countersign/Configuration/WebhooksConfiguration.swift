@@ -49,7 +49,10 @@ extension WebhookEndpoint {
             return secrets
         } catch {
             switch error {
-            case .malformed: reader.refuse(setting, path, "names a file with a line that is no whsec_… and no whsk_…")
+            case .malformed:
+                reader.refuse(
+                    setting, path,
+                    "names a file with a line that is no whsec_… and no whsk_… (a whpk_… is for the receivers)")
             case .tooShort: reader.refuse(setting, path, "names a file with a secret of less than 24 bytes")
             }
             return nil

@@ -271,5 +271,21 @@ import Testing
             ], environment: ["COUNTERSIGN_APPLE_KEYS_URL": "http://127.0.0.1:9/keys"])
         #expect(run.output == Self.refusal("keys_unavailable") + "\n")
         #expect(run.code == 1)
+        // In the form of the service's log for terminals.
+        #expect(run.errors.contains("Z warning key set not refreshed provider=apple reason="), "\(run.errors)")
+    }
+
+    @Test func `that keys were fetched is nothing to say`() async throws {
+        let token = try #require(try Vectors.realIDTokens.first)
+        let document = [UInt8](try Data(contentsOf: URL(filePath: Self.path(try #require(token.keySets.first)))))
+        let server = try LoopbackServer { _ in [.respond(body: document)] }
+        let run = try await CountersignProcess.run(
+            [
+                "token", "verify", "--provider", "apple", "--client-id", token.audience, "--at",
+                Timestamp(seconds: token.issuedAt).rfc3339, token.token,
+            ], environment: ["COUNTERSIGN_APPLE_KEYS_URL": server.url + "/keys"])
+        #expect(run.code == 0, "\(run.output)")
+        #expect(server.history.requests.count == 1)
+        #expect(run.errors.isEmpty, "\(run.errors)")
     }
 }

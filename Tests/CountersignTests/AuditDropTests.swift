@@ -63,7 +63,7 @@ import Testing
                     == "2 rows under 2 seals from before 2026-07, the last one of 2026-06-17T00:00:01Z, would go\n")
             #expect(try await Self.count(trail) == ["6 6"])
 
-            let run = try await Self.run(["2026-07", "--export", file.path], trail)
+            let run = try await Self.run(["2026-07", "--export", file.path, "--yes"], trail)
             #expect(run.code == 0, "\(run.errors)")
             #expect(
                 run.lines == [
@@ -85,10 +85,10 @@ import Testing
             #expect(reason.wholeMatch(of: #/operator before 2026-07, rows 2, 2:[0-9a-f]{64}/#) != nil)
 
             // What is there is not written over, and then nothing goes.
-            let again = try await Self.run(["2026-08", "--export", file.path], trail)
+            let again = try await Self.run(["2026-08", "--export", file.path, "--yes"], trail)
             #expect(again.code == 2 && again.errors.contains("can't be made"), "\(again.errors)")
             #expect(try await Self.count(trail) == ["4 6"])
-            let none = try await Self.run(["2026-07"], trail)
+            let none = try await Self.run(["2026-07", "--yes"], trail)
             #expect(none.code == 0 && none.output == "nothing from before 2026-07 is left to go\n", "\(none.errors)")
         }
     }
@@ -96,7 +96,7 @@ import Testing
     @Test func `it is the owner's: the service's role takes nothing away, by the command or beside it`() async throws {
         try await Self.withTrail { trail in
             let run = try await trail.withRole(granted: Self.service[0], Self.service[1], Self.service[2]) { url in
-                let refused = try await Self.run(["2026-07"], trail, url: url)
+                let refused = try await Self.run(["2026-07", "--yes"], trail, url: url)
                 #expect(refused.code == 1 && refused.errors.contains("postgres.migrationUrl"), "\(refused.errors)")
                 #expect(try await Self.count(trail) == ["6 6"])
                 // What the command itself sends.
@@ -111,11 +111,22 @@ import Testing
                         #expect(error?.sqlState == "42501", "\(statement)")
                     }
                 }
-                return try await Self.run(["2026-07"], trail, url: url, migrationURL: trail.scratch.url)
+                return try await Self.run(["2026-07", "--yes"], trail, url: url, migrationURL: trail.scratch.url)
             }
             #expect(run.code == 0, "\(run.errors)")
             #expect(try await Self.count(trail) == ["4 5"])
             #expect(try await trail.sealed().code == 0)
+        }
+    }
+
+    @Test func `elsewhere than at a terminal nothing goes, and nothing is exported, without --yes`() async throws {
+        try await Self.withTrail { trail in
+            let file = trail.keyRing.deletingLastPathComponent().appending(path: "unsaid.ndjson")
+            let run = try await Self.run(["2026-07", "--export", file.path], trail)
+            #expect(run.code == 2 && run.errors.contains("say --yes: there is no terminal"), "\(run.errors)")
+            #expect(run.output.isEmpty)
+            #expect(!FileManager.default.fileExists(atPath: file.path))
+            #expect(try await Self.count(trail) == ["6 6"])
         }
     }
 
@@ -125,7 +136,7 @@ import Testing
                 "CREATE TABLE audit_events_by_hand PARTITION OF audit_events FOR VALUES FROM ('2020-01-01Z') TO ('2020-03-01Z')",
                 "CREATE TABLE audit_events_open PARTITION OF audit_events FOR VALUES FROM (MINVALUE) TO ('2019-01-01Z')"
             )
-            let run = try await Self.run(["2026-07"], trail)
+            let run = try await Self.run(["2026-07", "--yes"], trail)
             #expect(run.code == 0, "\(run.errors)")
             #expect(run.lines.dropFirst().dropLast() == ["dropped audit_events_by_hand", "dropped audit_events_open"])
         }
@@ -134,7 +145,7 @@ import Testing
     @Test func `without the key of the last seal nothing goes`() async throws {
         try await Self.withTrail { trail in
             try trail.write(keys: ("k2", 2))
-            let run = try await Self.run(["2026-07"], trail)
+            let run = try await Self.run(["2026-07", "--yes"], trail)
             #expect(run.code == 1, "\(run.output)")
             #expect(try await Self.count(trail) == ["6 6"])
         }

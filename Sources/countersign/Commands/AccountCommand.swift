@@ -40,9 +40,7 @@ struct AccountCommand: AsyncParsableCommand {
             @Flag(help: "Do not ask.") var yes = false
 
             func validate() throws {
-                guard yes || TerminalQuestion.canBeAsked else {
-                    throw ValidationError("say --yes: there is no terminal to ask at")
-                }
+                try TerminalQuestion.requireTerminal(unlessSaid: yes)
             }
 
             var input: ActInput { reason.input }

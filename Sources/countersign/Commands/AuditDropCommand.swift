@@ -14,7 +14,8 @@ extension AuditCommand {
 
                 It works as the owner of the tables, by postgres.migrationUrl, and needs keyring.path. People go on signing \
                 in: it waits for the trail for a second at a time. Rows in the default partition are deleted one by one \
-                meanwhile: where doctor finds many there, they sign in behind it. At a terminal it asks once.
+                meanwhile: where doctor finds many there, they sign in behind it. At a terminal it asks once; elsewhere it \
+                needs --yes, but for a --dry-run.
                 """)
 
         @OptionGroup var options: ConfigurationOptions
@@ -31,6 +32,7 @@ extension AuditCommand {
             guard month.begin <= SystemClock().now() else {
                 throw ValidationError("\(month) has not begun: this month is the last that can be named")
             }
+            try TerminalQuestion.requireTerminal(unlessSaid: yes || dryRun)
         }
 
         func run() async throws {

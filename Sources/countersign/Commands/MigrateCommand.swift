@@ -55,7 +55,8 @@ struct MigrateCommand: AsyncParsableCommand {
         func run() async throws {
             try await withMigrator(options) { migrator in
                 let plan = try await migrator.planDown(steps: steps).map(\.label)
-                if !plan.isEmpty, !yes {
+                // It is for development, whose scripts have nothing to lose and so say no --yes.
+                if !plan.isEmpty, !yes, TerminalQuestion.canBeAsked {
                     try TerminalQuestion(
                         "Take back \(plan.joined(separator: ", ")), and delete what only they hold? [yes/no] "
                     ).requireYes()

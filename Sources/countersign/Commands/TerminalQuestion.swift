@@ -1,7 +1,8 @@
+import ArgumentParser
 import Foundation
 
 /// A question before an act that takes something away. It is asked at a terminal only: a script or a pipeline has no
-/// answer.
+/// answer, and says `--yes` instead.
 struct TerminalQuestion {
     private let text: String
 
@@ -12,6 +13,12 @@ struct TerminalQuestion {
     /// Whether standard input is a terminal.
     static var canBeAsked: Bool { isatty(STDIN_FILENO) == 1 }
 
+    /// - Parameter isSaid: whether `--yes` is there.
+    /// - Throws: `ValidationError` where it is not, and no terminal to ask at.
+    static func requireTerminal(unlessSaid isSaid: Bool) throws {
+        guard isSaid || canBeAsked else { throw ValidationError("say --yes: there is no terminal to ask at") }
+    }
+
     /// Anything but `yes` is no, the end of the input too.
     func isAnsweredByYes() -> Bool {
         StandardError.write(text)
@@ -20,7 +27,6 @@ struct TerminalQuestion {
 
     /// - Throws: `CommandFailure` when the answer is no.
     func requireYes() throws {
-        guard Self.canBeAsked else { return }
         guard isAnsweredByYes() else { throw CommandFailure("Nothing was done.") }
     }
 }

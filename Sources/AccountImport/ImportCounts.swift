@@ -17,11 +17,11 @@ package struct ImportCounts: Sendable {
             byWord["\(result.outcome.word):\(code.rawValue)", default: 0] += 1
             if !code.isExpected { hasLeftOut = true }
         }
-        for note in result.notes { byWord["note:\(note.kind)", default: 0] += 1 }
+        for kind in result.notes.compactMap(\.kind) { byWord["note:\(kind)", default: 0] += 1 }
     }
 
     /// Whether any row has this note; of a skipped identity by whatever word.
-    package func has(_ note: ImportNote) -> Bool { byWord["note:\(note.kind)"] != nil }
+    package func has(_ note: ImportNote) -> Bool { note.kind.flatMap { byWord["note:\($0)"] } != nil }
 
     /// A line each, `created 12`, those with a code indented below their outcome.
     package var lines: [String] {
@@ -48,9 +48,10 @@ package struct ImportCounts: Sendable {
 }
 
 extension ImportNote {
-    /// Without the source's own word, of which there may be any number.
-    fileprivate var kind: String {
+    /// Without the source's own word, of which there may be any number; `nil` for what the code of the row says.
+    fileprivate var kind: String? {
         switch self {
+        case .rowMalformed: nil
         case .identitySkipped: "identity_skipped"
         case .passwordDropped, .emailDropped, .nameCut: text
         }
@@ -67,7 +68,8 @@ extension ImportResult {
             writer.member("externalId", externalID?.text)
             writer.member("outcome", outcome.word)
             writer.member("code", outcome.code?.rawValue)
-            if !notes.isEmpty { writer.member("notes", notes.lazy.map(\.text)) }
+            let notes = notes.compactMap(\.reported)
+            if !notes.isEmpty { writer.member("notes", notes) }
             if showsAccount { writer.member("accountId", outcome.accountID?.description) }
         } + [UInt8(ascii: "\n")]
     }

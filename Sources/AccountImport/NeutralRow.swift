@@ -1,4 +1,5 @@
 package import Accounts
+import Synchronization
 
 /// A row of a source in the form that all of them become, as the source has it: nothing is checked yet.
 package struct NeutralRow: Sendable {
@@ -38,17 +39,42 @@ package struct NeutralRow: Sendable {
     }
 }
 
-/// What a source calls the providers: an operator's aliases.
-extension Dictionary where Key == String, Value == Provider {
+/// What a source calls the providers: an operator's aliases. It knows which of them the source's rows have had.
+package final class ProviderAliases: Sendable, ExpressibleByDictionaryLiteral {
+    private let providers: [String: Provider]
+    private let met = Mutex<Set<String>>([])
+
+    /// Of two with one word the last counts.
+    package init(_ aliases: [(String, Provider)]) {
+        providers = Dictionary(aliases) { _, last in last }
+    }
+
+    package convenience init(dictionaryLiteral elements: (String, Provider)...) {
+        self.init(elements)
+    }
+
+    /// The provider that is meant by a word, by an alias alone.
+    func provider(aliased word: String) -> Provider? {
+        guard let provider = providers[word] else { return nil }
+        met.withLock { _ = $0.insert(word) }
+        return provider
+    }
+
     /// The provider that is meant by a word: by an alias, or else by the name that it has here.
-    func provider(named word: String) -> Provider? { self[word] ?? Provider(rawValue: word) }
+    func provider(named word: String) -> Provider? { provider(aliased: word) ?? Provider(rawValue: word) }
+
+    /// The words that no row has had.
+    package var unmet: [String] {
+        let seen = met.withLock(\.self)
+        return providers.keys.filter { !seen.contains($0) }.sorted()
+    }
 }
 
 /// What a source yields.
 package enum SourceRow: Sendable {
     case person(NeutralRow)
     /// It can't be read, or is not what the source's rows look like.
-    case malformed(externalID: String?)
+    case malformed(externalID: String?, RowFault)
     case deleted(externalID: String?)
     case anonymous(externalID: String?)
 }

@@ -10,10 +10,24 @@ extension JSONLimits {
 }
 
 extension JSONValue {
-    /// A row that is an object; `nil` for anything else.
-    init?(row: RowBytes) {
-        guard let row, let value = try? JSONValue(parsing: row, limits: .row), value.kind == .object else { return nil }
+    /// A row that is an object.
+    init(row: RowBytes) throws(RowFault) {
+        guard let row else { throw .overLimit }
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue(parsing: row, limits: .row)
+        } catch {
+            throw RowFault(error, in: row)
+        }
+        guard value.kind == .object else { throw .unreadable }
         self = value
+    }
+
+    /// The text of a member that a row can't be without.
+    func requiredText(_ name: String) throws(RowFault) -> String {
+        guard let member = self[name], !member.isNull else { throw .required(name) }
+        guard let text = member.text else { throw .invalid(name) }
+        return text
     }
 
     /// A text, or a whole number that some exporters write in its place.

@@ -24,7 +24,7 @@ package struct RowRules: Sendable {
     package func check(_ row: SourceRow, at now: Timestamp) throws(SourceFault) -> ImportRow {
         switch row {
         case .person(let row): try check(row, at: now)
-        case .malformed(let id): Self.refused(id, .rowMalformed)
+        case .malformed(externalID: let id, let fault): Self.malformed(id, fault)
         case .deleted(let id): Self.refused(id, .deleted)
         case .anonymous(let id): Self.refused(id, .anonymous)
         }
@@ -34,8 +34,12 @@ package struct RowRules: Sendable {
         ImportRow(externalID: id.flatMap(ExternalID.init), content: .refused(code), notes: notes)
     }
 
+    private static func malformed(_ id: String?, _ fault: RowFault) -> ImportRow {
+        refused(id, .rowMalformed, [.rowMalformed(word(fault.text))])
+    }
+
     private func check(_ row: NeutralRow, at now: Timestamp) throws(SourceFault) -> ImportRow {
-        guard let externalID = ExternalID(row.externalID) else { return Self.refused(nil, .rowMalformed) }
+        guard let externalID = ExternalID(row.externalID) else { return Self.malformed(nil, .invalid("externalId")) }
         var notes: [ImportNote] = []
         func note(_ note: ImportNote) {
             if notes.count < Self.maximumNotes { notes.append(note) }

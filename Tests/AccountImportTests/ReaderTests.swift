@@ -40,7 +40,7 @@ final class PieceInput: ByteInput {
         rows.map { row in
             switch row {
             case .person(let row): row.externalID
-            case .malformed(let id): "malformed \(id ?? "-")"
+            case .malformed(externalID: let id, let fault): "malformed \(id ?? "-") \(fault.text)"
             case .deleted, .anonymous: "none"
             }
         }
@@ -51,21 +51,31 @@ final class PieceInput: ByteInput {
         for size in [1, 2, 7, 1_000] { #expect(words(try await rows(text, size: size)) == ["a", "b", "c"], "\(size)") }
     }
 
-    @Test func `a line that is no neutral row is malformed, and the next one is read`() async throws {
+    @Test func `a line that is no neutral row is malformed for a reason, and the next one is read`() async throws {
         let deep = String(repeating: "[", count: 8) + String(repeating: "]", count: 8)
-        let lines = [
-            "nonsense", "[]", "{}", #"{"externalId":1}"#, #"{"externalId":"a","externalId":"a"}"#,
-            #"{"externalId":"a","extra":1}"#, #"{"externalId":"a","email":1}"#,
-            #"{"externalId":"a","emailVerified":"yes"}"#,
-            #"{"externalId":"a","createdAt":"yesterday"}"#, #"{"externalId":"a","identities":{}}"#,
-            #"{"externalId":"a","identities":[{"provider":"apple"}]}"#,
-            #"{"externalId":"a","identities":[{"provider":"apple","subject":"1","extra":1}]}"#,
-            #"{"externalId":"a"} {}"#, "{\"externalId\":\"a\",\"email\":\(deep)}",
-            #"{"externalId":"\#(String(repeating: "x", count: 1 << 20))"}"#,
+        let identity = #"{"provider":"google","subject":"1"}"#
+        let lines: [(String, String)] = [
+            ("nonsense", "- unreadable"), ("[]", "- unreadable"), (#"{"externalId":"a","ema"#, "- unreadable"),
+            (#"{"externalId":"a"} {}"#, "- unreadable"), ("{}", "- required:externalId"),
+            (#"{"externalId":1}"#, "- invalid:externalId"), (#"{"externalId":null}"#, "- required:externalId"),
+            (#"{"externalId":"a","externalId":"a"}"#, "- duplicate:externalId"),
+            (#"{"externalId":"a","extra":1}"#, "a unknown:extra"),
+            (#"{"externalId":"a","email":1}"#, "a invalid:email"),
+            (#"{"externalId":"a","emailVerified":"yes"}"#, "a invalid:emailVerified"),
+            (#"{"externalId":"a","createdAt":"yesterday"}"#, "a invalid:createdAt"),
+            (#"{"externalId":"a","identities":{}}"#, "a invalid:identities"),
+            (#"{"externalId":"a","identities":[\#(identity),1]}"#, "a invalid:identities[1]"),
+            (#"{"externalId":"a","identities":[{"provider":"apple"}]}"#, "a required:identities[0].subject"),
+            (
+                #"{"externalId":"a","identities":[\#(identity),{"provider":"apple","subject":"1","extra":1}]}"#,
+                "a unknown:identities[1].extra"
+            ),
+            ("{\"externalId\":\"a\",\"email\":\(deep)}", "- over_limit"),
+            (#"{"externalId":"\#(String(repeating: "x", count: 1 << 20))"}"#, "- over_limit"),
         ]
-        for line in lines {
+        for (line, fault) in lines {
             let words = words(try await rows(line + "\n" + #"{"externalId":"next"}"#, size: 65_536))
-            #expect(words.count == 2 && words[0].hasPrefix("malformed") && words[1] == "next", "\(line.prefix(80))")
+            #expect(words == ["malformed \(fault)", "next"], "\(line.prefix(80))")
         }
     }
 

@@ -14,7 +14,7 @@ import Testing
     /// A row in words: what a test compares.
     private static func words(_ row: SourceRow) -> String {
         switch row {
-        case .malformed(let id): return "malformed \(id ?? "-")"
+        case .malformed(externalID: let id, let fault): return "malformed \(id ?? "-") \(fault.text)"
         case .deleted(let id): return "deleted \(id ?? "-")"
         case .anonymous(let id): return "anonymous \(id ?? "-")"
         case .person(let row):
@@ -61,7 +61,8 @@ import Testing
                 [
                     "f1 kim@example.com verified Kim, \"K\" 2020-09-13T12:26:40Z apple:001.kim <x@privaterelay.appleid.com> "
                         + "google:109876543210987654321 <kim@gmail.com> skipped:gc.apple.com firebase$c2FsdA==$aGFzaA==",
-                    "anonymous f2", "f3 - unverified - - disabled skipped:phone", "malformed -", "malformed -",
+                    "anonymous f2", "f3 - unverified - - disabled skipped:phone", "malformed - unreadable",
+                    "malformed - required:localId",
                 ])
         }
     }
@@ -87,7 +88,8 @@ import Testing
             [
                 "f1 kim@example.com verified Kim, \"K\"\nLine 2020-09-13T12:26:40Z google:109876543210987654321 <kim@gmail.com> "
                     + "apple:001.kim firebase$c2FsdA==$aGFzaA==",
-                "anonymous f2", "f3 - unverified - - disabled skipped:facebook.com skipped:column32", "malformed -",
+                "anonymous f2", "f3 - unverified - - disabled skipped:facebook.com skipped:column32",
+                "malformed - unreadable",
             ])
     }
 
@@ -97,7 +99,7 @@ import Testing
             FirebaseSource(PieceInput(record)), ["f1 kim@example.com unverified Kim 2020-09-13T12:26:40Z apple:001.kim"]
         )
         for length in 1..<record.utf8.count - 1 {
-            try await expect(FirebaseSource(PieceInput(String(record.prefix(length)))), ["malformed -"])
+            try await expect(FirebaseSource(PieceInput(String(record.prefix(length)))), ["malformed - unreadable"])
         }
     }
 
@@ -147,7 +149,8 @@ import Testing
                 "google-oauth2|42 kim@gmail.com verified - 2020-09-13T12:26:40Z google:42 <kim@gmail.com>! "
                     + "apple:001.kim <kim@icloud.com>! skipped:sms",
                 "auth0|5f lee@example.com unverified Lee - disabled $2b$10$abc",
-                "apple|001.ada ada@icloud.com verified - - apple:001.ada <ada@icloud.com>!", "malformed -",
+                "apple|001.ada ada@icloud.com verified - - apple:001.ada <ada@icloud.com>!",
+                "malformed - required:user_id",
             ])
     }
 
@@ -162,14 +165,14 @@ import Testing
         try await expect(
             Auth0Source(PieceInput(lines), aliases: ["siwa": .apple]),
             [
-                "oidc|siwa|001.kim - unverified - - apple:001.kim google:109 skipped:samlp",
+                "oidc|siwa|001.kim - unverified - - apple:001.kim google:109 skipped:corp",
                 "oauth2|siwa|001.lee - unverified - - apple:001.lee",
             ])
         try await expect(
             Auth0Source(PieceInput(lines), aliases: [:]),
             [
-                "oidc|siwa|001.kim - unverified - - google:109 skipped:oidc skipped:samlp",
-                "oauth2|siwa|001.lee - unverified - - skipped:oauth2",
+                "oidc|siwa|001.kim - unverified - - google:109 skipped:siwa skipped:corp",
+                "oauth2|siwa|001.lee - unverified - - skipped:siwa",
             ])
     }
 
@@ -190,7 +193,8 @@ import Testing
             CognitoSource(PieceInput(Self.cognito), aliases: [:]),
             [
                 "c1 kim@example.com verified Kim Example 2020-09-13T12:26:40Z google:109 apple:001.Kim skipped:corp",
-                "c2 lee@example.com unverified - 2020-09-13T12:26:40Z disabled", "malformed -", "malformed c3",
+                "c2 lee@example.com unverified - 2020-09-13T12:26:40Z disabled", "malformed - required:sub",
+                "malformed c3 invalid:identities",
             ])
         let named = try await Self.rows(CognitoSource(PieceInput(Self.cognito), aliases: ["corp": .google]))
         #expect(named.first.map(Self.words)?.hasSuffix(" google:109 apple:001.Kim google:7") == true)

@@ -137,6 +137,36 @@ import Testing
         #expect(try await Self.run(["show", "three"], scratch).code == 1)
     }
 
+    @Test func `a row that can't be read says why, by the member and never by its value`() async throws {
+        let rows = #"""
+            {"externalId":"u1","emailVerfied":true}
+
+            {"externalId":"u2","email":"kim@example.com","createdAt":"yesterday"}
+            {"externalId":12,"email":"kim@example.com"}
+            {"externalId":"u4","email":"kim@exam
+            {"externalId":"u5","identities":[{"provider":"google","subject":4242424}]}
+            {"externalId":"u6","\#(String(repeating: "é", count: 9))\#(String(repeating: "x", count: 99))":1}
+            {"externalId":"\#(String(repeating: "x", count: 256))"}
+            """#
+        let run = try await Self.run(["ndjson", "-"], scratch, input: rows)
+        #expect(run.code == 1, "\(run.errors)")
+        #expect(
+            try Self.lines(run.output).map(\.words)
+                == ["1 u1", "2 u2", "3 -", "4 -", "5 u5", "6 u6", "7 -"].map { "\($0) refused row_malformed" })
+        let faults = [
+            "unknown:emailVerfied", "invalid:createdAt", "invalid:externalId", "unreadable",
+            "invalid:identities[0].subject", "unknown:\(String(repeating: "x", count: 38))", "invalid:externalId",
+        ]
+        for (row, fault) in zip(1..., faults) {
+            #expect(run.errors.contains("row \(row) can't be read: \(fault)\n"), "\(run.errors)")
+        }
+        // The code is counted, and no member is.
+        #expect(run.errors.contains("refused 7") && !run.errors.contains("note"), "\(run.errors)")
+        for value in ["yesterday", "kim@", "4242424"] {
+            #expect(!(run.output + run.errors).contains(value), "\(value)")
+        }
+    }
+
     @Test func `a relay address that another account has is dropped, and its identity comes`() async throws {
         let rows = """
             {"externalId":"a","email":"x@privaterelay.appleid.com"}

@@ -89,6 +89,21 @@ import Testing
             ])
     }
 
+    @Test func `an alias is the word of the note, and one that nothing is called by is said to do nothing`()
+        async throws
+    {
+        let file = #"{"user_id":"oidc|siwa|001.kim","identities":[{"provider":"oidc","user_id":"siwa|001.kim"}]}"#
+        let unnamed = try await run(["auth0", "--dry-run"], file)
+        #expect(unnamed.report == ["1 oidc|siwa|001.kim refused no_way_in identity_skipped:siwa"], "\(unnamed.errors)")
+        #expect(!unnamed.errors.contains("provider-alias"), "\(unnamed.errors)")
+        let wrong = try await run(["auth0", "--provider-alias", "oidc=apple"], file)
+        #expect(wrong.report == unnamed.report && wrong.accounts.isEmpty)
+        #expect(wrong.errors.contains("nothing in the source is called oidc"), "\(wrong.errors)")
+        let named = try await run(["auth0", "--provider-alias", "siwa=apple"], file)
+        #expect(named.report == ["1 oidc|siwa|001.kim created"], "\(named.errors)")
+        #expect(!named.errors.contains("is called"), "\(named.errors)")
+    }
+
     @Test func `Cognito's users, by their attribute sub`() async throws {
         let found = try await run(
             ["cognito"],

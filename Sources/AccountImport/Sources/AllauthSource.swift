@@ -1,4 +1,4 @@
-package import Accounts
+import Accounts
 import JSON
 package import Postgres
 
@@ -6,9 +6,9 @@ package import Postgres
 /// which is not read. What a provider is called may be up to the project: then an alias says it.
 package struct AllauthSource: ImportSource {
     private var rows: PostgresRows
-    private let aliases: [String: Provider]
+    private let aliases: ProviderAliases
 
-    package init(_ connection: LeasedConnection, aliases: [String: Provider]) async throws {
+    package init(_ connection: LeasedConnection, aliases: ProviderAliases) async throws {
         guard try await connection.has(["auth_user", "account_emailaddress"]) else {
             throw SourceFault(
                 """
@@ -38,8 +38,8 @@ package struct AllauthSource: ImportSource {
         try await rows.next(row)
     }
 
-    private func row(_ value: JSONValue) -> SourceRow {
-        guard let id = value["id"]?.text else { return .malformed(externalID: nil) }
+    private func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
+        let id = try value.requiredText("id")
         var row = NeutralRow(externalID: id)
         // The primary one comes first; who has none has an unverified one in `auth_user`.
         let address = value["addresses"]?.elements?.first

@@ -1,26 +1,25 @@
-package import Accounts
+import Accounts
 import JSON
 
 /// `auth0`: the lines of a job that exports users. `user_id` is `provider|id` of the first identity, whose address is the row's
 /// own; the others have theirs in `profileData`. Hashes come in a file of their own and are merged into the lines before, as
-/// `passwordHash`. The subject of a custom connection stands behind its name (`siwa|001.kim`), of which an alias says what it is.
+/// `passwordHash`. The subject of a custom connection stands behind its name (`siwa|001.kim`), of which an alias says what it is: so
+/// its name is the source's word for it.
 package struct Auth0Source: ImportSource {
     private var lines: LineReader
-    private let aliases: [String: Provider]
+    private let aliases: ProviderAliases
 
-    package init(_ input: any ByteInput, aliases: [String: Provider]) {
+    package init(_ input: any ByteInput, aliases: ProviderAliases) {
         lines = LineReader(input)
         self.aliases = aliases
     }
 
     package mutating func next() async throws -> SourceRow? {
-        try lines.next().map { row($0) }
+        try lines.next().map { SourceRow(of: $0, row) }
     }
 
-    private func row(_ bytes: RowBytes) -> SourceRow {
-        guard let value = JSONValue(row: bytes), let id = value["user_id"]?.text else {
-            return .malformed(externalID: nil)
-        }
+    private func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
+        let id = try value.requiredText("user_id")
         var row = NeutralRow(externalID: id)
         row.email = value["email"]?.string
         row.isEmailVerified = value["email_verified"]?.bool ?? false
@@ -48,20 +47,22 @@ package struct Auth0Source: ImportSource {
 
 extension NeutralRow {
     fileprivate mutating func add(
-        _ word: String, subject: String, email: String?, isVerified: Bool, _ aliases: [String: Provider]
+        _ word: String, subject: String, email: String?, isVerified: Bool, _ aliases: ProviderAliases
     ) {
         let provider: Provider
-        var subject = subject
+        var (word, subject) = (word, subject)
         switch word {
         case "apple": provider = .apple
         case "google-oauth2": provider = .google
         // A password of its own database, a code by mail.
         case "auth0", "email": return
         default:
-            let parts = subject.split(separator: "|", maxSplits: 1)
-            guard parts.count == 2, let named = aliases[String(parts[0])] else { return skipped.append(word) }
+            let parts = subject.split(separator: "|", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { return skipped.append(word) }
+            // Each connection of one kind is a provider of its own.
+            (word, subject) = (parts[0], parts[1])
+            guard let named = aliases.provider(aliased: word) else { return skipped.append(word) }
             provider = named
-            subject = String(parts[1])
         }
         var identity = Identity(provider: provider, subject: subject, word: word)
         identity.email = email

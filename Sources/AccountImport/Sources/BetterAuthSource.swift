@@ -8,9 +8,9 @@ package import Postgres
 package struct BetterAuthSource: ImportSource {
     private var rows: PostgresRows
     private let now: Timestamp
-    private let aliases: [String: Provider]
+    private let aliases: ProviderAliases
 
-    package init(_ connection: LeasedConnection, aliases: [String: Provider], at now: Timestamp) async throws {
+    package init(_ connection: LeasedConnection, aliases: ProviderAliases, at now: Timestamp) async throws {
         self.now = now
         self.aliases = aliases
         guard try await connection.has([#""user""#, "account"]) else {
@@ -35,8 +35,8 @@ package struct BetterAuthSource: ImportSource {
         try await rows.next(row)
     }
 
-    private func row(_ value: JSONValue) -> SourceRow {
-        guard let id = value["id"]?.text else { return .malformed(externalID: nil) }
+    private func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
+        let id = try value.requiredText("id")
         if value.named("isAnonymous", "is_anonymous")?.bool == true { return .anonymous(externalID: id) }
         var row = NeutralRow(externalID: id)
         row.email = value["email"]?.string

@@ -1,4 +1,4 @@
-package import Accounts
+import Accounts
 import JSON
 
 /// `cognito`: what `aws cognito-idp list-users` prints. The attribute `identities` is JSON in a string, whose `userId` is the
@@ -6,27 +6,25 @@ import JSON
 /// providers; one of another type (`OIDC`) is named as the pool likes, and an alias says what it is.
 package struct CognitoSource: ImportSource {
     private var users: ElementReader
-    private let aliases: [String: Provider]
+    private let aliases: ProviderAliases
 
-    package init(_ input: any ByteInput, aliases: [String: Provider]) {
+    package init(_ input: any ByteInput, aliases: ProviderAliases) {
         users = ElementReader(input, member: "Users")
         self.aliases = aliases
     }
 
     package mutating func next() async throws -> SourceRow? {
-        try users.next().map { row($0) }
+        try users.next().map { SourceRow(of: $0, row) }
     }
 
-    private func row(_ bytes: RowBytes) -> SourceRow {
-        guard let value = JSONValue(row: bytes), let list = value["Attributes"]?.elements else {
-            return .malformed(externalID: nil)
-        }
+    private func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
+        guard let list = value["Attributes"]?.elements else { throw .required("Attributes") }
         var attributes: [String: String] = [:]
         for attribute in list {
             guard let name = attribute["Name"]?.string, let text = attribute["Value"]?.string else { continue }
             attributes[name] = text
         }
-        guard let id = attributes["sub"] else { return .malformed(externalID: nil) }
+        guard let id = attributes["sub"] else { throw .required("sub") }
         var row = NeutralRow(externalID: id)
         row.email = attributes["email"]
         row.isEmailVerified = attributes["email_verified"] == "true"
@@ -36,12 +34,12 @@ package struct CognitoSource: ImportSource {
         row.isDisabled = value["Enabled"]?.bool == false
         guard let text = attributes["identities"] else { return .person(row) }
         guard let entries = (try? JSONValue(parsing: Array(text.utf8), limits: .row))?.elements else {
-            return .malformed(externalID: id)
+            return .malformed(externalID: id, .invalid("identities"))
         }
         for entry in entries {
             let type = entry["providerType"]?.string ?? ""
             let word = entry["providerName"]?.string ?? type
-            guard let provider = aliases[word] ?? Self.types[type] else {
+            guard let provider = aliases.provider(aliased: word) ?? Self.types[type] else {
                 row.skipped.append(word)
                 continue
             }

@@ -25,18 +25,16 @@ package struct FirebaseSource: ImportSource {
         case .json(var reader):
             let row = try reader.next()
             form = .json(reader)
-            return row.map { Self.row($0) }
+            return row.map { SourceRow(of: $0, Self.row) }
         case .csv(var reader):
             let fields = try reader.next()
             form = .csv(reader)
-            return fields.map { Self.row($0) }
+            return fields.map { Self.record($0) }
         }
     }
 
-    private static func row(_ bytes: RowBytes) -> SourceRow {
-        guard let value = JSONValue(row: bytes), let id = value["localId"]?.text else {
-            return .malformed(externalID: nil)
-        }
+    private static func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
+        let id = try value.requiredText("localId")
         var row = NeutralRow(externalID: id)
         row.email = value["email"]?.string
         row.isEmailVerified = value["emailVerified"]?.bool ?? false
@@ -64,8 +62,9 @@ package struct FirebaseSource: ImportSource {
     /// The exporter writes them all, and a comma behind each: a record with fewer was cut off.
     private static let columnCount = 52
 
-    private static func row(_ fields: [String]?) -> SourceRow {
-        guard let fields, fields.count >= columnCount, !fields[0].isEmpty else { return .malformed(externalID: nil) }
+    private static func record(_ fields: [String]?) -> SourceRow {
+        guard let fields, fields.count >= columnCount else { return .malformed(externalID: nil, .unreadable) }
+        guard !fields[0].isEmpty else { return .malformed(externalID: nil, .required("localId")) }
         func field(_ column: Int) -> String? {
             fields.indices.contains(column) && !fields[column].isEmpty ? fields[column] : nil
         }

@@ -1,23 +1,23 @@
-package import Accounts
+import Accounts
 import JSON
 
 /// `keycloak`: what `kc.sh export` writes, in one file or in files of users. What a provider is called is up to the realm: its
 /// alias says it. A hash and its parameters are JSON in strings.
 package struct KeycloakSource: ImportSource {
     private var users: ElementReader
-    private let aliases: [String: Provider]
+    private let aliases: ProviderAliases
 
-    package init(_ input: any ByteInput, aliases: [String: Provider]) {
+    package init(_ input: any ByteInput, aliases: ProviderAliases) {
         users = ElementReader(input, member: "users")
         self.aliases = aliases
     }
 
     package mutating func next() async throws -> SourceRow? {
-        try users.next().map { row($0) }
+        try users.next().map { SourceRow(of: $0, row) }
     }
 
-    private func row(_ bytes: RowBytes) -> SourceRow {
-        guard let value = JSONValue(row: bytes), let id = value["id"]?.text else { return .malformed(externalID: nil) }
+    private func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
+        let id = try value.requiredText("id")
         // What a client does in its own name: no person's.
         if value["serviceAccountClientId"]?.string != nil { return .anonymous(externalID: id) }
         var row = NeutralRow(externalID: id)

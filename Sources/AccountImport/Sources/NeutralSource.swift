@@ -1,19 +1,19 @@
-package import Accounts
+import Accounts
 import JSON
 
 /// `ndjson`: a neutral row a line. Strict, as the line's writer can look up what it should be: a member that is not
 /// known, or that is there twice, makes the line malformed. `null` is as good as nothing.
 package struct NeutralSource: ImportSource {
     private var lines: LineReader
-    private let aliases: [String: Provider]
+    private let aliases: ProviderAliases
 
-    package init(_ input: any ByteInput, aliases: [String: Provider]) {
+    package init(_ input: any ByteInput, aliases: ProviderAliases) {
         lines = LineReader(input)
         self.aliases = aliases
     }
 
     package mutating func next() async throws -> SourceRow? {
-        try lines.next().map { row($0) }
+        try lines.next().map { SourceRow(of: $0, row) }
     }
 
     private static let members: Set<String> = [
@@ -23,69 +23,80 @@ package struct NeutralSource: ImportSource {
         "provider", "subject", "realm", "email", "emailVerified", "isPrivateEmail", "linkedAt",
     ]
 
-    private struct Malformed: Error {}
-
-    private func row(_ bytes: RowBytes) -> SourceRow {
-        guard let value = JSONValue(row: bytes) else { return .malformed(externalID: nil) }
-        do {
-            return .person(try person(value))
+    private func row(_ value: JSONValue) -> SourceRow {
+        do throws(RowFault) {
+            return .person(try person(Members(value, within: Self.members)))
         } catch {
-            return .malformed(externalID: value["externalId"]?.string)
+            return .malformed(externalID: value["externalId"]?.string, error)
         }
     }
 
-    private func person(_ value: JSONValue) throws(Malformed) -> NeutralRow {
-        try Self.require(value, within: Self.members)
-        guard let externalID = value["externalId"]?.string else { throw Malformed() }
-        var row = NeutralRow(externalID: externalID)
-        row.email = try Self.text("email", of: value)
-        row.isEmailVerified = try Self.flag("emailVerified", of: value) ?? false
-        row.displayName = try Self.text("displayName", of: value)
-        row.createdAt = try Self.time("createdAt", of: value)
-        row.isDisabled = try Self.flag("disabled", of: value) ?? false
-        row.password = try Self.text("passwordHash", of: value)
-        guard let identities = value["identities"], !identities.isNull else { return row }
-        guard let elements = identities.elements else { throw Malformed() }
-        for element in elements {
-            try Self.require(element, within: Self.identityMembers)
-            guard let word = element["provider"]?.string, let subject = element["subject"]?.string else {
-                throw Malformed()
-            }
+    private func person(_ members: Members) throws(RowFault) -> NeutralRow {
+        var row = NeutralRow(externalID: try members.required("externalId"))
+        row.email = try members.text("email")
+        row.isEmailVerified = try members.flag("emailVerified") ?? false
+        row.displayName = try members.text("displayName")
+        row.createdAt = try members.time("createdAt")
+        row.isDisabled = try members.flag("disabled") ?? false
+        row.password = try members.text("passwordHash")
+        guard let identities = members["identities"] else { return row }
+        guard let elements = identities.elements else { throw .invalid("identities") }
+        for (index, element) in elements.enumerated() {
+            let members = try Members(element, at: "identities[\(index)]", within: Self.identityMembers)
+            let (word, subject) = (try members.required("provider"), try members.required("subject"))
             guard let provider = aliases.provider(named: word) else {
                 // The row's own address and hash, as another way in.
                 if word != "password", word != "email" { row.skipped.append(word) }
                 continue
             }
             var identity = NeutralRow.Identity(provider: provider, subject: subject, word: word)
-            identity.realm = try Self.text("realm", of: element)
-            identity.email = try Self.text("email", of: element)
-            identity.isEmailVerified = try Self.flag("emailVerified", of: element) ?? false
-            identity.isPrivateEmail = try Self.flag("isPrivateEmail", of: element)
-            identity.linkedAt = try Self.time("linkedAt", of: element)
+            identity.realm = try members.text("realm")
+            identity.email = try members.text("email")
+            identity.isEmailVerified = try members.flag("emailVerified") ?? false
+            identity.isPrivateEmail = try members.flag("isPrivateEmail")
+            identity.linkedAt = try members.time("linkedAt")
             row.identities.append(identity)
         }
         return row
     }
+}
 
-    private static func require(_ value: JSONValue, within known: Set<String>) throws(Malformed) {
-        guard let members = value.members, members.allSatisfy({ known.contains($0.name) }) else { throw Malformed() }
+/// The members of an object, each as it has to be.
+private struct Members {
+    private let object: JSONValue
+    /// What stands before a member's name: `identities[0].`.
+    private let path: String
+
+    /// - Parameter place: of the object in the row; the row itself, if absent.
+    init(_ object: JSONValue, at place: String? = nil, within known: Set<String>) throws(RowFault) {
+        self.object = object
+        path = place.map { $0 + "." } ?? ""
+        guard let members = object.members else { throw place.map(RowFault.invalid) ?? RowFault.unreadable }
+        if let unknown = members.first(where: { !known.contains($0.name) }) { throw .unknown(path + unknown.name) }
     }
 
-    private static func text(_ name: String, of value: JSONValue) throws(Malformed) -> String? {
-        guard let member = value[name], !member.isNull else { return nil }
-        guard let text = member.string else { throw Malformed() }
+    subscript(_ name: String) -> JSONValue? { object[name].flatMap { $0.isNull ? nil : $0 } }
+
+    func text(_ name: String) throws(RowFault) -> String? {
+        guard let member = self[name] else { return nil }
+        guard let text = member.string else { throw .invalid(path + name) }
         return text
     }
 
-    private static func flag(_ name: String, of value: JSONValue) throws(Malformed) -> Bool? {
-        guard let member = value[name], !member.isNull else { return nil }
-        guard let flag = member.bool else { throw Malformed() }
+    func required(_ name: String) throws(RowFault) -> String {
+        guard let text = try text(name) else { throw .required(path + name) }
+        return text
+    }
+
+    func flag(_ name: String) throws(RowFault) -> Bool? {
+        guard let member = self[name] else { return nil }
+        guard let flag = member.bool else { throw .invalid(path + name) }
         return flag
     }
 
-    private static func time(_ name: String, of value: JSONValue) throws(Malformed) -> Timestamp? {
-        guard let text = try text(name, of: value) else { return nil }
-        guard let time = Timestamp(internet: text) else { throw Malformed() }
+    func time(_ name: String) throws(RowFault) -> Timestamp? {
+        guard let text = try text(name) else { return nil }
+        guard let time = Timestamp(internet: text) else { throw .invalid(path + name) }
         return time
     }
 }

@@ -40,12 +40,12 @@ struct PostgresRows {
 
     /// - Parameter read: makes the row of its object.
     /// - Returns: `nil` behind the last row.
-    mutating func next(_ read: (JSONValue) -> SourceRow) async throws -> SourceRow? {
+    mutating func next(_ read: (JSONValue) throws(RowFault) -> SourceRow) async throws -> SourceRow? {
         var bytes: [UInt8] = []
         while let piece = try await nextPiece() {
-            guard let text = piece.text else { return .malformed(externalID: piece.id) }
+            guard let text = piece.text else { return .malformed(externalID: piece.id, .overLimit) }
             bytes += text
-            if piece.isLast { return JSONValue(row: bytes).map(read) ?? .malformed(externalID: piece.id) }
+            if piece.isLast { return SourceRow(of: bytes, id: piece.id, read) }
         }
         return nil
     }

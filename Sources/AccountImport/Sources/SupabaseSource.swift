@@ -7,9 +7,9 @@ package import Postgres
 package struct SupabaseSource: ImportSource {
     private var rows: PostgresRows
     private let now: Timestamp
-    private let aliases: [String: Provider]
+    private let aliases: ProviderAliases
 
-    package init(_ connection: LeasedConnection, aliases: [String: Provider], at now: Timestamp) async throws {
+    package init(_ connection: LeasedConnection, aliases: ProviderAliases, at now: Timestamp) async throws {
         self.now = now
         self.aliases = aliases
         guard try await connection.has(["auth.users", "auth.identities"]) else {
@@ -30,8 +30,8 @@ package struct SupabaseSource: ImportSource {
         try await rows.next(row)
     }
 
-    private func row(_ value: JSONValue) -> SourceRow {
-        guard let id = value["id"]?.text else { return .malformed(externalID: nil) }
+    private func row(_ value: JSONValue) throws(RowFault) -> SourceRow {
+        let id = try value.requiredText("id")
         if value["deleted_at"]?.string != nil { return .deleted(externalID: id) }
         if value["is_anonymous"]?.bool == true { return .anonymous(externalID: id) }
         var row = NeutralRow(externalID: id)

@@ -84,13 +84,20 @@ package enum ImportCode: String, CaseIterable, Sendable {
     package var isExpected: Bool { self == .deleted || self == .anonymous }
 }
 
-/// What of a row did not come along.
+/// What of a row did not come along; of one that can't be read, why.
 package enum ImportNote: Hashable, Sendable {
     case passwordDropped(ForeignPasswordHash.Kind)
     /// By the source's own word for it.
     case identitySkipped(String)
     case emailDropped
     case nameCut
+    /// By the kind of fault and the member that has it. It is in no report, whose words are fixed: a run says it beside.
+    case rowMalformed(String)
+
+    /// The word of the report.
+    package var reported: String? {
+        if case .rowMalformed = self { nil } else { text }
+    }
 
     package var text: String {
         switch self {
@@ -98,6 +105,7 @@ package enum ImportNote: Hashable, Sendable {
         case .identitySkipped(let word): "identity_skipped:\(word)"
         case .emailDropped: "email_dropped"
         case .nameCut: "name_cut"
+        case .rowMalformed(let fault): fault
         }
     }
 }

@@ -47,7 +47,10 @@ struct ImportRunCommand: AsyncParsableCommand {
     @Flag(help: "Leave passwords out.") var skipPasswords = false
     @Option(
         name: .customLong("provider-alias"),
-        help: "What the source calls a provider: ALIAS=apple or ALIAS=google. May be given again; not for firebase.")
+        help: """
+            What the source calls a provider: ALIAS=apple or ALIAS=google, by the word of the note identity_skipped:WORD. May \
+            be given again; not for firebase.
+            """)
     var aliases: [ProviderAlias] = []
     @Option(help: "What an address is that the source calls verified: stated, or proven, on your word.")
     var verifiedMeans = VerifiedMeaning.stated
@@ -81,7 +84,7 @@ struct ImportRunCommand: AsyncParsableCommand {
         let stop = await StopSignal()
         let output = ReportedRun(report, isRehearsal: dryRun)
         guard let name = name ?? ImportName(source.rawValue) else { throw ValidationError("--id names no import") }
-        let aliases = Dictionary(aliases.map { ($0.alias, $0.provider) }) { _, last in last }
+        let aliases = ProviderAliases(aliases.map { ($0.alias, $0.provider) })
         let ending = try await withImports(options) { store in
             let run = ImportRun(
                 name: name, source: source.rawValue, rules: rules, isRehearsal: dryRun, store: store,
@@ -121,6 +124,13 @@ struct ImportRunCommand: AsyncParsableCommand {
                 """
                 \(Settings.Passwords.signerKeyPath.name) is not set, so Firebase's passwords are left out: set it before \
                 the run; later none is added to a row that is in, unless the import is undone
+                """)
+        }
+        for alias in aliases.unmet where ending == .done {
+            printNotice(
+                """
+                nothing in the source is called \(alias), so this --provider-alias did nothing: an alias is the word of a note \
+                identity_skipped:WORD
                 """)
         }
         switch ending {
@@ -184,6 +194,8 @@ private actor ReportedRun {
     private var shownAt = ContinuousClock.now
     private let isOnTerminal = isatty(STDERR_FILENO) == 1
     private var isFinished = false
+    private static let maximumFaults = 20
+    private var faultsNoticed = 0
     private var progress: @Sendable () -> (position: Int, size: Int)? = { nil }
 
     /// - Parameter path: of the report; standard output, if absent.
@@ -207,10 +219,22 @@ private actor ReportedRun {
         for (index, result) in results.enumerated() {
             counts.add(result)
             try output.append(result.line(row: first + index, showsAccount: !isRehearsal))
+            for case .rowMalformed(let fault) in result.notes { notice(fault, ofRow: first + index) }
         }
         guard isOnTerminal, ContinuousClock.now - shownAt >= .seconds(1) else { return }
         shownAt = .now
         StandardError.write("\r\(line)\u{1B}[K")
+    }
+
+    /// The first ones name what is to be put right; of a file in another format each row would say the same.
+    private func notice(_ fault: String, ofRow row: Int) {
+        guard faultsNoticed < Self.maximumFaults else { return }
+        faultsNoticed += 1
+        if isOnTerminal { StandardError.write("\r\u{1B}[K") }
+        printNotice("row \(row) can't be read: \(fault)")
+        if faultsNoticed == Self.maximumFaults {
+            printNotice("further rows that can't be read are in the report alone")
+        }
     }
 
     @discardableResult

@@ -26,7 +26,7 @@ enum ImportSourceKind: String, ExpressibleByArgument, CaseIterable {
     /// Whether it may call a provider something of its own. Firebase's words are fixed, and its other providers are not exported.
     var takesAliases: Bool { self != .firebase }
 
-    func open(_ input: FileInput, _ aliases: [String: Provider]) throws -> any ImportSource {
+    func open(_ input: FileInput, _ aliases: ProviderAliases) throws -> any ImportSource {
         switch self {
         case .firebase: try FirebaseSource(input)
         case .auth0: Auth0Source(input, aliases: aliases)
@@ -36,7 +36,7 @@ enum ImportSourceKind: String, ExpressibleByArgument, CaseIterable {
         }
     }
 
-    func open(_ connection: LeasedConnection, _ aliases: [String: Provider]) async throws -> any ImportSource {
+    func open(_ connection: LeasedConnection, _ aliases: ProviderAliases) async throws -> any ImportSource {
         do {
             switch self {
             case .supabase:

@@ -124,7 +124,15 @@ struct EmailReplacementAPITests {
         _ = try await world.mail(before + 1, to: "command@example.com")
         let seen = try await world.service.get("/v1/account", bearer: member.bearer)
         #expect(done.output.contains(try seen.text("emailReplacement.dueAt")))
+        #expect(!done.error.contains("notice"), "\(done.error)")
+        func shown() async throws -> [Substring] {
+            let shown = try await Countersign.run(
+                ["account", "show", member.id], ["postgres.url": world.scratch.url])
+            return shown.output.split(separator: "\n")
+        }
+        #expect(try await shown().dropFirst().first == "emailReplacement \(done.output.dropLast())")
         for _ in 0..<2 { #expect(try await run("cancel-replace-email", member.id, in: world).status == 0) }
+        #expect(try await !shown().contains { $0.hasPrefix("emailReplacement") })
         let recorded = try await world.count(
             """
             SELECT count(*) FROM audit_events
@@ -134,6 +142,13 @@ struct EmailReplacementAPITests {
         #expect(recorded == 2)
         #expect(
             try await world.service.get("/v1/account", bearer: member.bearer).json?["emailReplacement"] == nil)
+    }
+
+    @Test func `account replace-email says where it can notify no mailbox of the account`() async throws {
+        let id = try await world.register("unproven@example.com").text("account.accountId")
+        let done = try await run("replace-email", id, "--email", "unproven@new.example", in: world)
+        #expect(done.status == 0 && done.output.hasPrefix("unproven@new.example "), "\(done.error)")
+        #expect(done.error.contains("no notice is mailed"), "\(done.error)")
     }
 
     @Test func `account replace-email says in a sentence what it can't do`() async throws {

@@ -47,10 +47,10 @@ extension Act {
         name: "replace-email", subject: .account, scope: .manage, reason: .required, fields: [.address],
         mail: .notice, label: "Replace address",
         consequence: """
-            For a person who has lost the mailbox or the Apple ID. Every mailbox of the account is notified, and the address \
-            takes effect in 24 hours unless somebody in a session of the account stops it. Then all sessions end, the \
-            password goes, and the person enters by a code that is mailed to the new address. Asking again begins another \
-            day.
+            For a person who has lost the mailbox or the Apple ID. Every mailbox of the account is notified, but no address \
+            that was only claimed, and the new one takes effect in 24 hours unless somebody in a session of the account \
+            stops it. Then all sessions end, the password goes, and the person enters by a code that is mailed to the new \
+            address. Asking again begins another day.
             """,
         result: "The replacement is requested."
     ) { administration, id, input, administrator throws(AdministrationFailure) in

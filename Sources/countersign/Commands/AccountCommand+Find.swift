@@ -47,10 +47,11 @@ extension AccountCommand {
             commandName: "show",
             abstract: "Prints an account, with its identities and the sessions that are open.",
             discussion: """
-                A line of what it is: account, status, address, name. One for each identity: identity, provider, realm, \
-                subject, authorization, and where it applies the words blocked and credentialChangeRequired. One for \
-                each session, the newest first: session, the word session, when it was opened, when it was last used, \
-                device. Of more than 50 sessions the newest 50, which is said.
+                A line of what it is: account, status, address, name. Where its address is about to be replaced, one of \
+                the word emailReplacement, the new address, and when it takes effect. One for each identity: identity, \
+                provider, realm, subject, authorization, and where it applies the words blocked and \
+                credentialChangeRequired. One for each session, the newest first: session, the word session, when it was \
+                opened, when it was last used, device. Of more than 50 sessions the newest 50, which is said.
                 """)
 
         @OptionGroup var options: ConfigurationOptions
@@ -84,6 +85,7 @@ extension AccountCommand {
                     })
             } else {
                 print(record.line)
+                if let replacement = record.emailReplacement { print("emailReplacement \(replacement.words)") }
                 for identity in record.account.identities { print(identity.line) }
                 for session in sessions.items { print(session.line) }
             }
@@ -102,6 +104,11 @@ extension AccountRecord {
     }
 
     fileprivate var json: String { JSONWriter.text { $0.members(of: self) } }
+}
+
+extension EmailReplacement {
+    /// The address, and when it takes effect.
+    var words: String { "\(email.text) \(dueAt.rfc3339)" }
 }
 
 extension Identity {

@@ -66,12 +66,27 @@ struct AccountCommand: AsyncParsableCommand {
             @Option(help: "The address that takes the place of the account's.") var email: EmailAddress
 
             var input: ActInput { ActInput(reason: reason.text, email: email) }
+
+            /// Says before whether the account has a mailbox that a notice can go to.
+            func isMeant(
+                _ id: String, _ administration: Administration
+            ) async throws(AdministrationFailure) -> Bool {
+                let record = try await administration.account(try await administration.accountID(id))
+                if record.account.mailboxes.allSatisfy({ $0 == nil }) {
+                    printNotice(
+                        """
+                        no address of the account is known to be its person's, so no notice is mailed: only an open session \
+                        can stop it
+                        """)
+                }
+                return true
+            }
         }
         static let act = Act.replaceEmail
 
         /// The address, and when it takes effect.
         static func line(of record: any AdminRecord) -> String {
-            (record as? EmailReplacement).map { "\($0.email.text) \($0.dueAt.rfc3339)" } ?? record.line
+            (record as? EmailReplacement).map(\.words) ?? record.line
         }
     }
 

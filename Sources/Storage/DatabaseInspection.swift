@@ -12,10 +12,32 @@ package struct DatabaseServer: Sendable {
     package let durability: Durability
     /// Whether the connection that asked speaks TLS.
     package let isEncrypted: Bool
-    /// The number of connections that the role may have at once, over all processes.
-    package let connectionLimit: Int32
+    package let connectionLimit: ConnectionLimit
     /// Seconds by which the database's clock is ahead of this machine's, corrected by half of the round trip.
     package let clockDifference: Double
+}
+
+/// The number of connections that the role may have at once, over all processes: the least of those that are set.
+package struct ConnectionLimit: Sendable {
+    package enum Setter: Sendable {
+        case role
+        case database
+        case server
+    }
+
+    package let count: Int
+    package let setter: Setter
+
+    /// - Parameters:
+    ///   - role: what `ALTER ROLE` has set, `database` likewise; `nil` for none.
+    ///   - server: what is left of `max_connections`.
+    init(role: Int32?, database: Int32?, server: Int32) {
+        let others: [(Int32?, Setter)] = [(role, .role), (database, .database)]
+        var least = (count: server, setter: Setter.server)
+        for case (let count?, let setter) in others where count < least.count { least = (count, setter) }
+        count = Int(least.count)
+        setter = least.setter
+    }
 }
 
 /// Queries about the database itself; none changes anything.
@@ -67,17 +89,12 @@ package struct DatabaseInspection: Sendable {
             SELECT current_setting('server_version'), current_setting('server_version_num')::integer,
                 current_setting('server_encoding'),
                 pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean,
-                (SELECT least(
-                    nullif(rolconnlimit, -1), nullif(datconnlimit, -1),
-                    current_setting('max_connections')::integer
-                        - current_setting('superuser_reserved_connections')::integer)
-                FROM pg_roles, pg_database WHERE rolname = current_user AND datname = current_database()),
                 COALESCE((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)
             """
         ) { row throws(PostgresError) in
-            try row.decode(
-                String.self, Int32.self, String.self, Bool.self, Int32.self, Bool.self)
+            try row.decode(String.self, Int32.self, String.self, Bool.self, Bool.self)
         }[0]
+        let connectionLimit = try await connectionLimit()
         let durability = try await durability()
         // The pool is connected by now, so connecting doesn't count.
         let before = now()
@@ -85,12 +102,26 @@ package struct DatabaseInspection: Sendable {
         let middle = (before.microseconds + now().microseconds) / 2
         return DatabaseServer(
             version: settings.0, versionNumber: settings.1, encoding: settings.2, isReadOnly: settings.3,
-            durability: durability, isEncrypted: settings.5, connectionLimit: settings.4,
+            durability: durability, isEncrypted: settings.4, connectionLimit: connectionLimit,
             clockDifference: Double(databaseTime.microseconds - middle) / 1_000_000)
     }
 }
 
 extension DatabaseInspection {
+    private func connectionLimit() async throws -> ConnectionLimit {
+        try await database.query(
+            """
+            SELECT nullif(rolconnlimit, -1), nullif(datconnlimit, -1),
+                current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+            FROM pg_roles, pg_database
+            WHERE rolname = current_user AND datname = current_database()
+            """
+        ) { row throws(PostgresError) in
+            let (role, database, server) = try row.decode(Int32?.self, Int32?.self, Int32.self)
+            return ConnectionLimit(role: role, database: database, server: server)
+        }[0]
+    }
+
     package func connections() async throws(PostgresError) -> [ServiceConnections] {
         try await database.query(
             """

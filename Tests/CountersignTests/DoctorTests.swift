@@ -257,6 +257,29 @@ import Testing
         }
     }
 
+    @Test func `the least of the limits on connections is named, and it is what has to be raised`() async throws {
+        try await Self.run { scratch, _, variables in
+            var variables = variables
+            func found(pool: Int) async throws -> Finding {
+                variables["COUNTERSIGN_POSTGRES_POOL_SIZE"] = "\(pool)"
+                return try #require(try await Self.examine(variables).first { $0.check == .connections })
+            }
+            let name = try await scratch.texts("SELECT quote_ident(current_database())")[0]
+            try await scratch.execute("ALTER DATABASE \(unsafeSQL: name) CONNECTION LIMIT 41")
+            let database = try await found(pool: 40)
+            #expect(database.status == .failure && database.detail.hasSuffix("the database's CONNECTION LIMIT for 41"))
+            #expect(database.advice == "raise the database's CONNECTION LIMIT, or lower postgres.poolSize")
+            let role = "doctor_" + UUID().uuidString.replacing("-", with: "").lowercased()
+            try await scratch.execute("CREATE ROLE \(unsafeSQL: role) LOGIN CONNECTION LIMIT 40")
+            variables["COUNTERSIGN_POSTGRES_URL"] =
+                scratch.url + (scratch.url.contains("?") ? "&" : "?") + "user=\(role)"
+            let own = try await found(pool: 30)
+            try await scratch.execute("DROP ROLE \(unsafeSQL: role)")
+            #expect(own.status == .warning && own.detail.hasSuffix("the role's CONNECTION LIMIT for 40"))
+            #expect(own.advice?.contains("raise the role's CONNECTION LIMIT, or ") == true, "\(own.line)")
+        }
+    }
+
     @Test func `months without a partition of the audit trail are a warning`() async throws {
         try await Self.run { scratch, _, variables in
             func found() async throws -> [Finding] {

@@ -133,13 +133,16 @@ extension Doctor {
 
     private func connections(_ server: DatabaseServer) -> Finding {
         // Two more than the pool's: that of the readiness checks, and that of the notifications.
-        let (pool, free) = (configuration.database.poolSize + 2, Int(server.connectionLimit))
-        let detail = "a process takes \(pool) connections, the server allows this role \(free)"
+        let (pool, free) = (configuration.database.poolSize + 2, server.connectionLimit.count)
+        let setter = server.connectionLimit.setter.words
+        let detail = "a process takes \(pool) connections, there is room by \(setter) for \(free)"
         guard pool <= free else {
-            return .failure(.connections, detail, advice: "raise max_connections, or lower postgres.poolSize")
+            return .failure(.connections, detail, advice: "raise \(setter), or lower postgres.poolSize")
         }
         guard pool * 2 <= free else {
-            return .warning(.connections, detail, advice: "two processes have no room: lower postgres.poolSize")
+            return .warning(
+                .connections, detail,
+                advice: "two processes have no room: raise \(setter), or lower postgres.poolSize")
         }
         return .ok(.connections, detail + ", enough for \(free / pool) processes")
     }
@@ -263,5 +266,15 @@ extension Doctor {
 
     func sentence(_ error: any Error) -> String {
         CommandEnding(of: error).message.replacing("countersign: ", with: "")
+    }
+}
+
+extension ConnectionLimit.Setter {
+    fileprivate var words: String {
+        switch self {
+        case .role: "the role's CONNECTION LIMIT"
+        case .database: "the database's CONNECTION LIMIT"
+        case .server: "max_connections"
+        }
     }
 }

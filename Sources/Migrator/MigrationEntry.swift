@@ -6,6 +6,8 @@ package struct MigrationEntry: Sendable, Equatable {
         case interrupted
         case edited
         case unknown
+        /// Unknown, and this program can't serve on it.
+        case superseding
     }
 
     package let label: String

@@ -42,24 +42,17 @@ package struct MigrationHistory: Sendable {
 
     /// The reasons not to serve. A later migration is none unless it names a level: later migrations add to the schema
     /// while older programs serve, and an operator may go back to an older program.
-    package var servingFaults: [MigrationFault] {
-        var faults = disagreements
-        for row in later {
-            if let level = row.servesFrom, level > migrations.count {
-                faults.append(.superseded(row.label, servesFrom: level))
-            }
-        }
-        return faults + unfinished
-    }
+    package var servingFaults: [MigrationFault] { disagreements + later.compactMap(supersession(by:)) + unfinished }
 
     /// All differences between binary and database.
     package var differences: [MigrationFault] {
         disagreements + later.map { .unknown($0.label) } + unfinished
     }
 
-    /// The migrations that `up` has to apply, interrupted ones included; none on the schema of a later program.
+    /// The migrations that `up` has to apply, interrupted ones included; none on the schema of a later program. Refused
+    /// where that has taken away what this one needs: who brings the schema up starts the program next.
     package func pending(to target: Int? = nil) throws(MigrationFault) -> [Migration] {
-        if let fault = disagreements.first { throw fault }
+        if let fault = disagreements.first ?? later.compactMap(supersession(by:)).first { throw fault }
         if let target, migration(target) == nil { throw .noSuchVersion(target, latest: migrations.count) }
         let finished = Set(applied.filter { $0.finishedAt != nil }.map(\.version))
         return migrations.filter { $0.version <= target ?? .max && !finished.contains($0.version) }
@@ -79,13 +72,22 @@ package struct MigrationHistory: Sendable {
             let row = applied.first { $0.version == migration.version }
             return MigrationEntry(label: row?.label ?? migration.label, state: state(of: migration, row))
         }
-        return known + later.map { MigrationEntry(label: $0.label, state: .unknown) }
+        let unknown = later.map { row in
+            MigrationEntry(label: row.label, state: supersession(by: row) == nil ? .unknown : .superseding)
+        }
+        return known + unknown
     }
 
     private func state(of migration: Migration, _ row: AppliedMigration?) -> MigrationEntry.State {
         guard let row else { return .pending }
         guard !isEdited(migration, row) else { return .edited }
         return row.finishedAt.map { .applied(at: $0) } ?? .interrupted
+    }
+
+    /// The fault of a later migration that names a level above this program's.
+    private func supersession(by row: AppliedMigration) -> MigrationFault? {
+        guard let level = row.servesFrom, level > migrations.count else { return nil }
+        return .superseded(row.label, servesFrom: level)
     }
 
     /// The differences between the rows of the binary's own migrations and what it would have written, by version.

@@ -21,7 +21,8 @@ package struct Migrator: Sendable {
     }
 
     /// Applies everything up to `version`, or everything, and grants the service role its privileges. On the schema of
-    /// a later program it does neither: what its tables allow is not known here.
+    /// a later program it does neither: what its tables allow is not known here. Where this program can't serve on that,
+    /// it is refused.
     ///
     /// Any number of runners may do so at once: one works, the others wait and then find nothing to do. Killing one at
     /// any moment leaves a database on which the next one continues.

@@ -102,6 +102,25 @@ import Testing
     }
 
     @Test(.fixture(ScratchDatabase.self))
+    func `on a schema that this release can't serve on, up is refused and status names the migration`() async throws {
+        try await scratch.execute(
+            """
+            INSERT INTO schema_migrations (version, name, checksum, serves_from, finished_at)
+            VALUES (9999, 'take_away', 'none', 9999, now())
+            """)
+        for arguments in [["up"], ["up", "--dry-run"]] {
+            let refusal = try await Self.run(arguments, scratch.url)
+            #expect(refusal.code == 1 && refusal.output.isEmpty)
+            #expect(
+                refusal.errors == "countersign: Migration 9999_take_away of a later release took away what this one "
+                    + "needs: start that release, or another that knows migration 9999.\n")
+        }
+        let status = try await Self.run(["status"], scratch.url)
+        #expect(status.code == 0, "\(status.errors)")
+        #expect(status.lines.last == "9999_take_away  unknown to this binary, which can't serve on it")
+    }
+
+    @Test(.fixture(ScratchDatabase.self))
     func `verify looks at the migrations alone, and its help says that it sees nothing changed by hand`() async throws {
         try await scratch.execute("CREATE INDEX by_hand ON accounts (account_id)")
         #expect(try await Self.run(["verify"], scratch.url).code == 0)

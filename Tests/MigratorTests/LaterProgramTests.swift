@@ -45,6 +45,8 @@ import Testing
             #expect(
                 fault?.description == "Migration 0003_drop_old of a later release took away what this one needs: "
                     + "start that release, or another that knows migration 0002.")
+            await #expect(throws: MigrationFault.self) { try await oldest.up() }
+            #expect(try await middle.up().isEmpty)
             _ = try await latest.down()
             try await oldest.requireServableSchema()
         }

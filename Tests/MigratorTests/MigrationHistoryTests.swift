@@ -96,16 +96,21 @@ import Testing
     }
 
     @Test(arguments: [(1, true), (3, true), (4, false), (5, false)])
-    func `a later migration that names a level is served on from that level on`(level: Int, isServed: Bool) {
+    func `a later migration that names a level is served on from that level on`(level: Int, isServed: Bool) throws {
         // An even later one that names none, or a lower one, doesn't make up for it.
         let later = [Self.laterRow(4), Self.laterRow(5, servesFrom: level), Self.laterRow(6, servesFrom: 1)]
-        let faults = Self.history([Self.row(1), Self.row(2), Self.row(3)] + later).servingFaults
+        let history = Self.history([Self.row(1), Self.row(2), Self.row(3)] + later)
+        let faults = history.servingFaults
         #expect(faults.isEmpty == isServed)
+        #expect(history.entries.map(\.state).suffix(3) == [.unknown, isServed ? .unknown : .superseding, .unknown])
+        if isServed { #expect(try history.pending().isEmpty) }
         if let fault = faults.first {
             #expect(
                 fault.description.hasPrefix(
                     "Migration 0005_come_later of a later release took away what this one needs"))
             #expect(fault.description.contains("another that knows migration 000\(level)"))
+            let refusal = #expect(throws: MigrationFault.self) { try history.pending() }
+            #expect(refusal?.description == fault.description)
         }
     }
 

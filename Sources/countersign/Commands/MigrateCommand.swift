@@ -13,7 +13,11 @@ struct MigrateCommand: AsyncParsableCommand {
     struct Up: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "up",
-            abstract: "Applies the migrations that are missing. Any number of runners may do so at once.")
+            abstract: "Applies the migrations that are missing. Any number of runners may do so at once.",
+            discussion: """
+                On the schema of a later release it applies nothing, and says so. Where that release has taken away what this \
+                one needs, it fails, as serve does.
+                """)
 
         @OptionGroup var options: ConfigurationOptions
         @Option(help: "The last version to apply; all if absent.") var to: Int?
@@ -130,6 +134,7 @@ extension MigrationEntry.State: CustomStringConvertible {
         case .interrupted: "interrupted"
         case .edited: "edited"
         case .unknown: "unknown to this binary"
+        case .superseding: "unknown to this binary, which can't serve on it"
         }
     }
 }

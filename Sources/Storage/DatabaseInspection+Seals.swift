@@ -48,6 +48,14 @@ extension DatabaseInspection {
         return try await (grants + signingKeys).onePerKey + auditTrail(under: keyRing)
     }
 
+    /// Whether the first line of the ring has other bytes than the line of its id that the processes write grants under:
+    /// what it seals none of them could open. A grant that it doesn't open shows nothing as long as it opens others.
+    package func isFirstLineForeign(in keyRing: KeyRing) async throws -> Bool {
+        let id = keyRing.current(for: .grants).keyID
+        let samples = try await grants(under: keyRing).filter { $0.keyID == id }
+        return samples.contains { $0.state == .foreign } && !samples.contains { $0.state == .known }
+    }
+
     private func grants(under keyRing: KeyRing) async throws(PostgresError) -> [SealedSample] {
         try await database.query(
             """

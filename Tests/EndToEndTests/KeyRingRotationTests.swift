@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Postgres
 import TestSupport
 import Testing
@@ -123,6 +124,74 @@ import Testing
             #expect(ending.status == 0, "\(ending.error)")
             #expect(ending.output.contains("line k1: wrote until before this was noted: keep it for tokens.refresh"))
             #expect(ending.output.contains("seals of the audit trail"), "\(ending.output)")
+        }
+    }
+
+    @Test func `a ring that is not the service's makes no key and reseals nothing`() async throws {
+        let rows: SQL = """
+            SELECT encode(sealed_private_key, 'hex') FROM signing_keys
+            UNION ALL SELECT encode(sealed_refresh_token, 'hex') FROM provider_grants
+            """
+        let (old, new) = (Self.line("k1"), Self.line("k2"))
+        let own = ["keyring.path": try World.privateFile("ring-own", new + old)]
+        try await World.run(Self.address.merging(own) { _, new in new }) { world in
+            try await world.newGrantedAccount("kim")
+            let before = try await world.scratch.texts(rows).sorted()
+            #expect(before.count == 2)
+            func run(_ arguments: [String], _ ring: String) async throws -> Countersign.Ending {
+                try await Countersign.run(
+                    arguments,
+                    ["postgres.url": world.scratch.url, "keyring.path": try World.privateFile("ring-wrong", ring)])
+            }
+            let foreign = try await run(["keys", "rotate", "--lead", "5"], Self.line("k9"))
+            #expect(foreign.status == 1)
+            #expect(foreign.error.contains("and no key was made. The key ring lacks a key"), "\(foreign.error)")
+            #expect(foreign.output.isEmpty)
+            // The right id, and other bytes.
+            let mistaken = Self.line("k2")
+            for (arguments, ring) in [
+                (["keys", "rotate"], mistaken), (["keyring", "rewrap"], mistaken),
+                (["keys", "rotate"], mistaken + old), (["keyring", "rewrap"], mistaken + old),
+            ] {
+                let ending = try await run(arguments, ring)
+                #expect(ending.status == 1)
+                #expect(ending.error.contains("the key ring, k2, opens nothing that is sealed"), "\(ending.error)")
+                #expect(ending.output.isEmpty)
+            }
+            #expect(try await world.scratch.texts(rows).sorted() == before)
+        }
+    }
+
+    @Test func `a next key that the service can't open is named and replaced`() async throws {
+        let (old, new) = (Self.line("k1"), Self.line("k2"))
+        let own = ["keyring.path": try World.privateFile("ring-before", old + new)]
+        try await World.run(Self.address.merging(own) { _, new in new }) { world in
+            func run(_ arguments: [String], _ ring: String) async throws -> Countersign.Ending {
+                try await Countersign.run(
+                    arguments,
+                    ["postgres.url": world.scratch.url, "keyring.path": try World.privateFile("ring-of-next", ring)])
+            }
+            func keyID(_ ending: Countersign.Ending) throws -> String {
+                #expect(ending.status == 0, "\(ending.error)")
+                let line = try JSONValue(parsing: Array(ending.output.utf8))
+                return try #require(line["keyId"]?.string)
+            }
+            // Nothing of the service's is under k2 yet, so that this can't be seen.
+            let bad = try keyID(try await run(["keys", "rotate"], Self.line("k2") + old))
+            let rewrap = try await run(["keyring", "rewrap"], new + old)
+            #expect(rewrap.status == 1)
+            #expect(rewrap.output.contains("signing keys: 1 resealed, 1 under other lines; 1 can't be opened: "))
+            #expect(rewrap.output.contains("of that id. The first is \(bad)."), "\(rewrap.output)")
+
+            let rotation = try await run(["keys", "rotate"], new + old)
+            let good = try keyID(rotation)
+            #expect(good != bad)
+            #expect(rotation.error.contains("the next key was \(bad)"), "\(rotation.error)")
+            #expect(try await run(["keyring", "rewrap"], new + old).status == 0)
+            try await eventually("its publication") {
+                let keys = try await world.service.get("/.well-known/jwks.json").json?["keys"]?.elements ?? []
+                return keys.first?["kid"]?.string == good && keys.count == 2
+            }
         }
     }
 

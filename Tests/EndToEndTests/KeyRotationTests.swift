@@ -135,10 +135,10 @@ import Testing
             #expect(second.status == 0)
             #expect(second.output == first.output)
             try await scratch.execute(
-                "DELETE FROM signing_keys",
+                "UPDATE signing_keys SET signs_from = now() - interval '1 minute'",
                 """
                 INSERT INTO signing_keys (key_id, sealed_private_key, created_at, signs_from)
-                SELECT 'k' || number, '\\x00', now(), now() FROM generate_series(1, 16) AS number
+                SELECT 'k' || number, '\\x00', now(), now() - interval '1 hour' FROM generate_series(1, 15) AS number
                 """)
             let many = try await Countersign.run(["keys", "rotate"], ["postgres.url": scratch.url])
             #expect(many.status == 1)

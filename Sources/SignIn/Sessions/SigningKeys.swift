@@ -30,7 +30,7 @@ package struct SigningKeys: Sendable {
         self.origin = origin
     }
 
-    /// Makes the next key, unless there is one already.
+    /// Makes the next key, unless there is one already that can be opened, or the key that signs can't be.
     ///
     /// - Parameters:
     ///   - lead: seconds until the key signs.
@@ -42,7 +42,7 @@ package struct SigningKeys: Sendable {
         // Each process that is to sign with it stores the lifetime of its own tokens.
         let key = try SigningKeys.makeKey(
             keyRing: keyRing, at: call.now, signsFrom: call.now.advanced(bySeconds: lead), tokenLifetime: 0)
-        return try await store.add(key, minimumAge: minimumAge, by: call)
+        return try await store.add(key, keyRing: keyRing, minimumAge: minimumAge, by: call)
     }
 
     /// Makes a key that signs at once and deletes all others. Our processes refuse their tokens after the next read, within

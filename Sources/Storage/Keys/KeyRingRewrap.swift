@@ -21,12 +21,16 @@ package struct KeyRingRewrap: Sendable {
         package var done: Int
         /// The number of values to seal again when it began.
         package let total: Int64
-        /// The number of values that are still under another line.
+        /// The number of values that are still under another line, be it one of the first line's id.
         package var left: Int64
         /// The number of these that can't be opened.
         package var unreadable = 0
-        /// Why the first of them can't be opened.
+        /// The row of the first of them.
+        package var row: String?
+        /// Why that one can't be opened.
         package var reason: SealError?
+        /// The number of those that bear the first line's id.
+        fileprivate var foreign: Int64 = 0
     }
 
     /// A page of values as they were read, and as they are to be written.
@@ -70,9 +74,9 @@ package struct KeyRingRewrap: Sendable {
     private func rewrapGrants(_ report: @Sendable (Progress) -> Void) async throws -> Progress {
         let total = try await count("provider_grants", "sealed_refresh_token")
         var progress = Progress(kind: .grants, done: 0, total: total, left: total)
-        for pause in [.zero] + pauses where progress.left > progress.unreadable {
+        for pause in [.zero] + pauses {
             try await Task.sleep(for: pause)
-            (progress.unreadable, progress.reason) = (0, nil)
+            (progress.unreadable, progress.foreign, progress.row, progress.reason) = (0, 0, nil, nil)
             var last: GrantID?
             repeat {
                 let page = try await read(after: last, &progress)
@@ -80,7 +84,8 @@ package struct KeyRingRewrap: Sendable {
                 report(progress)
                 last = page.rows < KeyRingRewrap.page ? nil : page.last
             } while last != nil
-            progress.left = try await count("provider_grants", "sealed_refresh_token")
+            progress.left = try await count("provider_grants", "sealed_refresh_token") + progress.foreign
+            guard progress.left > progress.unreadable else { break }
         }
         return progress
     }
@@ -89,22 +94,18 @@ package struct KeyRingRewrap: Sendable {
         let start = last ?? GrantID(now: Timestamp(seconds: 0), random: [])
         let rows = try await database.query(
             """
-            SELECT grant_id, CASE WHEN \(isStale("sealed_refresh_token")) THEN sealed_refresh_token END
+            SELECT grant_id, sealed_refresh_token
             FROM provider_grants
             WHERE grant_id > \(start)
             ORDER BY grant_id
             LIMIT \(KeyRingRewrap.page)
-            """, as: GrantID.self, [UInt8]?.self)
+            """, as: GrantID.self, [UInt8].self)
         var page = Page(rows: rows.count, last: rows.last?.0 ?? start)
-        for case (let id, let sealed?) in rows {
-            let token: [UInt8]
-            do {
-                token = try keyRing.open(sealed, for: .grants, at: SealedGrant.location(id))
-            } catch {
-                progress.unreadable += 1
-                progress.reason = progress.reason ?? error
-                continue
-            }
+        let mark = keyRing.currentMark
+        for (id, sealed) in rows {
+            guard let token = opened(sealed, for: .grants, at: SealedGrant.location(id), &progress),
+                !sealed.starts(with: mark)
+            else { continue }
             let fingerprints = try ProviderTokenFingerprints(of: token, key: keyRing.current(for: .grants))
             page.ids.append(id)
             page.old.append(sealed)
@@ -145,24 +146,19 @@ package struct KeyRingRewrap: Sendable {
     private func rewrapSigningKeys() async throws -> Progress {
         let total = try await count("signing_keys", "sealed_private_key")
         var progress = Progress(kind: .signingKeys, done: 0, total: total, left: total)
-        guard total > 0 else { return progress }
         for key in try await SigningKeyStore(database: database).keys() {
-            guard !key.sealedPrivateKey.starts(with: keyRing.currentMark) else { continue }
             let location = StoredSigningKey.location(keyID: key.keyID)
-            do {
-                let opened = try keyRing.open(key.sealedPrivateKey, for: .signing, at: location)
-                progress.done += try await database.execute(
-                    """
-                    UPDATE signing_keys
-                    SET sealed_private_key = \(try keyRing.seal(opened, for: .signing, at: location))
-                    WHERE key_id = \(key.keyID) AND sealed_private_key = \(key.sealedPrivateKey)
-                    """)
-            } catch let error as SealError {
-                progress.unreadable += 1
-                progress.reason = progress.reason ?? error
-            }
+            guard let opened = opened(key.sealedPrivateKey, for: .signing, at: location, &progress),
+                !key.sealedPrivateKey.starts(with: keyRing.currentMark)
+            else { continue }
+            progress.done += try await database.execute(
+                """
+                UPDATE signing_keys
+                SET sealed_private_key = \(try keyRing.seal(opened, for: .signing, at: location))
+                WHERE key_id = \(key.keyID) AND sealed_private_key = \(key.sealedPrivateKey)
+                """)
         }
-        progress.left = try await count("signing_keys", "sealed_private_key")
+        progress.left = try await count("signing_keys", "sealed_private_key") + progress.foreign
         return progress
     }
 
@@ -172,38 +168,48 @@ package struct KeyRingRewrap: Sendable {
     private func rewrapImports() async throws -> Progress {
         let total = try await count("imports", "sealed_key")
         var progress = Progress(kind: .imports, done: 0, total: total, left: total)
-        guard total > 0 else { return progress }
-        let stale = try await database.query(
-            "SELECT import_id, sealed_key FROM imports WHERE \(isStale("sealed_key"))", as: ImportID.self, [UInt8].self)
-        for (id, sealed) in stale {
+        let imports = try await database.query(
+            "SELECT import_id, sealed_key FROM imports", as: ImportID.self, [UInt8].self)
+        for (id, sealed) in imports {
             let location = ImportStore.location(id)
-            do {
-                let opened = try keyRing.open(sealed, for: .imports, at: location)
-                progress.done += try await database.execute(
-                    """
-                    UPDATE imports
-                    SET sealed_key = \(try keyRing.seal(opened, for: .imports, at: location))
-                    WHERE import_id = \(id) AND sealed_key = \(sealed)
-                    """)
-            } catch let error as SealError {
-                progress.unreadable += 1
-                progress.reason = progress.reason ?? error
-            }
+            guard let opened = opened(sealed, for: .imports, at: location, &progress),
+                !sealed.starts(with: keyRing.currentMark)
+            else { continue }
+            progress.done += try await database.execute(
+                """
+                UPDATE imports
+                SET sealed_key = \(try keyRing.seal(opened, for: .imports, at: location))
+                WHERE import_id = \(id) AND sealed_key = \(sealed)
+                """)
         }
-        progress.left = try await count("imports", "sealed_key")
+        progress.left = try await count("imports", "sealed_key") + progress.foreign
         return progress
     }
 
     // MARK: - Values under another line
 
-    private func isStale(_ column: SQL) -> SQL {
-        let mark = keyRing.currentMark
-        return "substring(\(column) FROM 1 FOR \(Int32(mark.count))) <> \(mark)"
+    /// What is sealed; `nil` when it can't be opened, which is noted.
+    private func opened(
+        _ sealed: [UInt8], for purpose: KeyRing.Purpose, at location: SealedLocation, _ progress: inout Progress
+    ) -> [UInt8]? {
+        do {
+            return try keyRing.open(sealed, for: purpose, at: location)
+        } catch {
+            if progress.unreadable == 0 { (progress.row, progress.reason) = (location.row, error) }
+            progress.unreadable += 1
+            if sealed.starts(with: keyRing.currentMark) { progress.foreign += 1 }
+            return nil
+        }
     }
 
+    /// The number of values under another id than the first line's.
     private func count(_ table: SQL, _ column: SQL) async throws(PostgresError) -> Int64 {
+        let mark = keyRing.currentMark
         let counts = try await database.query(
-            "SELECT count(*) FROM \(table) WHERE \(isStale(column))", as: Int64.self)
+            """
+            SELECT count(*) FROM \(table)
+            WHERE substring(\(column) FROM 1 FOR \(Int32(mark.count))) <> \(mark)
+            """, as: Int64.self)
         return counts.first ?? 0
     }
 }

@@ -37,6 +37,16 @@ package struct StoredSigningKey: Equatable, Sendable {
         SealedLocation(table: "signing_keys", row: keyID, column: "sealed_private_key")
     }
 
+    /// Why this key ring doesn't open it; `nil` when it does.
+    fileprivate func fault(under keyRing: KeyRing) -> SealError? {
+        do {
+            _ = try keyRing.open(sealedPrivateKey, for: .signing, at: StoredSigningKey.location(keyID: keyID))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// Seconds for which a key is kept after the last token of it has expired: for clocks that differ, and for a
     /// process that signs with it a little too long.
     package static let margin: Int64 = 600
@@ -79,6 +89,10 @@ package struct SigningKeyStore: Sendable {
     /// The outcome of a request for a new key.
     package enum Rotation: Sendable {
         case rotated(StoredSigningKey)
+        /// The key has taken the place of a next one that the ring doesn't open.
+        case replaced(StoredSigningKey, unreadable: StoredSigningKey, SealError)
+        /// The ring doesn't open the key that signs: it isn't the ring of the processes, or they can't sign either.
+        case unreadable(StoredSigningKey, SealError)
         /// There is a key already that does not sign yet.
         case underWay(StoredSigningKey)
         /// The key that signs is younger than the minimum age.
@@ -118,13 +132,24 @@ package struct SigningKeyStore: Sendable {
 
     /// Stores the next key, unless another one is scheduled, the one that signs is still young, or there are too many.
     ///
-    /// - Parameter minimumAge: seconds; how long the current key must have signed.
-    package func add(_ key: StoredSigningKey, minimumAge: Int64, by call: Call) async throws -> Rotation {
+    /// - Parameters:
+    ///   - keyRing: the ring that has sealed it. It has to open the key that signs; a next key that it doesn't open
+    ///     goes, as no token of it has been signed.
+    ///   - minimumAge: seconds; how long the current key must have signed.
+    package func add(
+        _ key: StoredSigningKey, keyRing: KeyRing, minimumAge: Int64, by call: Call
+    ) async throws -> Rotation {
         try await changing(by: call) { change, keys in
-            if let next = keys.last(where: { $0.signsFrom > call.now }), keys.count > 1 { return .underWay(next) }
-            if let present = keys.signing(at: call.now), present.signsFrom.advanced(bySeconds: minimumAge) > call.now {
-                return .recent(present)
+            let present = keys.signing(at: call.now)
+            if let present, let fault = present.fault(under: keyRing) { return .unreadable(present, fault) }
+            if let next = keys.last(where: { $0.signsFrom > call.now }), keys.count > 1 {
+                guard let fault = next.fault(under: keyRing) else { return .underWay(next) }
+                _ = try await change.execute("DELETE FROM signing_keys WHERE key_id = \(next.keyID)")
+                try await change.signingKeys.insert(key)
+                try await change.signingKeys.record("scheduled")
+                return .replaced(key, unreadable: next, fault)
             }
+            if let present, present.signsFrom.advanced(bySeconds: minimumAge) > call.now { return .recent(present) }
             guard keys.count < SigningKeyStore.maximumKeys else {
                 return .tooMany(until: keys.compactMap(\.keptUntil).min())
             }

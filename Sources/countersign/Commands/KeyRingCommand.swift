@@ -1,6 +1,7 @@
 import Accounts
 import ArgumentParser
 import KeyRing
+import Postgres
 import Storage
 import Synchronization
 
@@ -16,7 +17,8 @@ struct KeyRingCommand: AsyncParsableCommand {
             discussion: """
                 Every running process has to have the first line in its ring. It goes on beside them, and an interrupted \
                 run is simply repeated. Progress goes to standard error; at the end it says what still needs the other \
-                lines. Exit 0: nothing is sealed under them any more.
+                lines. Exit 0: the first line opens everything. A first line that opens nothing of what is sealed under \
+                its id is refused, and nothing is resealed.
                 """)
 
         @OptionGroup var options: ConfigurationOptions
@@ -25,6 +27,7 @@ struct KeyRingCommand: AsyncParsableCommand {
             let keyRing = try options.sources().load(KeyRing.init)
             // Counting looks at every row.
             let (results, uses) = try await withDatabase(options, statementTimeout: nil) { database in
+                try await database.requireOurFirstLine(of: keyRing)
                 let nextNotice = Mutex(ContinuousClock.now)
                 let results = try await KeyRingRewrap(database: database, keyRing: keyRing).run { progress in
                     let isDue = nextNotice.withLock { nextNotice in
@@ -49,10 +52,24 @@ struct KeyRingCommand: AsyncParsableCommand {
     }
 }
 
+extension Database {
+    /// Throws when the first line of the ring is another one than that of its id which the processes have: they could
+    /// open nothing that it seals.
+    func requireOurFirstLine(of keyRing: KeyRing) async throws {
+        guard try await DatabaseInspection(database: self).isFirstLineForeign(in: keyRing) else { return }
+        throw CommandFailure(
+            """
+            The first line of the key ring, \(keyRing.current(for: .grants).keyID), opens nothing that is sealed under \
+            that id, so it is not the line that the service has: nothing was changed. Put that one in its place.
+            """)
+    }
+}
+
 extension KeyRingRewrap.Progress {
     fileprivate var line: String {
         let line = "\(kind.rawValue): \(done) resealed, \(left) under other lines"
-        return reason.map { "\(line); \(unreadable) can't be opened: \($0)" } ?? line
+        guard let row, let reason else { return line }
+        return "\(line); \(unreadable) can't be opened: \(reason) The first is \(row)."
     }
 }
 

@@ -33,7 +33,8 @@ struct KeysCommand: AsyncParsableCommand {
             discussion: """
                 The running processes publish it within seconds, and all sign with it from the same moment on. The \
                 previous key is removed when the last token that it signed has expired. While a next key is published \
-                already, that one is printed and no other is made.
+                already, that one is printed and no other is made, unless the key ring doesn't open it: then the new one \
+                takes its place, and no token is lost. A key ring that doesn't open the key that signs is refused.
                 """)
 
         @OptionGroup var options: ConfigurationOptions
@@ -63,9 +64,24 @@ struct KeysCommand: AsyncParsableCommand {
                 let keys = SigningKeys(
                     store: SigningKeyStore(database: database), keyRing: keyRing, clock: clock, origin: .thisOperator)
                 if leaked { return try await keys.replaceLeaked() }
+                try await database.requireOurFirstLine(of: keyRing)
                 switch try await keys.rotate(lead: Int64(lead), minimumAge: ifOlderThan ?? 0) {
                 case .rotated(let key):
                     return key
+                case .replaced(let key, let unreadable, let fault):
+                    printNotice(
+                        """
+                        the next key was \(unreadable.keyID), which this key ring doesn't open: a new one has taken its \
+                        place. \(fault)
+                        """)
+                    return key
+                case .unreadable(let key, let fault):
+                    throw CommandFailure(
+                        """
+                        The key ring doesn't open \(key.keyID), the key that signs, and no key was made. \(fault) If it \
+                        is the ring of the service, `countersign keys rotate --leaked` replaces that key, and ends every \
+                        access token.
+                        """)
                 case .underWay(let key):
                     printNotice("a next key is published already")
                     return key

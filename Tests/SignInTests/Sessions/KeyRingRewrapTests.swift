@@ -184,6 +184,45 @@ import Testing
         #expect(try await fixture.database.tokens(rings.first).count == 3)
     }
 
+    @Test func `what the first line should open and doesn't is counted, and left as it is`() async throws {
+        let rings = try Self.rings.get()
+        try await fixture.database.insertGrants(3, under: rings.second)
+        let other = try SignInFixture.makeKeyRing(lines: [("k2", 9), ("k1", 7)])
+        let results = try await KeyRingRewrap(database: fixture.database, keyRing: other).run()
+        #expect(results.map(\.done) == [0, 1, 0])
+        #expect(results.map(\.left) == [3, 0, 0])
+        #expect(results.map(\.unreadable) == [3, 0, 0])
+        #expect(results[0].reason?.description.contains("another key of that id") == true)
+        #expect(results[0].row != nil)
+        #expect(try await fixture.database.tokens(rings.second).count == 3)
+        // The signing key is under the other line now, and the right one doesn't open it.
+        let again = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+        #expect(again.map(\.left) == [0, 1, 0])
+        #expect(again.map(\.unreadable) == [0, 1, 0])
+        let keyID = try await fixture.storage.signingKeys.keys().first?.keyID
+        #expect(again[1].row == keyID)
+        #expect(keyID != nil)
+    }
+
+    @Test func `a first line that opens nothing under its id is not ours`() async throws {
+        let rings = try Self.rings.get()
+        let inspection = DatabaseInspection(database: fixture.database)
+        let other = try SignInFixture.makeKeyRing(lines: [("k2", 9), ("k1", 7)])
+        // Nothing is under k2 yet.
+        #expect(try await !inspection.isFirstLineForeign(in: other))
+        try await fixture.database.insertGrants(3, under: rings.second)
+        #expect(try await inspection.isFirstLineForeign(in: other))
+        #expect(try await !inspection.isFirstLineForeign(in: rings.both))
+        // A row that was changed is no other line.
+        try await fixture.database.execute(
+            """
+            UPDATE provider_grants
+            SET sealed_refresh_token = sealed_refresh_token || '\\x00'
+            WHERE subject = '0'
+            """)
+        #expect(try await !inspection.isFirstLineForeign(in: rings.both))
+    }
+
     @Test func `sessions, codes and seals that need a line are reported with it`() async throws {
         let rings = try Self.rings.get()
         let old = KeyRingLines(database: fixture.database, keyRing: rings.first)

@@ -16,6 +16,8 @@ import Testing
     private static let start = Timestamp(seconds: SignInFixture.start)
     /// A ring whose line the processes lack.
     private static let otherRing = Result { try SignInFixture.makeKeyRing(id: "k2", octet: 8) }
+    /// One that opens what the processes seal, and writes under a line that they lack.
+    private static let aheadRing = Result { try SignInFixture.makeKeyRing(lines: [("k2", 8), ("k1", 7)]) }
 
     @Test func `a key is published before it signs, and deleted when its last token has expired`() async throws {
         let old = try fixture.publishedKeyIDs()
@@ -108,7 +110,7 @@ import Testing
         let issued = try await fixture.newSession()
         let session = try await fixture.opened(issued)
         let published = process.publishedKeys
-        guard case .rotated(let strange) = try await fixture.signingKeys(of: Self.otherRing.get()).rotate() else {
+        guard case .rotated(let strange) = try await fixture.signingKeys(of: Self.aheadRing.get()).rotate() else {
             Issue.record("no key was made")
             return
         }
@@ -129,6 +131,51 @@ import Testing
                 configuration: process.configuration, store: fixture.storage.signingKeys, keyRing: fixture.keyRing,
                 clock: fixture.clock, logger: .silent)
         }
+    }
+
+    @Test func `a ring that doesn't open the key that signs makes no key`() async throws {
+        let before = try await fixture.storage.signingKeys.keys()
+        for (ring, word) in [
+            (try Self.otherRing.get(), "lacks a key"),
+            (try SignInFixture.makeKeyRing(id: "k1", octet: 9), "another key of that id"),
+        ] {
+            guard case .unreadable(let key, let fault) = try await fixture.signingKeys(of: ring).rotate() else {
+                Issue.record("a key was made")
+                return
+            }
+            #expect([key] == before)
+            #expect(fault.description.contains(word), "\(fault)")
+            #expect(try await fixture.storage.signingKeys.keys() == before)
+        }
+        #expect(try await fixture.count("audit_events WHERE type = 'signing_key_rotated'") == 0)
+    }
+
+    @Test func `a next key that the ring doesn't open is replaced, and no token is lost`() async throws {
+        let issued = try await fixture.newSession()
+        guard case .rotated(let bad) = try await fixture.signingKeys(of: Self.aheadRing.get()).rotate() else {
+            Issue.record("no key was made")
+            return
+        }
+        fixture.clock.advance(by: 600)
+        // However young the present key is: it was to be followed already.
+        guard
+            case .replaced(let good, let unreadable, .keyMissing) = try await fixture.signingKeys.rotate(
+                minimumAge: 86_400)
+        else {
+            Issue.record("no key was replaced")
+            return
+        }
+        #expect(unreadable.keyID == bad.keyID)
+        let keys = try await fixture.storage.signingKeys.keys()
+        #expect(keys.first?.keyID == good.keyID)
+        #expect(keys.count == 2)
+        #expect(try await fixture.signingKeys.rotate().isUnderWay)
+        #expect(try await fixture.opened(issued).id == issued.id)
+
+        fixture.clock.advance(by: SigningKeys.lead)
+        try await fixture.accessTokens.rereadKeys()
+        let later = try await fixture.newSession(of: "second")
+        #expect(try fixture.keyID(later) == good.keyID)
     }
 
     @Test func `a leaked key is dropped by a process that can't open the new one`() async throws {

@@ -60,11 +60,12 @@ import Testing
         #expect(run.code == 2)
         let folder = setup.directory.path
         for (key, path) in [
-            ("keyring.path", "keyring"), ("apple.privateKeyPath", "AuthKey.p8"),
+            // A bare word may be a secret: the folder shows where it was looked for.
+            ("keyring.path", ": not shown, as it may be the secret itself"), ("apple.privateKeyPath", "AuthKey.p8"),
             ("pages.logoPath", "pictures/logo.svg"),
         ] {
             let line = run.errors.split(separator: "\n").first { $0.hasPrefix("countersign: \(key) (") }
-            #expect(line?.hasSuffix("(\(folder)/\(path))") == true, "\(run.errors)")
+            #expect(line?.hasSuffix("\(folder)/\(path))") == true, "\(run.errors)")
         }
         let missing = try await Self.check(setup, ["--config", "nowhere.yaml"], from: "/usr")
         #expect(missing.errors == "countersign: /usr/nowhere.yaml (--config): is no file\n")
@@ -72,22 +73,48 @@ import Testing
 
     @Test func `a path in a variable counts from where the program is started`() async throws {
         let setup = try Self.installed()
-        let environment = setup.environment.merging(["COUNTERSIGN_KEYRING_PATH": "keyring"]) { $1 }
+        let environment = setup.environment.merging(["COUNTERSIGN_KEYRING_PATH": "./keyring"]) { $1 }
         let there = try await CountersignProcess.run(
             ["config", "check"], environment: environment, directory: setup.directory.path)
         #expect(there.code == 0, "\(there.errors)")
         let elsewhere = try await CountersignProcess.run(
             ["config", "check"], environment: environment, directory: "/usr")
-        #expect(elsewhere.errors.contains("keyring.path (COUNTERSIGN_KEYRING_PATH): names no file (/usr/keyring)"))
+        #expect(elsewhere.errors.contains("keyring.path (COUNTERSIGN_KEYRING_PATH): names no file (/usr/./keyring)"))
     }
 
     @Test(arguments: [
         "k1 \(String(repeating: "A", count: 43))=", String(repeating: "A", count: 100), "{\"private_key\":\"x\"}",
+        "GOCSPX-console123secret", "whsec_C2FVsBQIhrscChlQIMV", "whsec_C2FV/BQIhrscChlQIMV", "d-FL95Q19q7MQmFpd7hHD0Ty",
+        String(repeating: "0a", count: 32), "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJsYW1wIn0.c2lnbmF0dXJlLW9mLWl0",
     ])
-    func `a secret in the place of its file's name is not shown`(secret: String) throws {
+    func `a secret in the place of its file's name is not shown`(secret: String) async throws {
         let setup = try Setup()
+        let withheld = "not shown, as it may be the secret itself)"
         setup.environment["COUNTERSIGN_KEYRING_PATH"] = secret
-        #expect(setup.faults() == ["keyring.path (COUNTERSIGN_KEYRING_PATH): names no file"])
+        let folder = secret.contains("/") ? "" : "in \(FileManager.default.currentDirectoryPath)/: "
+        #expect(setup.faults() == ["keyring.path (COUNTERSIGN_KEYRING_PATH): names no file (\(folder)\(withheld)"])
+        let run = try await CountersignProcess.run(["config", "show"], environment: setup.environment)
+        #expect(run.output.contains("keyring.path: \"<names no file>\""), "\(run.output)")
+        #expect(!(run.output + run.errors).contains(secret))
+    }
+
+    @Test func `a word that names a file is shown, and one in the file counts from there`() async throws {
+        let setup = try Self.installed()
+        let path = setup.directory.appending(path: "countersign.yaml").path
+        let shown = try await CountersignProcess.run(["config", "show", "--config", path])
+        #expect(shown.output.contains("keyring.path: \"keyring\""), "\(shown.output)")
+        setup.environment["COUNTERSIGN_KEYRING_PATH"] = nil
+        let faults = setup.faults(yaml: "keyring.path: GOCSPX-canary\n")
+        #expect(faults.first?.contains("names no file (in \(setup.directory.path)/: not shown") == true, "\(faults)")
+        #expect(!faults.joined().contains("canary"))
+    }
+
+    @Test(arguments: ["-----BEGIN PRIVATE KEY-----\nMIGT\n-----END PRIVATE KEY-----\n", "k1 AAAA\r\nk2 BBBB"])
+    func `the content of a file in the place of its path is called that`(content: String) throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_KEYRING_PATH"] = content
+        let flaw = "there is a line break in it, as in the content of a file: write where the file is"
+        #expect(setup.faults() == ["keyring.path (COUNTERSIGN_KEYRING_PATH): expects a path: \(flaw)"])
     }
 
     @Test func `a pipe in the place of a secret's file is none, and isn't waited for`() throws {

@@ -27,6 +27,7 @@ import Testing
                 #expect(try await service.signInWithApple(old).status == 200, "\(fault.name)")
                 #expect(try await service.signInWithApple(new).status == 401, "\(fault.name)")
             }
+            #expect(!service.log.contains(ReloadedFiles.typedSecret))
             #expect(try await service.metric("countersign_configuration_reloads_total", "refused") >= 50)
             #expect(try await service.privateGet("/metrics").text.contains("_last_reload_successful 0\n"))
 

@@ -183,13 +183,20 @@ extension ReloadedFiles {
         }
     }
 
-    /// Faults of keys that require or exclude each other.
+    /// A secret that stands where its file's name belongs.
+    static let typedSecret = "GOCSPX-console123secret"
+
+    /// Faults of keys that require or exclude each other, or of the files that they name.
     private static var combinations: [Fault] {
         [
             ("server.host: 0.0.0.0", "server.publicUrl", "is required when"),
             ("mail.from: lamp@example.com", "mail.smtpUrl", "is required beside"),
             ("google.serviceAccountPath: /nowhere", "google.serviceAccountPath", "names no file"),
             ("mail.templatesPath: /nowhere", "mail.templatesPath", "names no directory"),
+            (
+                "console.google.clientSecretPath: \(typedSecret)", "console.google.clientSecretPath",
+                "not shown, as it may be the secret itself"
+            ),
             ("apple.teams: [beta]", "apple.team.beta.clientIds", "is required"),
         ].map { line, key, words in
             Fault(name: line, key: { _ in key }, words: words) {

@@ -24,6 +24,10 @@ struct ConfigurationListing {
         case (_?, _) where row.isSecret: "<redacted>"
         // Not shown, for it may be a secret that was written under the wrong key.
         case (let raw?, _) where !row.accepts(raw): "<not valid>"
+        // Nor this, for it may be the secret itself in the place of its file's name.
+        case (.text(let text)?, _)
+        where row.namesFile && !ConfigurationReader.isShowable(text, naming: sources.path(of: row) ?? text):
+            "<names no file>"
         case (.text(let text)?, _): text
         case (.list(let items)?, _): items.joined(separator: ",")
         case (nil, let text?): text

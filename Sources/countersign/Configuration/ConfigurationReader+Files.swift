@@ -45,16 +45,28 @@ extension ConfigurationReader {
         return bytes
     }
 
-    /// Records a fault of the file that a key names, and shows which one that is.
+    /// Records a fault of the file that a key names, and shows which one that is, or at least the folder.
     mutating func refuse(_ setting: Setting<String>, _ path: String, _ sentence: String) {
-        refuse(setting.name, sentence + (Self.isShowable(path) ? " (\(ConfigurationFile.absolute(path)))" : ""))
+        let value = sources.value(of: setting.name)?.raw.text ?? path
+        let whole = ConfigurationFile.absolute(path)
+        guard !Self.isShowable(value, naming: path) else { return refuse(setting.name, "\(sentence) (\(whole))") }
+        let folder = value.contains("/") ? "" : "in \(whole.dropLast(value.count)): "
+        refuse(setting.name, "\(sentence) (\(folder)not shown, as it may be the secret itself)")
     }
 
-    /// Whether a text is a path beyond doubt. One that isn't is not shown: it may be the secret itself in place of
-    /// its file's name, such as a line of the key ring.
-    static func isShowable(_ path: String) -> Bool {
-        path.split(separator: "/").allSatisfy { part in
-            part.utf8.count <= 64 && part.allSatisfy { $0.isLetter || $0.isNumber || "._-@~".contains($0) }
+    /// What secrets begin with, of Google and of ours.
+    private static let secretPrefixes = ["GOCSPX-", "whsec_", "whsk_", "csa_"]
+
+    /// Whether the value of a key that names a file is a path beyond doubt: something is there, or it has a folder or an
+    /// extension, and parts as paths have them. Any other is not shown: it may be the secret itself in place of its
+    /// file's name, such as a line of the key ring.
+    static func isShowable(_ value: String, naming path: String) -> Bool {
+        if FileManager.default.fileExists(atPath: URL(filePath: path).path) { return true }
+        let hasExtension = (1...8).contains(URL(filePath: value).pathExtension.utf8.count)
+        guard value.contains("/") || hasExtension else { return false }
+        return value.split(separator: "/").allSatisfy { part in
+            part.utf8.count <= 48 && part.allSatisfy { $0.isLetter || $0.isNumber || "._-@~".contains($0) }
+                && !secretPrefixes.contains { part.hasPrefix($0) }
         }
     }
 

@@ -35,6 +35,8 @@ protocol SettingRow: Sendable {
     var defaultText: String? { get }
     var fallbackDescription: String? { get }
     var isSecret: Bool { get }
+    /// Whether its value is the path of a file or a folder.
+    var namesFile: Bool { get }
     /// Whether its value is the path of a secret.
     var namesSecret: Bool { get }
     var reloads: Bool { get }
@@ -49,6 +51,8 @@ protocol SettingRow: Sendable {
 
 extension Setting: SettingRow {
     var expectation: String { form.expectation }
+
+    var namesFile: Bool { form.namesFile }
 
     var namesSecret: Bool { form.namesSecret }
 

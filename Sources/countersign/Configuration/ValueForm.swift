@@ -14,7 +14,9 @@ struct ValueForm<Value: Sendable>: Sendable {
     let parse: @Sendable (RawValue) -> Value?
     /// Whether a value of a secret key really has a secret in it; a URL may have none.
     var holdsSecret: @Sendable (RawValue) -> Bool = { _ in true }
-    /// Whether the file that a value names is a secret as a whole.
+    /// Whether a value names a file or a folder.
+    var namesFile = false
+    /// Whether that file is a secret as a whole.
     var namesSecret = false
     /// The value with the relative paths in it counted from a folder.
     var located: @Sendable (_ value: Value, _ folder: String) -> Value = { value, _ in value }
@@ -33,7 +35,12 @@ extension ValueForm<String> {
     /// A relative path of the configuration file counts from that file's folder, so that the file means the same to the
     /// service, to a command by hand and to a timer. One of a variable counts from where the program is started.
     static var filePath: ValueForm {
-        var form = text
+        var form = ValueForm(expectation: "a path", placeholder: "", parse: text.parse)
+        form.namesFile = true
+        form.flaw = { raw in
+            raw.text?.contains(where: \.isNewline) == true
+                ? "there is a line break in it, as in the content of a file: write where the file is" : nil
+        }
         form.located = { path, folder in path.hasPrefix("/") ? path : "\(folder)/\(path)" }
         return form
     }

@@ -265,31 +265,6 @@ import Testing
 
     @Test(
         arguments: [
-            ("google: { clientIds: a, serverClientId: a, serverClientSecret: s }", "google.serverClientSecret"),
-            ("mail: { smtpUrl: \"smtp://a:b@mail.example\", from: a@b.example }", "mail.smtpUrl"),
-            ("postgres.migrationUrl: \"postgresql://owner:pw@/app\"", "postgres.migrationUrl"),
-            ("postgres.migrationUrl: \"user=owner password=pw dbname=app\"", "postgres.migrationUrl"),
-            ("mail: { smtpUrl: \"smtp://mail.example\", from: a@b.example }", nil),
-            ("postgres.migrationUrl: \"postgresql://owner@/app?passfile=p\"", nil),
-        ] as [(String, String?)])
-    func `a file with a secret in it is for its owner alone`(yaml: String, key: String?) throws {
-        let setup = try Setup()
-        #expect(setup.faults(yaml: yaml).isEmpty)
-        let path = try setup.file("open.yaml", yaml, mode: 0o644)
-        let sources = try ConfigurationSources(path: path, environment: setup.environment)
-        do {
-            _ = try sources.load(ServiceConfiguration.init)
-            #expect(key == nil)
-        } catch {
-            #expect(error.faults.count == 1)
-            let fault = error.faults[0].description
-            #expect(key.map { fault.hasPrefix($0 + " (") } == true, "\(fault)")
-            #expect(fault.contains("set its mode to 0600"))
-        }
-    }
-
-    @Test(
-        arguments: [
             ("k1 \(String(repeating: "A", count: 43))=\n", 0o644, "set its mode to 0600"),
             ("k1 \(String(repeating: "A", count: 43))=\n", 0o620, "set its mode to 0600"),
             ("", 0o600, "holds no key"),
@@ -377,19 +352,6 @@ import Testing
         #expect(page.contains(" | `server.publicUrl` | no | `iss` of our access tokens"))
         #expect(page.contains(" | required | no | The key ring |"))
         #expect(page == ConfigurationReference.rewritten(page))
-    }
-
-    @Test(
-        arguments: [
-            (0o600, 10_001, 10_001, true), (0o400, 10_001, 10_001, true), (0o700, 10_001, 10_001, true),
-            (0o440, 10_001, 10_001, false), (0o604, 10_001, 10_001, false), (0o440, 0, 10_001, true),
-            (0o640, 0, 10_001, true), (0o660, 0, 10_001, false), (0o444, 0, 10_001, false), (0o450, 0, 10_001, false),
-            (0o440, 0, 0, false), (0o600, 0, 0, true),
-        ] as [(Int, uid_t, uid_t, Bool)])
-    func `a secret file is its owner's alone, or root's and for the group of a service that isn't root`(
-        mode: Int, owner: uid_t, reader: uid_t, isSecret: Bool
-    ) {
-        #expect(ConfigurationReader.isSecret(mode: mode, owner: owner, reader: reader) == isSecret)
     }
 
     @Test func `no key is in the table twice`() {

@@ -148,7 +148,7 @@ import Testing
         let nowhere = try await status("/nowhere.json")
         #expect(nowhere.code == 2)
         #expect(nowhere.errors == "countersign: \(Self.setting)names no file (/nowhere.json)\n")
-        try await ServiceAccountFile.with(mode: 0o640) { path in
+        try await ServiceAccountFile.with(mode: 0o604) { path in
             let open = try await status(path)
             #expect(open.code == 2)
             #expect(open.errors.contains("others than its owner can open"))

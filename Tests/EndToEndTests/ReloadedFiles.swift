@@ -222,8 +222,8 @@ extension ReloadedFiles {
             fault("no .p8", "apple.privateKeyPath", "names no file") {
                 try FileManager.default.removeItem(atPath: $0.file("apple.p8"))
             },
-            fault("a .p8 that the group may read", "apple.privateKeyPath", "set its mode to 0600") {
-                try $0.write("apple.p8", $0.appleKey, mode: 0o640)
+            fault("a .p8 that the group may write", "apple.privateKeyPath", "set its mode to 0600") {
+                try $0.write("apple.p8", $0.appleKey, mode: 0o660)
             },
             fault("a .p8 that was cut off", "apple.privateKeyPath", "isn't an unencrypted PKCS#8") {
                 try $0.write("apple.p8", Array($0.appleKey.prefix(80)))

@@ -44,7 +44,7 @@ struct ConfigurationFile: Sendable {
             ? Self.absolute(path).split(separator: "/").dropLast().map { "/\($0)" }.joined() : nil
         isSecret =
             status.st_mode & S_IFMT != S_IFREG
-            || ConfigurationReader.isSecret(mode: Int(status.st_mode), owner: status.st_uid, reader: geteuid())
+            || ConfigurationReader.isSecret(mode: Int(status.st_mode), owner: status.st_uid)
         guard let data = try? handle.read(upToCount: Self.maximumBytes + 1) ?? Data() else {
             throw fault("can't be read")
         }

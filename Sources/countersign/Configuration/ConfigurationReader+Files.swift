@@ -14,8 +14,8 @@ extension ConfigurationReader {
                 [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) ? "names no file" : "names a file that can't be read")
             return nil
         }
-        guard Self.isSecret(mode: file.mode, owner: file.owner, reader: geteuid()) else {
-            refuse(setting, path, "names a file that others than its owner can open: set its mode to 0600")
+        guard Self.isSecret(mode: file.mode, owner: file.owner) else {
+            refuse(setting, path, "names a file that others than its owner can open: \(Self.modeAdvice)")
             return nil
         }
         guard let bytes = file.read(upTo: Self.maximumSecretBytes + 1) else {
@@ -71,8 +71,11 @@ extension ConfigurationReader {
     }
 
     /// Whether only its owner may open the file. A file of root's may also be readable for a group: that is how
-    /// systemd's `LoadCredential=` and Kubernetes' `fsGroup` pass it to a service that isn't root.
-    static func isSecret(mode: Int, owner: uid_t, reader: uid_t) -> Bool {
-        mode & 0o077 == 0 || owner == 0 && reader != 0 && mode & 0o037 == 0
+    /// systemd's `LoadCredential=`, Kubernetes' `fsGroup` and a package pass it to a service that isn't root. It is the
+    /// same file when root looks at it.
+    static func isSecret(mode: Int, owner: uid_t) -> Bool {
+        mode & 0o077 == 0 || owner == 0 && mode & 0o037 == 0
     }
+
+    static let modeAdvice = "set its mode to 0600 (0640 if it is root's, for the group of the service)"
 }

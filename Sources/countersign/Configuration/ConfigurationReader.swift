@@ -53,7 +53,7 @@ struct ConfigurationReader {
                 faults.append(
                     ConfigurationFault(
                         key: setting.name, origin: origin,
-                        sentence: "is a secret in a file that others than its owner can open: set its mode to 0600"))
+                        sentence: "is a secret in a file that others than its owner can open: \(Self.modeAdvice)"))
             }
             if case .file = origin, let folder = sources.folder(of: setting.name) {
                 return setting.form.located(value, folder)

@@ -76,16 +76,21 @@ extension Database {
             return limit.map { $0 + .seconds(2) }
         }
 
+        /// The files that the connection string names, by parameter; not those that libpq looks for by itself.
+        package static func files(of url: String) -> [(keyword: String, path: String)] {
+            guard let given = ConnectionParameters.parse(url) else { return [] }
+            return ConnectionParameters.fileKeywords.compactMap { keyword in
+                guard let path = given[keyword], ConnectionParameters.isFile(path, of: keyword) else { return nil }
+                return (keyword: keyword, path: path)
+            }
+        }
+
         /// The connection string with the files that it names relatively counted from a folder. libpq counts them from
         /// the working directory. A string that libpq can't read is left as it is.
         package static func locatingFiles(of url: String, in folder: String) -> String {
-            guard let given = ConnectionParameters.parse(url) else { return url }
-            let paths = ConnectionParameters.fileKeywords.compactMap { keyword in
-                given[keyword].flatMap { path in
-                    ConnectionParameters.isRelativeFile(path, of: keyword) ? (keyword, "\(folder)/\(path)") : nil
-                }
+            files(of: url).filter { !$0.path.hasPrefix("/") }.reduce(url) { url, file in
+                ConnectionParameters.appending(file.keyword, "\(folder)/\(file.path)", to: url)
             }
-            return paths.reduce(url) { ConnectionParameters.appending($1.0, $1.1, to: $0) }
         }
 
         /// Whether libpq can read the URL, and knows the `sslmode` in it; says nothing about the server behind it.

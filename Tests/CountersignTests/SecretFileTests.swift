@@ -32,7 +32,7 @@ import Testing
         try #require(chmod(path, 0o644) == 0)
         let open = try await CountersignProcess.run(arguments, environment: setup.environment)
         #expect(open.code == 2)
-        #expect(open.errors.contains("set its mode to 0600 (0640 if it is root's"), "\(open.errors)")
+        #expect(open.errors.contains("set its mode to 0600, or to 0640 if it is root's"), "\(open.errors)")
     }
 
     @Test(
@@ -57,6 +57,55 @@ import Testing
             let fault = error.faults[0].description
             #expect(key.map { fault.hasPrefix($0 + " (") } == true, "\(fault)")
             #expect(fault.contains("set its mode to 0600"))
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("passfile=nopgpass", "passfile names no file (in FOLDER/: not shown, as it may be the secret itself)"),
+            ("passfile=no.pgpass", "passfile names no file (FOLDER/no.pgpass)"),
+            (
+                "passfile=open",
+                "passfile names a file that others than its owner can open: set its mode to 0600 (FOLDER/open)"
+            ),
+            // libpq takes no root's file for a group there.
+            (
+                "passfile=grouped",
+                "passfile names a file that others than its owner can open: set its mode to 0600 (FOLDER/grouped)"
+            ),
+            ("passfile=sound", nil), ("sslkey=sound", nil), ("sslcert=open", nil), ("sslkey=pkcs11:7", nil),
+            (
+                "sslkey=open",
+                "sslkey names a file that others than its owner can open: \(ConfigurationReader.modeAdvice) (FOLDER/open)"
+            ),
+            ("sslcert=/nowhere.crt", "sslcert names no file (/nowhere.crt)"),
+            ("sslrootcert=no/roots.pem", "sslrootcert names no file (FOLDER/no/roots.pem)"),
+            ("sslrootcert=system", nil), ("sslcrldir=.", nil),
+            ("sslcrldir=open", "sslcrldir names no folder (FOLDER/open)"),
+        ] as [(String, String?)])
+    func `a file that the connection string names is looked at as any other`(parameter: String, fault: String?) throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_POSTGRES_URL"] = nil
+        for (name, mode) in [("sound", 0o600), ("grouped", 0o640), ("open", 0o644)] {
+            _ = try setup.file(name, "*:*:*:*:canary\n", mode: mode)
+        }
+        let faults = setup.faults(yaml: "postgres.url: \"postgresql://service@/app?\(parameter)\"\n")
+        let folder = setup.directory.path
+        let expected = fault.map { "postgres.url (\(folder)/config.yaml): \($0.replacing("FOLDER", with: folder))" }
+        #expect(faults == (expected.map { [$0] } ?? []))
+    }
+
+    @Test func `serve refuses a password file that libpq would warn of in lines that are no log`() async throws {
+        let setup = try Setup()
+        let path = try setup.file("pgpass", "*:*:*:*:canary\n", mode: 0o644)
+        setup.environment["COUNTERSIGN_POSTGRES_URL"] = "postgresql://service@/app?passfile=\(path)"
+        for command in ["serve", "doctor"] {
+            let run = try await CountersignProcess.run([command], environment: setup.environment)
+            #expect(run.code != 0)
+            let said = run.output + run.errors
+            #expect(said.contains("passfile names a file that others than its owner can open"), "\(said)")
+            #expect(said.contains(path))
+            #expect(!said.contains("WARNING") && !said.contains("canary"), "\(said)")
         }
     }
 }

@@ -4,11 +4,11 @@ extension ConnectionParameters {
     /// The parameters that name files (PostgreSQL manual, §34.1.2).
     static let fileKeywords = ["passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslcrldir"]
 
-    /// Whether libpq would look for the value of such a parameter in its working directory. From version 16 on `system`
-    /// is a word for `sslrootcert`; a key of an engine is `ENGINE:KEY`.
-    static func isRelativeFile(_ value: String, of keyword: String) -> Bool {
+    /// Whether the value of such a parameter names a file. From version 16 on `system` is a word for `sslrootcert`; a key
+    /// of an engine is `ENGINE:KEY`.
+    static func isFile(_ value: String, of keyword: String) -> Bool {
         switch keyword {
-        case _ where value.isEmpty || value.hasPrefix("/"): false
+        case _ where value.isEmpty: false
         case "sslrootcert": value != "system"
         case "sslkey": !value.contains(":")
         default: true

@@ -1,5 +1,6 @@
 import Foundation
 import OpenSSL
+import Postgres
 
 extension ConfigurationReader {
     private static let maximumSecretBytes = 65_536
@@ -9,9 +10,7 @@ extension ConfigurationReader {
     mutating func secretFile(_ setting: Setting<String>, _ path: String) -> [UInt8]? {
         guard !path.isEmpty else { return nil }
         guard let file = RegularFile(path: path) else {
-            refuse(
-                setting, path,
-                [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) ? "names no file" : "names a file that can't be read")
+            refuse(setting, path, Self.unopened)
             return nil
         }
         guard Self.isSecret(mode: file.mode, owner: file.owner) else {
@@ -28,6 +27,39 @@ extension ConfigurationReader {
         }
         fingerprints[setting.name] = SHA256.hash(bytes)
         return bytes
+    }
+
+    /// What is wrong with a file that could not be opened just now.
+    private static var unopened: String {
+        [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) ? "names no file" : "names a file that can't be read"
+    }
+
+    /// Records a fault of each file that the connection string of a key names and that libpq would not take. It passes
+    /// over most of them in silence, and over a password file that others can open with a line on standard error, where
+    /// the log is.
+    mutating func checkFiles(of setting: Setting<String>, _ url: String) {
+        let written = sources.value(of: setting.name)?.raw.text.map(Database.Configuration.files(of:)) ?? []
+        for (keyword, path) in Database.Configuration.files(of: url) {
+            guard let flaw = Self.flaw(of: path, as: keyword) else { continue }
+            let value = written.first { $0.keyword == keyword }?.path ?? path
+            refuse(setting.name, "\(keyword) \(flaw) (\(Self.shown(value, naming: path)))")
+        }
+    }
+
+    private static func flaw(of path: String, as keyword: String) -> String? {
+        if keyword == "sslcrldir" {
+            var status = stat()
+            return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR ? nil : "names no folder"
+        }
+        guard let file = RegularFile(path: path) else { return unopened }
+        return switch keyword {
+        // Not for a group either, whoever owns it.
+        case "passfile" where file.mode & 0o077 != 0:
+            "names a file that others than its owner can open: set its mode to 0600"
+        case "sslkey" where !isSecret(mode: file.mode, owner: file.owner):
+            "names a file that others than its owner can open: \(modeAdvice)"
+        default: nil
+        }
     }
 
     /// The bytes of a file that everybody may read; nil after a fault.
@@ -48,10 +80,14 @@ extension ConfigurationReader {
     /// Records a fault of the file that a key names, and shows which one that is, or at least the folder.
     mutating func refuse(_ setting: Setting<String>, _ path: String, _ sentence: String) {
         let value = sources.value(of: setting.name)?.raw.text ?? path
+        refuse(setting.name, "\(sentence) (\(Self.shown(value, naming: path)))")
+    }
+
+    private static func shown(_ value: String, naming path: String) -> String {
         let whole = ConfigurationFile.absolute(path)
-        guard !Self.isShowable(value, naming: path) else { return refuse(setting.name, "\(sentence) (\(whole))") }
+        guard !isShowable(value, naming: path) else { return whole }
         let folder = value.contains("/") ? "" : "in \(whole.dropLast(value.count)): "
-        refuse(setting.name, "\(sentence) (\(folder)not shown, as it may be the secret itself)")
+        return "\(folder)not shown, as it may be the secret itself"
     }
 
     /// What secrets begin with, of Google and of ours.
@@ -77,5 +113,5 @@ extension ConfigurationReader {
         mode & 0o077 == 0 || owner == 0 && mode & 0o037 == 0
     }
 
-    static let modeAdvice = "set its mode to 0600 (0640 if it is root's, for the group of the service)"
+    static let modeAdvice = "set its mode to 0600, or to 0640 if it is root's, for the group of the service"
 }

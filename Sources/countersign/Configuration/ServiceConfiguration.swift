@@ -22,6 +22,7 @@ struct ServiceConfiguration: Sendable {
         server = ServerConfiguration(from: &reader)
         admin = AdminConfiguration(from: &reader, server: server)
         database = DatabaseConfiguration(from: &reader)
+        reader.checkFiles(of: Settings.Postgres.url, database.url)
         reloadable = ReloadableConfiguration(from: &reader)
         tokens = TokensConfiguration(from: &reader, server: server)
         pages = PageTheme(from: &reader, server: server)

@@ -47,6 +47,15 @@ import Testing
         #expect(setup.faults().count == 1)
     }
 
+    @Test func `a list of staff with a name that is none is one fault`() throws {
+        let setup = try Self.setup()
+        setup.environment["COUNTERSIGN_CONSOLE_STAFF"] = "kim,kim@support"
+        let faults = setup.faults()
+        #expect(faults.count == 1, "\(faults)")
+        #expect(faults.first?.hasPrefix("console.staff (") == true, "\(faults)")
+        #expect(faults.first?.hasSuffix(": item 2 of 2 isn't one") == true, "\(faults)")
+    }
+
     @Test func `the scope of the feed, which opens no page, is none of a person's`() throws {
         let setup = try Self.setup()
         setup.environment["COUNTERSIGN_CONSOLE_PERSON_KIM_SCOPES"] = "read,feed"

@@ -38,7 +38,8 @@ struct ConsoleConfiguration: Sendable {
             (Settings.Console.clientID.name, clientID != nil),
             (Settings.Console.clientSecretPath.name, secret != nil),
             (Settings.Console.hostedDomain.name, domain != nil),
-            (Settings.Console.staff.name, !names.isEmpty),
+            // A list with a fault is there.
+            (Settings.Console.staff.name, !names.isEmpty || reader.isRefused(Settings.Console.staff.name)),
         ]
         if let present = settings.first(where: \.isSet) {
             for missing in settings where !missing.isSet {

@@ -94,11 +94,30 @@ extension Database {
         }
 
         /// Whether libpq can read the URL, and knows the `sslmode` in it; says nothing about the server behind it.
-        package static func isReadable(url: String) -> Bool {
-            guard let given = ConnectionParameters.parse(url) else { return false }
-            let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
-            return given["sslmode"].map(modes.contains) ?? true
+        package static func isReadable(url: String) -> Bool { fault(of: url) == nil }
+
+        /// What is wrong with a URL.
+        package enum Fault: Equatable, Sendable {
+            /// libpq knows no parameter of this name, which is not to be shown: it may be the rest of a password with a
+            /// `?` in it that should have been encoded.
+            case unknownParameter(String)
+            case unknownMode
+            /// libpq can't read it.
+            case unreadable
         }
+
+        package static let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
+
+        package static func fault(of url: String) -> Fault? {
+            guard let given = ConnectionParameters.parse(url) else {
+                return ConnectionParameters.unknownKeyword(in: url).map(Fault.unknownParameter) ?? Fault.unreadable
+            }
+            guard let mode = given["sslmode"] else { return nil }
+            return modes.contains(mode) ? nil : .unknownMode
+        }
+
+        /// The names of the parameters that libpq knows.
+        package static var parameters: Set<String> { ConnectionParameters.keywords }
 
         /// Whether the URL has a password in it. One that libpq can't read is taken for one that has.
         package static func hasPassword(url: String) -> Bool {

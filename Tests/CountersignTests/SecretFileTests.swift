@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "gives a file to a group"))
-    func `a configuration of root's for the group of the service is sound, whoever checks it`() async throws {
+    func `a configuration of root's for the group of the service is sound for root as well`() async throws {
         let setup = try Setup()
         let path = try setup.file(
             "root.yaml", "google: { clientIds: a, serverClientId: a, serverClientSecret: s }", mode: 0o640)

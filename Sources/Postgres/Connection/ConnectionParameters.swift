@@ -72,20 +72,41 @@ struct ConnectionParameters: Sendable {
 
     /// The options that the URL sets, by keyword; nil when libpq cannot read it.
     static func parse(_ url: String) -> [String: String]? {
+        read(url)?.compactMapValues { $0 }
+    }
+
+    /// The keywords that libpq knows.
+    static var keywords: Set<String> { Set((read("") ?? [:]).keys) }
+
+    /// The keyword that keeps libpq from reading the URL, as it knows none of that name.
+    static func unknownKeyword(in url: String) -> String? {
+        var problem: UnsafeMutablePointer<CChar>?
+        let parsed = unsafe PQconninfoParse(url, &problem)
+        if let parsed = unsafe parsed { unsafe PQconninfoFree(parsed) }
+        defer { unsafe PQfreemem(problem) }
+        guard let message = unsafe problem.map({ unsafe String(cString: $0) }),
+            message.hasPrefix("invalid connection option") || message.hasPrefix("invalid URI query parameter")
+        else { return nil }
+        let parts = message.split(separator: "\"", omittingEmptySubsequences: false)
+        return parts.count > 2 ? String(parts[1]) : nil
+    }
+
+    /// Every keyword that libpq knows, with the value that the URL gives it.
+    private static func read(_ url: String) -> [String: String?]? {
         guard !url.utf8.contains(0) else { return nil }
         var problem: UnsafeMutablePointer<CChar>?
         let parsed = unsafe PQconninfoParse(url, &problem)
         unsafe PQfreemem(problem)
         guard let parsed = unsafe parsed else { return nil }
         defer { unsafe PQconninfoFree(parsed) }
-        var given: [String: String] = [:]
+        var options: [String: String?] = [:]
         var option = unsafe parsed
         while let keyword = unsafe option.pointee.keyword {
-            if let value = unsafe option.pointee.val {
-                unsafe given[String(cString: keyword)] = String(cString: value)
-            }
+            let name = unsafe String(cString: keyword)
+            let value = unsafe option.pointee.val.map { unsafe String(cString: $0) }
+            options.updateValue(value, forKey: name)
             unsafe option += 1
         }
-        return given
+        return options
     }
 }

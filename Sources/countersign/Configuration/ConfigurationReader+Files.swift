@@ -53,7 +53,7 @@ extension ConfigurationReader {
         }
         guard let file = RegularFile(path: path) else { return unopened }
         return switch keyword {
-        // Not for a group either, whoever owns it.
+        // Not for a group either, be the file root's.
         case "passfile" where file.mode & 0o077 != 0:
             "names a file that others than its owner can open: set its mode to 0600"
         case "sslkey" where !isSecret(mode: file.mode, owner: file.owner):

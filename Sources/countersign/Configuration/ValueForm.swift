@@ -94,14 +94,32 @@ extension ValueForm<String> {
             expectation: "a postgresql:// URI or libpq's keyword=value form, with libpq's own parameters",
             placeholder: ""
         ) { raw in
-            raw.text.flatMap { text in
-                let isOfForm = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=")
-                return isOfForm && Database.Configuration.isReadable(url: text) ? text : nil
-            }
+            raw.text.flatMap { connectionFlaw(of: $0) == nil ? $0 : nil }
         }
+        form.flaw = { $0.text.flatMap(connectionFlaw) }
         form.holdsSecret = { $0.text.map(Database.Configuration.hasPassword(url:)) ?? true }
         form.located = { Database.Configuration.locatingFiles(of: $0, in: $1) }
         return form
+    }
+
+    /// What is wrong with a connection string. Of the names in it only those that libpq knows are shown: any other may be
+    /// a part of the password.
+    private static func connectionFlaw(of text: String) -> String? {
+        guard !text.isEmpty else { return "it is empty" }
+        guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=") else {
+            return "it is neither"
+        }
+        switch Database.Configuration.fault(of: text) {
+        case .unknownParameter(let name):
+            let meant = Database.Configuration.parameters.nearest(to: name)
+            return "libpq doesn't know one of its parameters" + (meant.map { "; did you mean \($0)?" } ?? "")
+        case .unknownMode:
+            return "its sslmode is none of \(Database.Configuration.modes.joined(separator: ", "))"
+        case .unreadable:
+            return "libpq can't read it; in a URI, a password's @, :, /, ? and % are encoded: %40"
+        case nil:
+            return nil
+        }
     }
 
     /// The URL of a mail server, which may contain user name and password.

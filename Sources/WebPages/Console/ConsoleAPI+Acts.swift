@@ -85,8 +85,8 @@ extension ConsoleAPI {
         let form = try await form(of: request, action: action) { fields in
             ActFields(
                 reason: fields.optionalString("reason", maximumBytes: 8192) ?? "",
-                email: fields.optionalString("email") ?? "", name: fields.optionalString("displayName"),
-                keeps: fields.optionalString("keep") == "true", since: fields.optionalString("since") ?? "")
+                email: fields.typed("email") ?? "", name: fields.optionalString("displayName"),
+                keeps: fields.optionalString("keep") == "true", since: fields.typed("since") ?? "")
         }
         guard let (visitor, typed) = form else { return showAlone(signInPage(for: request), .unauthorized) }
         try act.scopes.forEach(visitor.administrator.require)

@@ -31,7 +31,7 @@ extension ConsoleAPI {
         let (key, destination) = try request.form { fields in
             // Whatever is pasted gets the form again: it is a key or none.
             (
-                fields.optionalString("key", maximumBytes: .max, allowsControls: true) ?? "",
+                (fields.optionalString("key", maximumBytes: .max, allowsControls: true) ?? "").withoutSpaceAround,
                 fields.optionalString("to", maximumBytes: Self.longestDestination) ?? ""
             )
         }

@@ -14,10 +14,7 @@ enum SearchText {
         while isSpace(value.prefix(3)) { value = value.dropFirst(3) }
         while isSpace(value.suffix(3)) { value = value.dropLast(3) }
         guard let text = QueryValues("q=\(value)")?.all("q").first else { return nil }
-        let space = text.unicodeScalars.prefix { $0.properties.isWhitespace }.count
-        var scalars = text.unicodeScalars.dropFirst(space)
-        while let last = scalars.last, last.properties.isWhitespace { scalars.removeLast() }
-        let trimmed = String(String.UnicodeScalarView(scalars))
+        let trimmed = text.withoutSpaceAround
         return trimmed.utf8.count <= maximumBytes ? trimmed : nil
     }
 

@@ -259,7 +259,7 @@ extension WebAPI {
 
 extension WebAPI.TypedText {
     fileprivate init(_ form: inout Fields) {
-        self.init(email: form.optionalString("email"), displayName: form.optionalString("displayName"))
+        self.init(email: form.typed("email"), displayName: form.optionalString("displayName"))
     }
 }
 

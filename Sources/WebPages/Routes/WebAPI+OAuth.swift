@@ -106,7 +106,7 @@ extension WebAPI {
         let (flow, (decision, account, email, code)) = try flowForm(of: request, Self.authorizePath) { form in
             (
                 form.optionalChoice("consent", of: Decision.self),
-                form.optionalString("csrf").flatMap(FormToken.account(of:)), form.optionalString("email"),
+                form.optionalString("csrf").flatMap(FormToken.account(of:)), form.typed("email"),
                 form.optionalString("code", maximumBytes: FieldLimit.emailCode)
             )
         }

@@ -45,7 +45,7 @@ extension WebAPI {
         try requireMail()
         let (flow, form) = try flowForm(of: request, Self.registerPath) { form in
             (
-                screen: form.screen(), email: form.string("email"),
+                screen: form.screen(), email: form.typedEmail(),
                 // The limit is above that of passwords, so that a long one is answered as weak.
                 password: form.optionalString("password", maximumBytes: FieldLimit.newPassword),
                 name: form.optionalString("name"), code: form.optionalString("code", maximumBytes: FieldLimit.emailCode)
@@ -91,7 +91,7 @@ extension WebAPI {
         try requireMail()
         let (flow, form) = try flowForm(of: request, Self.forgotPath) { form in
             (
-                screen: form.screen(), email: form.string("email"),
+                screen: form.screen(), email: form.typedEmail(),
                 code: form.optionalString("code", maximumBytes: FieldLimit.emailCode),
                 newPassword: form.optionalString("newPassword", maximumBytes: FieldLimit.newPassword)
             )

@@ -11,7 +11,7 @@ extension WebAPI {
             Route(.post, "/web/email-code") { request in
                 let (flow, (screen, email, code)) = try flowForm(of: request, "/web/email-code") { form in
                     (
-                        form.screen(), form.string("email"),
+                        form.screen(), form.typedEmail(),
                         form.optionalString("code", maximumBytes: FieldLimit.emailCode)
                     )
                 }
@@ -25,7 +25,7 @@ extension WebAPI {
 
     private func takePassword(_ request: Request) async throws -> Response {
         let (flow, (screen, email, password)) = try flowForm(of: request, "/web/password") { form in
-            (form.screen(), form.string("email"), form.string("password", maximumBytes: FieldLimit.password))
+            (form.screen(), form.typedEmail(), form.string("password", maximumBytes: FieldLimit.password))
         }
         request.note(email: email)
         if let screen { return try await show(screen, typed: email, flow, request) }

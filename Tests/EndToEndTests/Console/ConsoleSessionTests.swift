@@ -72,6 +72,12 @@ import Testing
         if !key.isEmpty { #expect(!page.answer.text.contains(key)) }
     }
 
+    @Test func `white space around a pasted key does not count`() async throws {
+        let key = try await world.adminKey("read")
+        let page = try await ConsoleVisit(world).signIn(with: " \(key)\n")
+        #expect(page.status == 200 && page.html.title.hasPrefix("Overview"), "\(page.answer.text)")
+    }
+
     @Test(arguments: [
         "https://evil.example/", "//evil.example/console/", "/\\evil.example", "/admin/v1/accounts",
         "/console/\r\nX: y",

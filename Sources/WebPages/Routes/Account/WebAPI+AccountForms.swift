@@ -33,7 +33,7 @@ extension WebAPI {
             },
             Route(.post, AccountPath.email) { request in
                 let (email, code) = try accountForm(of: request, AccountPath.email) { form in
-                    (form.string("email"), form.optionalString("code", maximumBytes: FieldLimit.emailCode))
+                    (form.typedEmail(), form.optionalString("code", maximumBytes: FieldLimit.emailCode))
                 }
                 request.note(email: email)
                 if let code { return try await takeAddressCode(code, typed: email, request) }

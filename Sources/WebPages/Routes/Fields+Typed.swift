@@ -1,0 +1,31 @@
+import HTTPServer
+import Primitives
+
+/// What people type into a form by hand, or paste there.
+extension Fields {
+    /// What was typed into a field to which white space means nothing, without that around it: keyboards add it, and it is
+    /// pasted along.
+    mutating func typed(_ name: String) -> String? {
+        guard let text = optionalString(name, allowsControls: true)?.withoutSpaceAround else { return nil }
+        guard !text.utf8.contains(where: \.isASCIIControl) else {
+            reject(name, .invalid)
+            return nil
+        }
+        return text
+    }
+
+    /// The address that was typed; an empty one with an error recorded.
+    mutating func typedEmail() -> String {
+        if let email = typed("email") { return email }
+        reject("email", .required)
+        return ""
+    }
+}
+
+extension String {
+    var withoutSpaceAround: String {
+        var scalars = unicodeScalars.drop { $0.properties.isWhitespace }
+        while let last = scalars.last, last.properties.isWhitespace { scalars.removeLast() }
+        return String(String.UnicodeScalarView(scalars))
+    }
+}

@@ -1,0 +1,37 @@
+import TestSupport
+import Testing
+
+/// What people type or paste into the forms of the pages, on a real port.
+@Suite(.fixture(PageServer.self), .timeLimit(.minutes(5))) struct TypedTextTests {
+    var server: PageServer { .current }
+
+    @Test func `white space around a typed address does not count, and within it does`() async throws {
+        try await server.register()
+        var browser = PageBrowser(server)
+        for typed in ["kim@example.com ", " kim@example.com", "\t kim@example.com\u{A0}\n"] {
+            let chooser = try await browser.chooser()
+            let wrong = try await browser.submit(
+                chooser, "/web/password", [("email", typed), ("password", "a wrong password")])
+            #expect(wrong.status == 401 && wrong.text.contains("value=\"kim@example.com\""), "\(wrong.text)")
+            for (screen, path) in [
+                ("email", "/web/email-code"), ("forgot", "/web/forgot"), ("register", "/web/register"),
+            ] {
+                let page = try await browser.submit(
+                    chooser, "/web/password", [("email", typed), ("password", ""), ("to", screen)])
+                #expect(page.text.contains("value=\"kim@example.com\""), "\(page.text)")
+                let password = screen == "register" ? [("password", PageServer.person.password)] : []
+                let sent = try await browser.submit(page, path, [("email", typed)] + password)
+                #expect(sent.status == 200 && sent.text.contains("<bdi>kim@example.com</bdi>"), "\(sent.text)")
+            }
+            let right = try await browser.submit(
+                chooser, "/web/password", [("email", typed), ("password", PageServer.person.password)])
+            #expect(right.location?.hasPrefix("\(PageServer.link)?code=") == true, "\(right.text)")
+        }
+        let chooser = try await browser.chooser()
+        for (typed, status) in [("kim @example.com", 401), ("kim\u{7}@example.com", 400), (" ", 401)] {
+            let page = try await browser.submit(
+                chooser, "/web/password", [("email", typed), ("password", PageServer.person.password)])
+            #expect(page.status == status, "\(typed)")
+        }
+    }
+}

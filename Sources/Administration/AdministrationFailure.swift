@@ -92,9 +92,10 @@ extension AdministrationFailure {
             case .credentialRejected, .providerUnavailable, .providerDisabled, .missingCredential, .memberNotAllowed,
                 .clientIDRequired, .redirectURIRefused, .malformedEmail, .emailRequired, .weakPassword,
                 .invalidCredentials, .invalidSession, .invalidRefreshToken, .refreshTokenReused, .accountDisabled,
-                .reauthenticationRequired, .emailTaken, .identityAlreadyLinked, .providerAlreadyLinked,
-                .lastSignInMethod, .identityNotFound, .linkTicketExpired, .proofNoLongerValid, .holderNotShown,
-                .webFlowExpired, .webAnswerRefused, .webCodeRejected, .sessionNotFound, .signingUnavailable, .fault:
+                .identityBlocked, .reauthenticationRequired, .emailTaken, .identityAlreadyLinked,
+                .providerAlreadyLinked, .lastSignInMethod, .identityNotFound, .linkTicketExpired, .proofNoLongerValid,
+                .holderNotShown, .webFlowExpired, .webAnswerRefused, .webCodeRejected, .sessionNotFound,
+                .signingUnavailable, .fault:
                 .fault(operation: "limit: \(failure)")
             }
     }

@@ -28,6 +28,8 @@ package enum SignInFailure: Error, Equatable, Sendable {
     case invalidRefreshToken
     case refreshTokenReused
     case accountDisabled
+    /// The provider has disabled the account there that the identity is of. Other ways may open the account here.
+    case identityBlocked
     case reauthenticationRequired
     case emailTaken
     case identityAlreadyLinked

@@ -75,6 +75,7 @@ import Testing
         let refused = try await Self.signIn("kim", in: world)
         #expect(refused.status == 403)
         #expect(refused.code == "account_disabled")
+        #expect(refused.json?["detail"]?.string == "The provider has disabled the person's account there.")
 
         // Once more: nothing is left to be unblocked, or to be recorded.
         for _ in 0..<2 {

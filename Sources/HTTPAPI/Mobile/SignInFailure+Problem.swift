@@ -26,6 +26,8 @@ extension SignInFailure: ProblemConvertible {
         case .invalidRefreshToken: Problem(.invalidRefreshToken)
         case .refreshTokenReused: Problem(.refreshTokenReused)
         case .accountDisabled: Problem(.accountDisabled)
+        case .identityBlocked:
+            Problem(.accountDisabled, detail: "The provider has disabled the person's account there.")
         case .reauthenticationRequired: Problem(.reauthenticationRequired)
         case .emailTaken: Problem(.emailTaken)
         case .identityAlreadyLinked: Problem(.identityAlreadyLinked)

@@ -40,7 +40,7 @@ extension OutcomeLabel {
         case .invalidRefreshToken: self.init(.refused, "invalid_refresh_token")
         case .webCodeRejected: self.init(.refused, "invalid_token")
         case .refreshTokenReused: self.init(.refused, "refresh_token_reused")
-        case .accountDisabled: self.init(.refused, "account_disabled")
+        case .accountDisabled, .identityBlocked: self.init(.refused, "account_disabled")
         case .reauthenticationRequired: self.init(.refused, "reauthentication_required")
         case .emailTaken: self.init(.refused, "email_taken")
         case .identityAlreadyLinked: self.init(.refused, "identity_already_linked")

@@ -42,6 +42,8 @@ struct KnownIdentities: Sendable {
             return try issuer.signedIn(noted, identityID: identityID, newSession: newSession)
         case .disabled:
             throw .accountDisabled
+        case .blocked:
+            throw .identityBlocked
         case .outdated:
             throw .credentialRejected(.expired, retryAfter: nil)
         case .unknown:

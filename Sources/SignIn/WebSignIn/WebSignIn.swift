@@ -303,14 +303,15 @@ package final class WebSignIn: Sendable {
             case .app: return try await handOver(person, of: flow, by: call)
             case .account, .oauth: return try await enter(flow, person, by: call)
             }
-        } catch .webFlowExpired {
-            throw .webFlowExpired
-        } catch .accountDisabled {
-            // They may have another account.
-            try await stored { try await store.reopen(flow.id, by: call) }
-            return .choose(try await page(of: flow, as: .new, by: call), after: .refused(.accountDisabled))
         } catch {
-            return try await fail(flow, error, by: call)
+            switch error {
+            case .webFlowExpired: throw error
+            case .accountDisabled, .identityBlocked:
+                // They may have another account, or another way into it.
+                try await stored { try await store.reopen(flow.id, by: call) }
+                return .choose(try await page(of: flow, as: .new, by: call), after: .refused(error))
+            default: return try await fail(flow, error, by: call)
+            }
         }
     }
 

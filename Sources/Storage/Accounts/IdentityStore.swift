@@ -5,6 +5,8 @@ package import Postgres
 package enum IdentitySignIn: Sendable {
     case unknown
     case disabled(AccountID, IdentityID)
+    /// The provider has disabled the identity's account there. The account here may be open by other ways.
+    case blocked(AccountID, IdentityID)
     /// What was issued before some moment counts no more for the identity, and the token was.
     case outdated(AccountID, IdentityID)
     /// The new session has been inserted.
@@ -17,7 +19,7 @@ package enum IdentitySignIn: Sendable {
         var event: AuditEvent
         switch self {
         case .unknown: return nil
-        case .disabled(let accountID, let identityID):
+        case .disabled(let accountID, let identityID), .blocked(let accountID, let identityID):
             event = AuditEvent(.credentialRejected, by: .person, accountID: accountID, identityID: identityID)
             event.reason = "account_disabled"
         case .outdated(let accountID, let identityID):
@@ -238,7 +240,8 @@ package struct IdentityStore: Sendable {
         switch outcome {
         case .active: return .signedIn(account, linked.id)
         case .outdated: return .outdated(account.id, linked.id)
-        case .disabled, .blocked: return .disabled(account.id, linked.id)
+        case .disabled: return .disabled(account.id, linked.id)
+        case .blocked: return .blocked(account.id, linked.id)
         }
     }
 }

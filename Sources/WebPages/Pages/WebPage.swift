@@ -87,6 +87,8 @@ enum FormError: String, CaseIterable, Sendable {
     case holderLost
     case lastSignInMethod
     case accountDisabled
+    /// The provider has disabled the person's account there. Other ways may open the account.
+    case identityBlocked
     case tooManyTries
     case mailUnavailable
     case providerUnavailable
@@ -133,8 +135,8 @@ extension FormError {
         case .wrongCurrentPassword: [.currentPassword]
         case .invalidDisplayName: [.displayName]
         case .identityAlreadyLinked, .linkedElsewhere, .providerAlreadyLinked, .holderChanged, .holderLost,
-            .lastSignInMethod, .accountDisabled, .tooManyTries, .mailUnavailable, .providerUnavailable,
-            .providerRefused, .cancelledAtProvider, .otherIdentity:
+            .lastSignInMethod, .accountDisabled, .identityBlocked, .tooManyTries, .mailUnavailable,
+            .providerUnavailable, .providerRefused, .cancelledAtProvider, .otherIdentity:
             []
         }
     }

@@ -64,6 +64,7 @@ extension FormError {
         case .providerAlreadyLinked: self = .providerAlreadyLinked
         case .lastSignInMethod: self = .lastSignInMethod
         case .accountDisabled: self = .accountDisabled
+        case .identityBlocked: self = .identityBlocked
         case .rateLimited: self = .tooManyTries
         case .mailUnavailable: self = .mailUnavailable
         case .providerUnavailable: self = .providerUnavailable

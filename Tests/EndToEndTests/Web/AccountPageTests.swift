@@ -206,6 +206,27 @@ import Testing
         #expect(idle.html.forms.contains { $0.path == "/web/start/google" })
     }
 
+    @Test func `who comes by a blocked identity reads so, and another way opens the account`() async throws {
+        let owner = try await linkedAccount("barred")
+        try await world.sandbox.sendGoogleEvent(
+            "account-disabled", about: .person("barred"), clientID: Countersign.googleClient, reason: "bulk-account",
+            to: world.service.url + "/v1/events/google")
+        try await eventually("the block") {
+            try await world.count(
+                """
+                SELECT count(*) FROM identities
+                WHERE account_id = \(owner.account.id)::uuid AND blocked_at IS NOT NULL
+                """) == 1
+        }
+        let browser = world.browser()
+        let refused = try await signIn("barred", with: .google, browser)
+        #expect(refused.html.text.contains("The provider has disabled your account there"), "\(refused.answer.text)")
+        #expect(!refused.html.text.contains("This account is disabled"))
+        let account = try await world.signIn("barred", with: .apple, on: refused, browser)
+        #expect(account.url == Self.url)
+        #expect(account.html.text.contains("Google has disabled your account there"), "\(account.answer.text)")
+    }
+
     @Test func `who has an account binds to it on the page by its password`() async throws {
         let email = "owner@example.com"
         _ = try await world.register(email)

@@ -69,7 +69,7 @@ import Testing
 
             fixture.advance(by: 5)
             try await fixture.deliver(.google, fixture.google(disabled, id: "e2"))
-            try await expectFailure("accountDisabled") { try await fixture.session(.google) }
+            try await expectFailure("identityBlocked") { try await fixture.session(.google) }
             await #expect(throws: AdministrationFailure.notFound) {
                 try await admin.administration.unblock(
                     IdentityID(now: fixture.clock.now()), reason: "case 17", by: admin.administrator)

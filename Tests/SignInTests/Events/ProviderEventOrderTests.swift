@@ -159,7 +159,7 @@ import Testing
         }
         #expect(try await !fixture.isOpen(google))
         #expect(try await fixture.statuses() == ["e1": "done", "e2": "done"])
-        try await expectFailure("accountDisabled") { try await fixture.session(.google) }
+        try await expectFailure("identityBlocked") { try await fixture.session(.google) }
     }
 
     @Test func `what comes together is done in the order in which it happened`() async throws {

@@ -239,7 +239,7 @@ import Testing
         fixture.advance(by: 5)
         try await fixture.deliver(
             .google, fixture.google(ProviderEventFixture.risc + "account-disabled", members, id: "e1"))
-        try await expectFailure("accountDisabled") { try await fixture.session(.google) }
+        try await expectFailure("identityBlocked") { try await fixture.session(.google) }
         let block = Identity.Block(
             since: Timestamp(seconds: ProviderEventFixture.start + 5),
             reason: members.first?.1 ?? "account-disabled")

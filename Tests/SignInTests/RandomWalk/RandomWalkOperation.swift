@@ -92,12 +92,12 @@ enum WalkOperation: String, CaseIterable, Sendable {
     var allowedFailures: Set<String> {
         switch self {
         case .signIn, .signInWithCode, .repostToken:
-            ["credentialRejected", "accountDisabled"]
+            ["credentialRejected", "accountDisabled", "identityBlocked"]
         case .signInInBrowser:
             // A password that is changed meanwhile proves nothing to the app that has the code; hours may pass meanwhile.
             [
-                "credentialRejected", "accountDisabled", "invalidCredentials", "webCodeRejected", "webFlowExpired",
-                "webAnswerRefused",
+                "credentialRejected", "accountDisabled", "identityBlocked", "invalidCredentials", "webCodeRejected",
+                "webFlowExpired", "webAnswerRefused",
             ]
         case .create:
             ["linkTicketExpired", "emailTaken", "identityAlreadyLinked", "invalidCredentials"]

@@ -153,6 +153,17 @@ import Testing
         _ = try await fixture.sign(in: page, at: provider, "ada").link
     }
 
+    @Test func `a person whose identity is blocked chooses another way`() async throws {
+        let account = try await fixture.base.account(.google)
+        try await fixture.database.execute(
+            "UPDATE identities SET blocked_at = created_at WHERE account_id = \(account.account.id)")
+        let flow = try await fixture.openAccountFlow()
+        let step = try await fixture.sign(in: flow, at: .google)
+        guard case .choose(let page, .refused(.identityBlocked)?) = step else { return #expect(Bool(false)) }
+        #expect(page.status == .new && page.link == nil)
+        #expect(try await fixture.status(flow) == "new")
+    }
+
     @Test func `a refused credential fails the flow`() async throws {
         let flow = try await fixture.openAccountFlow()
         try await fixture.base.sandbox.alterNext(.apple, token: .init(expired: true))

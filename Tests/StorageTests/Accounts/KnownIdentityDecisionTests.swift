@@ -82,7 +82,7 @@ import Testing
     private static func expect(_ outcome: IdentitySignIn, for facts: Facts, _ crowd: AccountCrowd, _ number: Int) {
         switch (facts.decision, outcome) {
         case (.active, .signedIn(let account, _)): #expect(account.id == crowd.id(number))
-        case (.disabled, .disabled(let id, _)), (.blocked, .disabled(let id, _)), (.outdated, .outdated(let id, _)):
+        case (.disabled, .disabled(let id, _)), (.blocked, .blocked(let id, _)), (.outdated, .outdated(let id, _)):
             #expect(id == crowd.id(number))
         default: Issue.record("\(facts): \(outcome)")
         }

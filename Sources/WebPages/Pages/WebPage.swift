@@ -50,9 +50,12 @@ enum SignInPurpose: Hashable, Sendable {
 enum CodeStep: Sendable {
     /// Posts `email`.
     case address
-    /// Posts `email` (hidden) and `code`. Says that a code was mailed if the address is known, in the same words for every
-    /// address.
-    case code(email: String)
+    /// Posts `email` (hidden) and `code`; another form `email` and `again=1`, for another mail. Says that a code was mailed if
+    /// the address is known, in the same words for every address.
+    ///
+    /// - Parameter isAgain: whether the person has just asked for another mail. When one is sent is then said in general, as
+    ///   what becomes of this one may depend on what the address's owner has done since.
+    case code(email: String, isAgain: Bool = false)
 }
 
 /// How the person has just proven who they are, when no account is known for it yet.

@@ -24,6 +24,8 @@ extension WebAPI {
         let provider: Provider?
         let password: String?
         let code: String?
+        /// Whether the code is to be mailed once more.
+        let isAgain: Bool
         let isReplacing: Bool
         /// The identity that was shown as the one to replace.
         let existing: IdentityID?
@@ -37,6 +39,7 @@ extension WebAPI {
             provider = form.optionalChoice("provider", of: Provider.self)
             password = form.optionalString("password", maximumBytes: FieldLimit.password)
             code = form.optionalString("code", maximumBytes: FieldLimit.emailCode)
+            isAgain = form.asksAgain()
             isReplacing = form.optionalChoice("onConflict", of: ConflictResolution.self) == .replace
             existing = form.optionalValue("existing", as: IdentityID.init)
         }
@@ -63,7 +66,7 @@ extension WebAPI {
                 case (nil, let email?, nil, let code?):
                     return try await bind(form, .emailCode(email: email, code: code), flow, request)
                 case (nil, let email?, nil, nil):
-                    return try await mailBindCode(to: email, form.typed, flow, request)
+                    return try await mailBindCode(to: email, isAgain: form.isAgain, form.typed, flow, request)
                 default:
                     throw Problem(field: "proof", .notAllowed)
                 }
@@ -152,7 +155,7 @@ extension WebAPI {
     }
 
     private func mailBindCode(
-        to email: String, _ typed: TypedText, _ flow: FlowReference, _ request: Request
+        to email: String, isAgain: Bool, _ typed: TypedText, _ flow: FlowReference, _ request: Request
     ) async throws -> Response {
         do throws(SignInFailure) {
             try await signIn.mailBindCode(to: email, in: flow, by: call(of: request))
@@ -162,7 +165,8 @@ extension WebAPI {
             }
         }
         let page = try await signIn.flow(flow, by: call(of: request))
-        return response(.emailCode(try bindCodePage(page, flow, .code(email: email), typed)), to: request, flow: page)
+        let sent = CodeStep.code(email: email, isAgain: isAgain)
+        return response(.emailCode(try bindCodePage(page, flow, sent, typed)), to: request, flow: page)
     }
 }
 

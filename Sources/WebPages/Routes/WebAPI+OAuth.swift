@@ -103,14 +103,14 @@ extension WebAPI {
             case allow
             case deny
         }
-        let (flow, (decision, account, email, code)) = try flowForm(of: request, Self.authorizePath) { form in
+        let (flow, (decision, account, email, code, isAgain)) = try flowForm(of: request, Self.authorizePath) { form in
             (
                 form.optionalChoice("consent", of: Decision.self),
                 form.optionalString("csrf").flatMap(FormToken.account(of:)), form.typed("email"),
-                form.optionalString("code", maximumBytes: FieldLimit.emailCode)
+                form.optionalString("code", maximumBytes: FieldLimit.emailCode), form.asksAgain()
             )
         }
-        if let email { return try await confirm(email, code, flow, oauth, request) }
+        if let email { return try await confirm(email, code, isAgain: isAgain, flow, oauth, request) }
         guard let decision else { throw Problem(field: "consent", .required) }
         return try await decide(decision == .allow ? .allow(account) : .deny, flow, oauth, request)
     }
@@ -137,7 +137,8 @@ extension WebAPI {
     // MARK: The address that a client wants
 
     private func confirm(
-        _ email: String, _ code: String?, _ flow: FlowReference, _ oauth: OAuthServer, _ request: Request
+        _ email: String, _ code: String?, isAgain: Bool, _ flow: FlowReference, _ oauth: OAuthServer,
+        _ request: Request
     ) async throws -> Response {
         request.note(email: email)
         let call = call(of: request)
@@ -161,7 +162,8 @@ extension WebAPI {
                 flow: page)
         }
         guard code == nil else { return redirect(to: "\(Self.authorizePath)?flow=\(flow.id)", flow: page) }
-        return response(.emailCode(try confirmPage(page, flow, .code(email: email))), to: request, flow: page)
+        let sent = CodeStep.code(email: email, isAgain: isAgain)
+        return response(.emailCode(try confirmPage(page, flow, sent)), to: request, flow: page)
     }
 
     private func confirmPage(

@@ -48,7 +48,8 @@ extension WebAPI {
                 screen: form.screen(), email: form.typedEmail(),
                 // The limit is above that of passwords, so that a long one is answered as weak.
                 password: form.optionalString("password", maximumBytes: FieldLimit.newPassword),
-                name: form.optionalString("name"), code: form.optionalString("code", maximumBytes: FieldLimit.emailCode)
+                name: form.optionalString("name"),
+                code: form.optionalString("code", maximumBytes: FieldLimit.emailCode), isAgain: form.asksAgain()
             )
         }
         request.note(email: form.email)
@@ -82,7 +83,8 @@ extension WebAPI {
         }
         let page = try await signIn.flow(flow, by: call)
         return response(
-            .emailCode(try registrationCodePage(page, flow, email: form.email)), to: request, flow: page)
+            .emailCode(try registrationCodePage(page, flow, email: form.email, isAgain: form.isAgain)), to: request,
+            flow: page)
     }
 
     // MARK: Forgotten password
@@ -93,7 +95,8 @@ extension WebAPI {
             (
                 screen: form.screen(), email: form.typedEmail(),
                 code: form.optionalString("code", maximumBytes: FieldLimit.emailCode),
-                newPassword: form.optionalString("newPassword", maximumBytes: FieldLimit.newPassword)
+                newPassword: form.optionalString("newPassword", maximumBytes: FieldLimit.newPassword),
+                isAgain: form.asksAgain()
             )
         }
         request.note(email: form.email)
@@ -108,7 +111,8 @@ extension WebAPI {
                 }
             }
             let page = try await signIn.flow(flow, by: call)
-            return response(.forgot(try forgotPage(page, flow, .code(email: form.email))), to: request, flow: page)
+            let sent = CodeStep.code(email: form.email, isAgain: form.isAgain)
+            return response(.forgot(try forgotPage(page, flow, sent)), to: request, flow: page)
         }
         let step: WebStep
         do throws(SignInFailure) {
@@ -144,10 +148,10 @@ extension WebAPI {
     }
 
     private func registrationCodePage(
-        _ flow: WebFlow, _ reference: FlowReference, email: String, error: FormError? = nil
+        _ flow: WebFlow, _ reference: FlowReference, email: String, isAgain: Bool = false, error: FormError? = nil
     ) throws -> EmailCodePage {
         EmailCodePage(
-            purpose: flow.purpose, reason: .register, step: .code(email: email),
+            purpose: flow.purpose, reason: .register, step: .code(email: email, isAgain: isAgain),
             form: try reference.target(Self.registerPath), back: .button(Screen.register.rawValue), error: error)
     }
 }

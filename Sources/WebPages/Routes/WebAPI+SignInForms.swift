@@ -9,15 +9,15 @@ extension WebAPI {
         [
             Route(.post, "/web/password") { request in try await takePassword(request) },
             Route(.post, "/web/email-code") { request in
-                let (flow, (screen, email, code)) = try flowForm(of: request, "/web/email-code") { form in
+                let (flow, (screen, email, code, isAgain)) = try flowForm(of: request, "/web/email-code") { form in
                     (
                         form.screen(), form.typedEmail(),
-                        form.optionalString("code", maximumBytes: FieldLimit.emailCode)
+                        form.optionalString("code", maximumBytes: FieldLimit.emailCode), form.asksAgain()
                     )
                 }
                 request.note(email: email)
                 if let screen { return try await show(screen, typed: email, flow, request) }
-                guard let code else { return try await mailCode(to: email, flow, request) }
+                guard let code else { return try await mailCode(to: email, isAgain: isAgain, flow, request) }
                 return try await take(code, of: email, flow, request)
             },
         ]
@@ -60,7 +60,9 @@ extension WebAPI {
         return response(page, to: request, flow: flow)
     }
 
-    private func mailCode(to email: String, _ flow: FlowReference, _ request: Request) async throws -> Response {
+    private func mailCode(
+        to email: String, isAgain: Bool, _ flow: FlowReference, _ request: Request
+    ) async throws -> Response {
         do throws(SignInFailure) {
             try await signIn.mailCode(to: email, in: flow, by: call(of: request))
         } catch {
@@ -69,7 +71,8 @@ extension WebAPI {
             }
         }
         let page = try await signIn.flow(flow, by: call(of: request))
-        return response(.emailCode(try emailCodePage(page, flow, .code(email: email))), to: request, flow: page)
+        return response(
+            .emailCode(try emailCodePage(page, flow, .code(email: email, isAgain: isAgain))), to: request, flow: page)
     }
 
     private func take(
@@ -122,4 +125,7 @@ extension WebAPI {
 extension Fields {
     /// Where a button of the form leads besides, with what was typed: the value of the button.
     mutating func screen() -> WebAPI.Screen? { optionalChoice("to", of: WebAPI.Screen.self) }
+
+    /// Whether the button was pressed that asks for the mail with the code once more.
+    mutating func asksAgain() -> Bool { optionalString("again") != nil }
 }

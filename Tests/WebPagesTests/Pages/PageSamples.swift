@@ -124,7 +124,8 @@ struct PageSamples {
                     "code-entry-\(reason.rawValue)",
                     .emailCode(
                         EmailCodePage(
-                            purpose: .client(client), reason: reason, step: .code(email: email),
+                            purpose: .client(client), reason: reason,
+                            step: .code(email: email, isAgain: reason == .register),
                             form: form("email-code"), back: .button("first"), error: reason == .bind ? .wrongCode : nil)
                     )
                 )

@@ -36,6 +36,7 @@ enum PageTemplate: String, CaseIterable {
     case passwordField
     case newPasswordField
     case displayNameField
+    case codeSent
     case codeField
     case anotherCode
     case emailCodeButton
@@ -84,6 +85,7 @@ enum PageTemplate: String, CaseIterable {
         case .passwordField: PageTemplate.passwordFieldSource
         case .newPasswordField: PageTemplate.newPasswordFieldSource
         case .displayNameField: PageTemplate.displayNameFieldSource
+        case .codeSent: PageTemplate.codeSentSource
         case .codeField: PageTemplate.codeFieldSource
         case .anotherCode: PageTemplate.anotherCodeSource
         case .emailCodeButton:
@@ -179,6 +181,15 @@ enum PageTemplate: String, CaseIterable {
         {{/invalid.displayName}}{{#focus.displayName}} autofocus{{/focus.displayName}}></div>
         """
 
+    private static let codeSentSource = """
+        {{#sent}}
+        <p class="lead">{{text.codeLife}}</p>
+        {{#isAgain}}
+        <p class="notice" role="status">{{text.codeSentAgain}}</p>
+        {{/isAgain}}
+        {{/sent}}
+        """
+
     /// Of the code that was mailed to the address.
     private static let codeFieldSource = """
         <input type="hidden" name="email" value="{{{address}}}">
@@ -194,7 +205,7 @@ enum PageTemplate: String, CaseIterable {
         <form class="last" method="post" action="{{{action}}}">{{> csrf}}
         <input type="hidden" name="email" value="{{{address}}}">
         <p class="hint">{{text.codeMissing}}</p>
-        <button class="quiet">{{text.sendAnotherCode}}</button>
+        <button class="quiet" name="again" value="1">{{text.sendAnotherCode}}</button>
         """
 
     private static let holderSource = """

@@ -58,10 +58,11 @@ struct PageView {
         case .address:
             values["address"] = email.map { HTMLText($0) }
             values["sent"] = false
-        case .code(let email):
+        case .code(let email, let isAgain):
             names["email"] = email
             values["address"] = HTMLText(email)
             values["sent"] = true
+            values["isAgain"] = isAgain
             firstField = .code
         }
     }

@@ -25,7 +25,7 @@ struct EmailCodePage: Sendable {
     let purpose: SignInPurpose
     let reason: Reason
     let step: CodeStep
-    /// Where both steps post: without `code` one is mailed. "Send another code" posts `email` here.
+    /// Where both steps post: without `code` one is mailed. "Send another code" posts `email` and `again=1` here.
     let form: FormTarget
     /// Where *Back* leads, with what was typed: a button of the form, `to`.
     let back: Back
@@ -40,9 +40,7 @@ extension EmailCodePage {
     static let template = """
         {{> otherAccount}}
         <p class="lead">{{lead}}</p>
-        {{#sent}}
-        <p class="lead">{{text.codeLife}}</p>
-        {{/sent}}
+        {{> codeSent}}
         {{> error}}
         <form method="post" action="{{{action}}}">{{> csrf}}
         {{#sent}}
@@ -107,7 +105,7 @@ extension EmailCodePage {
     private var sent: PageText {
         switch reason {
         case .signIn, .bind: .codeSent
-        // Whose person is signed in: a code is mailed in any case.
+        // Whose person is signed in: the code goes to whatever address they type.
         case .confirmAddress, .changeAddress: .codeSentConfirmAddress
         case .register: .registerSent
         }

@@ -16,9 +16,7 @@ extension ForgotPage {
     static let template = """
         {{> lead}}
         <p class="lead">{{#sent}}{{text.codeSent}}{{/sent}}{{^sent}}{{text.forgotLead}}{{/sent}}</p>
-        {{#sent}}
-        <p class="lead">{{text.codeLife}}</p>
-        {{/sent}}
+        {{> codeSent}}
         {{> error}}
         <form method="post" action="{{{action}}}">{{> csrf}}
         {{#sent}}

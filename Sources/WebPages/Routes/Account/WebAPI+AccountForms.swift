@@ -32,12 +32,15 @@ extension WebAPI {
                 }
             },
             Route(.post, AccountPath.email) { request in
-                let (email, code) = try accountForm(of: request, AccountPath.email) { form in
-                    (form.typedEmail(), form.optionalString("code", maximumBytes: FieldLimit.emailCode))
+                let (email, code, isAgain) = try accountForm(of: request, AccountPath.email) { form in
+                    (
+                        form.typedEmail(), form.optionalString("code", maximumBytes: FieldLimit.emailCode),
+                        form.asksAgain()
+                    )
                 }
                 request.note(email: email)
                 if let code { return try await takeAddressCode(code, typed: email, request) }
-                return try await takeAddress(email, request)
+                return try await takeAddress(email, isAgain: isAgain, request)
             },
             Route(.post, AccountPath.keepAddress, priority: .revoking) { request in try await keepAddress(request) },
             Route(.get, AccountPath.password, priority: .reading) { request in
@@ -76,7 +79,7 @@ extension WebAPI {
 
     // MARK: Address
 
-    private func takeAddress(_ typed: String, _ request: Request) async throws -> Response {
+    private func takeAddress(_ typed: String, isAgain: Bool, _ request: Request) async throws -> Response {
         try await visit(request, for: .changeEmail(typed: typed), isFresh: true) { visit in
             do throws(SignInFailure) {
                 try await accounts.requestEmail(typed, of: visit.session, by: visit.call)
@@ -85,7 +88,8 @@ extension WebAPI {
                     .emailCode(try addressPage(visit, .address, typed: typed, error: fault))
                 }
             }
-            return response(account: .emailCode(try addressPage(visit, .code(email: typed))), to: request)
+            let sent = CodeStep.code(email: typed, isAgain: isAgain)
+            return response(account: .emailCode(try addressPage(visit, sent)), to: request)
         }
     }
 

@@ -282,6 +282,26 @@ import Testing
 
     // MARK: Devices
 
+    @Test func `a browser whose person signs in again is one device, and the others' buttons name no other`()
+        async throws
+    {
+        let (browser, page, bearer) = try await AccountHolder.signedIn("returner")
+        let first = try #require(browser.session)
+        try await world.age(sessionsOf: "returner@example.com")
+        let chooser = try await browser.press("/web/account/email", on: page)
+        let back = try await browser.enter("returner@example.com", on: chooser)
+        #expect(back.status == 200 && browser.session?.value != first.value, "\(back.answer.text)")
+        let sessions = try await world.service.get("/v1/sessions", bearer: bearer)
+        #expect(sessions.json?["items"]?.elements?.count == 2, "\(sessions.text)")
+        let account = try await browser.open(Self.url)
+        let buttons = account.html.forms.filter { $0.path == "/web/account/devices/end" }.flatMap(\.buttons)
+        #expect(buttons.map(\.label) == ["Sign out that device", "Sign out all other devices"])
+        // Its earlier cookie opens nothing.
+        let other = world.browser()
+        other.set([first], of: WebWorld.publicURL)
+        #expect(try await other.open(Self.url).html.forms.contains { $0.path == "/web/start/google" })
+    }
+
     @Test func `devices are signed out by their buttons, the others together, and everywhere`() async throws {
         let (browser, page, first) = try await AccountHolder.signedIn("keeper")
         let neighbour = try await AccountHolder.signedIn("other-keeper")

@@ -59,19 +59,25 @@ struct OAuthGrantEndTests {
         #expect(try await world.service.get("/v1/account", bearer: linked.device.bearer).status == 200)
     }
 
-    @Test func `a person ends a link on the page of the account`() async throws {
+    @Test func `a person ends a link, and the sessions of other browsers, on the page of the account`() async throws {
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("pager")
         let tokens = try await world.linked(client, browser)
-        let page = try await browser.open(WebWorld.publicURL + "/web/account")
+        let account = WebWorld.publicURL + "/web/account"
+        let other = world.browser()
+        _ = try await world.signIn("pager", with: .google, on: try await other.open(account), other)
+        let page = try await browser.open(account)
         let form = try #require(
             page.html.forms.first { $0.buttons.contains { $0.name == "client" } }, "\(page.answer.body)")
         let asked = try await browser.submit(form, on: page, button: client.id)
+        #expect(asked.html.text.contains("and all other browsers will be signed out."), "\(asked.answer.text)")
         #expect(try await world.isAlive(tokens, client))
+        #expect(try await other.open(account).hops.count == 1)
         let done = try await browser.submit(try asked.form("/web/account/unlink"), on: asked)
         #expect(done.status == 200)
         #expect(done.html.text.contains("Google"))
         #expect(try await !world.isAlive(tokens, client))
+        #expect(try await other.open(account).html.forms.contains { $0.path == "/web/start/google" })
     }
 
     @Test func `signing out everywhere on the page of the account ends the links, as the page says`() async throws {

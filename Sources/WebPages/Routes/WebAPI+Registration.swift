@@ -121,7 +121,9 @@ extension WebAPI {
                 email: form.email, code: code, newPassword: form.newPassword ?? "", in: flow, by: call)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                .forgot(try forgotPage(page, flow, .code(email: form.email), error: fault))
+                // One that was not wrong was not tried.
+                let code = fault == .wrongCode ? nil : form.code
+                return .forgot(try forgotPage(page, flow, .code(email: form.email), code: code, error: fault))
             }
         }
         guard case .passwordReset(let page) = step else { return try await response(to: request, step) }
@@ -140,11 +142,12 @@ extension WebAPI {
     }
 
     func forgotPage(
-        _ flow: WebFlow, _ reference: FlowReference, _ step: CodeStep, email: String? = nil,
+        _ flow: WebFlow, _ reference: FlowReference, _ step: CodeStep, email: String? = nil, code: String? = nil,
         error: FormError? = nil
     ) throws -> ForgotPage {
         ForgotPage(
-            purpose: flow.purpose, step: step, form: try reference.target(Self.forgotPath), email: email, error: error)
+            purpose: flow.purpose, step: step, form: try reference.target(Self.forgotPath), email: email, code: code,
+            error: error)
     }
 
     private func registrationCodePage(

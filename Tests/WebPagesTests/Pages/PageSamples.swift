@@ -100,6 +100,13 @@ struct PageSamples {
                         purpose: .account, step: .code(email: email), form: form("forgot"), error: .wrongCode))
             ),
             (
+                "forgot-weak",
+                .forgot(
+                    ForgotPage(
+                        purpose: .account, step: .code(email: email), form: form("forgot"), code: "204816",
+                        error: .weakPassword))
+            ),
+            (
                 "password",
                 .password(
                     PasswordPage(

@@ -195,7 +195,7 @@ enum PageTemplate: String, CaseIterable {
         <input type="hidden" name="email" value="{{{address}}}">
         <div class="field"><label for="code">{{text.code}}</label>
         <input class="code" id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" \
-        spellcheck="false" dir="ltr" required maxlength="32"\
+        spellcheck="false" dir="ltr" required maxlength="32"{{#typedCode}} value="{{{typedCode}}}"{{/typedCode}}\
         {{#invalid.code}} aria-invalid="true" aria-describedby="error"{{/invalid.code}}\
         {{#focus.code}} autofocus{{/focus.code}}></div>
         """

@@ -9,6 +9,8 @@ struct ForgotPage: Sendable {
     let form: FormTarget
     /// What stands in the field for the address in the first step.
     var email: String?
+    /// What stands in that for the code: one that was typed, and not tried yet.
+    var code: String?
     var error: FormError?
 }
 
@@ -36,6 +38,7 @@ extension ForgotPage {
         var view = PageView(.forgot, localization[.forgotTitle], error: error)
         view.show(step, email: email)
         view.show(purpose, in: theme)
+        view["typedCode"] = code.map { HTMLText($0) }
         view.show(form)
         return view
     }

@@ -27,8 +27,8 @@ enum StyleSheet {
         header{display:flex;flex-wrap:wrap;align-items:center;gap:.625rem;padding-block:1.5rem 1rem;font-weight:600}
         header img{block-size:2rem;inline-size:auto;max-inline-size:12rem;object-fit:contain}
         main{padding-block:1.75rem;background:var(--card)}
-        footer{display:flex;flex-wrap:wrap;gap:0 1.25rem;padding-block:.75rem 1.5rem;font-size:.875rem}
-        footer a{display:inline-flex;align-items:center;min-block-size:44px;min-inline-size:44px;color:var(--muted)}
+        footer{display:flex;flex-wrap:wrap;padding-block:.75rem 1.5rem;padding-inline:.625rem;font-size:.875rem}
+        footer a{display:inline-flex;align-items:center;justify-content:center;min-block-size:44px;min-inline-size:44px;padding-inline:.625rem;color:var(--muted)}
         h1{margin:0 0 1.25rem;font-size:1.5rem;line-height:1.25;font-weight:650;letter-spacing:-.01em;text-wrap:balance}
         h2{margin:1.75rem 0 .5rem;font-size:1rem;line-height:1.4;font-weight:600}
         h1+.lead{margin-block-start:-.75rem}
@@ -82,7 +82,7 @@ enum StyleSheet {
         .detail{display:block;color:var(--muted);font-size:.875rem}
         .reference{color:var(--muted);font-size:.8125rem}
         :focus-visible{outline:3px solid var(--link);outline-offset:2px}
-        @media (min-width:30rem){header{padding-block-start:3.5rem}main{padding:2rem;border:1px solid var(--line);border-radius:1rem}header,footer{padding-inline:2rem}}
+        @media (min-width:30rem){header{padding-block-start:3.5rem}main{padding:2rem;border:1px solid var(--line);border-radius:1rem}header{padding-inline:2rem}footer{padding-inline:1.375rem}}
         @media (prefers-contrast:more){:root{--line:var(--field);--muted:var(--text)}}
         @media (forced-colors:active){.primary,.danger,.provider{border-width:2px}input[aria-invalid=true]{border-width:3px}}
         @media (prefers-reduced-motion:no-preference){button,.button{transition:background-color .12s}}

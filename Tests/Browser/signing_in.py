@@ -65,7 +65,7 @@ def cancel_at_the_provider(browser, stack, provider):
     visitor.open(attempt)
     visitor.press(provider)
     page = visitor.cancel_there()
-    assert page.locator("[role=alert]").inner_text().startswith("You cancelled"), page.content()
+    assert page.locator("[role=status]").inner_text().startswith("You cancelled"), page.content()
     page.click('form[action^="/web/cancel"] button')
     page.wait_for_url(stack.app.redirect_uri + "?**")
     came = answer(stack)

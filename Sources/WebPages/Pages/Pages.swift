@@ -50,7 +50,7 @@ package struct Pages: Sendable {
         context["terms"] = theme.termsURL.map { HTMLText($0) }
         context["hasFooter"] = theme.helpURL != nil || theme.privacyURL != nil || theme.termsURL != nil
         if let error = view.error {
-            context["error"] = ["message": localization.template(error)]
+            context[error.isFault ? "error" : "note"] = ["message": localization.template(error)]
             context["invalid"] = Dictionary(uniqueKeysWithValues: error.fields.map { ($0.rawValue, true) })
         }
         if let focus = view.error?.fields.last ?? view.firstField {
@@ -67,6 +67,6 @@ package struct Pages: Sendable {
         var names = view.names.mapValues { HTMLText($0) }
         names["service"] = HTMLText(theme.name)
         names["heading"] = HTMLText(markup: view.heading.render(names))
-        return localization[view.error == nil ? .title : .errorTitle].render(names)
+        return localization[view.error?.isFault == true ? .errorTitle : .title].render(names)
     }
 }

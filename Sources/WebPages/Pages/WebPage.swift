@@ -128,6 +128,9 @@ enum FormField: String, Sendable {
 }
 
 extension FormError {
+    /// Whether something went wrong; what the person chose at a provider did not.
+    var isFault: Bool { self != .cancelledAtProvider }
+
     /// The fields that it is about; the last one gets the focus.
     var fields: [FormField] {
         switch self {

@@ -95,7 +95,7 @@ import Testing
         for link in links { expectArabic(try await browser.click(link.target, on: account)) }
         let cancelled = try await link(.apple, to: account, as: "speaker", cancel: true, browser)
         expectArabic(cancelled)
-        #expect(cancelled.html.source.contains(#"role="alert""#))
+        #expect(cancelled.html.source.contains(#"role="status""#))
         let linked = try await link(.apple, to: cancelled, as: "speaker", browser)
         expectArabic(linked)
         #expect(!linked.html.forms.contains { $0.path == "/web/account/link/apple" })

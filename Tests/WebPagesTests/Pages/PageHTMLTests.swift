@@ -91,7 +91,7 @@ import Texts
         }
     }
 
-    @Test(arguments: FormError.allCases)
+    @Test(arguments: FormError.allCases.filter(\.isFault))
     func `an error is an alert that its fields point at`(_ error: FormError) throws {
         let page = ChooserPage(
             purpose: .account, providers: [], password: FormTarget(action: "/web/password", csrf: "t"),
@@ -104,6 +104,17 @@ import Texts
             #expect((field.attributes["aria-invalid"] == "true") == isMarked)
             #expect((field.attributes["aria-describedby"] == "error") == isMarked)
         }
+    }
+
+    @Test func `what a person chose at a provider is a notice, and no error`() throws {
+        let page = ChooserPage(
+            purpose: .account, providers: [], password: nil, emailCodeLink: nil, cancel: nil,
+            error: .cancelledAtProvider)
+        let document = try HTMLDocument(Pages(theme: .plain).html(.chooser(page), language: .en))
+        let notice = try #require(document.elements.first { $0.attributes["role"] == "status" })
+        #expect(notice.attributes["class"] == "notice" && notice.text.hasPrefix("You cancelled."))
+        #expect(!document.elements.contains { $0.attributes["role"] == "alert" })
+        #expect(try #require(document.all("title").first).text.hasPrefix("Sign in to "))
     }
 
     @Test func `fields have the purpose that password managers look for`() throws {

@@ -80,7 +80,11 @@ enum PageTemplate: String, CaseIterable {
             <input type="hidden" name="csrf" value="{{{csrf}}}">\
             {{#hidden}}<input type="hidden" name="{{{name}}}" value="{{{value}}}">{{/hidden}}
             """
-        case .error: #"{{#error}}<p class="error" id="error" role="alert">{{message}}</p>{{/error}}"#
+        case .error:
+            """
+            {{#error}}<p class="error" id="error" role="alert">{{message}}</p>{{/error}}\
+            {{#note}}<p class="notice" role="status">{{message}}</p>{{/note}}
+            """
         case .emailField: PageTemplate.emailFieldSource
         case .passwordField: PageTemplate.passwordFieldSource
         case .newPasswordField: PageTemplate.newPasswordFieldSource

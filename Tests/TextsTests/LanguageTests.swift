@@ -33,6 +33,14 @@ import Testing
         #expect(Language.choose(uiLocales: ui, acceptLanguage: accept) == language)
     }
 
+    /// What is left of the ten when the mail leaves: three to ten take this plural in Arabic.
+    @Test func `Arabic mails count a code's minutes as the pages do`() {
+        let texts = LanguageTexts.embedded(.ar)
+        let counted = texts.mails.values.filter { $0.contains("{{minutes}}") }
+        #expect(counted.count == 5 && counted.allSatisfy { $0.contains("{{minutes}} دقائق") })
+        #expect(texts.pages[.codeLife]?.contains("10 دقائق") == true)
+    }
+
     @Test(arguments: Language.allCases)
     func `a language has all texts, and no other's`(_ language: Language) {
         let texts = LanguageTexts.embedded(language)

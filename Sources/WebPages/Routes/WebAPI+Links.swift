@@ -188,7 +188,8 @@ extension WebAPI {
             typed.email = typed.email ?? link.ownEmail
             return .emailCode(try bindCodePage(flow, reference, .address, typed, error: fault))
         }
-        switch link.choice(on: screen) {
+        let choices = offeredChoices(of: link, in: flow)
+        switch link.choice(on: screen, of: choices) {
         case .create:
             return .create(try createPage(flow, reference, link, typed, error: fault))
         case .bind:
@@ -197,7 +198,7 @@ extension WebAPI {
             return .link(
                 LinkPage(
                     purpose: flow.purpose, source: link.source, email: link.ownEmail,
-                    choices: link.choices.map { choice in
+                    choices: choices.map { choice in
                         switch choice {
                         case .create: .init(choice, link: reference.link(.create))
                         case .bind: .init(choice, link: reference.link(.bind))
@@ -206,6 +207,13 @@ extension WebAPI {
                     holder: link.holder.map { AccountHolder($0) }, cancel: try reference.target("/web/link/cancel"),
                     error: fault ?? (link.choices.isEmpty ? FormError.emailTaken : nil)))
         }
+    }
+
+    /// Who is about to change their account, or to delete it, has one: they get no other. Where none has their address they
+    /// sign in another way.
+    private func offeredChoices(of link: LinkRequired, in flow: WebFlow) -> [LinkChoice] {
+        guard flow.errand != nil else { return link.choices }
+        return link.isOfNewPerson ? [] : link.choices.filter { $0 != .create }
     }
 
     /// A mailbox that was proven proves its own account alone.
@@ -243,7 +251,7 @@ extension WebAPI {
             password: link.source == .mailbox || isConfirming ? nil : target,
             providers: isConfirming ? [] : provers(of: link).map { .init($0, target) },
             offersEmailCode: offersBindCode(link), isCodeRight: isConfirming,
-            create: link.choices.contains(.create) ? target : nil,
+            create: offeredChoices(of: link, in: flow).contains(.create) ? target : nil,
             cancel: try reference.target("/web/link/cancel"), email: typed.email ?? link.ownEmail, error: error)
     }
 
@@ -294,13 +302,15 @@ extension LinkRequired {
     }
 
     /// The choice whose screen is shown; `nil` for the question.
-    fileprivate func choice(on screen: WebAPI.Screen?) -> LinkChoice? {
+    ///
+    /// - Parameter choices: those that are offered.
+    fileprivate func choice(on screen: WebAPI.Screen?, of choices: [LinkChoice]) -> LinkChoice? {
         switch screen {
         case .create where choices.contains(.create): .create
         case .bind where choices.contains(.bind): .bind
         // There is no question where one answer is left, and none for who is new: from their screen a button leads to an
         // account of theirs.
-        default: choices.count == 1 ? choices.first : isOfNewPerson ? .create : nil
+        default: choices.count == 1 ? choices.first : isOfNewPerson && !choices.isEmpty ? .create : nil
         }
     }
 

@@ -60,6 +60,31 @@ import Testing
         #expect([202, 303, 403].contains(second.status))
     }
 
+    @Test func `who comes by an identity of no account is offered none, and signs in another way`() async throws {
+        try await world.newPerson("unheld", email: "unheld@example.com")
+        #expect(try await world.register("leaver@example.com").status == 201)
+        let browser = world.browser()
+        let chooser = try await browser.open(Self.url + "/delete")
+        let page = try await world.signIn("unheld", with: .google, on: chooser, browser)
+        let text = page.html.text
+        #expect(text.contains("No Lamp Accounts account uses this Google account yet."), "\(text)")
+        #expect(page.html.forms.map(\.path) == ["/web/link/cancel"])
+        let again = try await browser.submit(try page.form("/web/link/cancel"), on: page)
+        let question = try await browser.enter("leaver@example.com", on: again)
+        #expect(question.html.forms.contains { $0.path == "/web/account/delete" }, "\(question.answer.text)")
+        #expect(try await world.countAccounts(with: "unheld@example.com") == 0)
+
+        // Where an account has the address, they prove that one.
+        try await world.newPerson("halfway", email: "halfway@example.com")
+        _ = try await world.newAccount("halfway", with: .apple)
+        let other = world.browser()
+        let bind = try await world.signIn(
+            "halfway", with: .google, on: try await other.open(Self.url + "/delete"), other)
+        #expect(bind.html.text.contains("Continue with Apple"), "\(bind.answer.text)")
+        #expect(!bind.html.forms.contains { $0.path == "/web/link/create" })
+        #expect(!bind.html.forms.flatMap(\.buttons).contains { $0.value == "create" })
+    }
+
     @Test func `a session that has grown old meanwhile deletes nothing`() async throws {
         let (browser, page, bearer) = try await AccountHolder.signedIn("slow")
         let question = try await browser.press("/web/account/delete", on: page)

@@ -52,9 +52,14 @@ package struct EmailCodeSignIn: Sendable {
     /// - Returns: `linkRequired` where the account's address is only stated: the reader of the mailbox sees who is in the
     ///   account, and chooses.
     package func signIn(email: String, code typed: String, by call: Call) async throws(SignInFailure) -> SignInAnswer {
-        try await metrics.signIns.counting(.emailCode, as: \.outcomeLabel) { () throws(SignInFailure) in
-            let code = try await proveCode(typed, for: .signIn, of: EmailAddress(email), by: call)
-            return try await openSession(by: code, provenAt: call.now, by: call)
+        try await signIn(
+            by: try await beginSignIn(email: email, code: typed, by: call), provenAt: call.now, by: call)
+    }
+
+    /// Proves the code of a sign-in. What is refused counts as one; what is right counts when it is spent.
+    func beginSignIn(email: String, code typed: String, by call: Call) async throws(SignInFailure) -> EmailCode {
+        try await metrics.signIns.countingFailure(of: .emailCode) { () throws(SignInFailure) in
+            try await proveCode(typed, for: .signIn, of: EmailAddress(email), by: call)
         }
     }
 

@@ -53,10 +53,17 @@ struct LabelledCounters<Kind: Hashable & Sendable & RawRepresentable<String>>: S
     func counting<Value>(
         _ kind: Kind, as outcomeLabel: (Value) -> OutcomeLabel, _ body: () async throws(SignInFailure) -> Value
     ) async throws(SignInFailure) -> Value {
+        let value = try await countingFailure(of: kind, body)
+        count(kind, outcomeLabel(value))
+        return value
+    }
+
+    /// Runs the first part of a use case, which counts here only if it ends with it.
+    func countingFailure<Value>(
+        of kind: Kind, _ body: () async throws(SignInFailure) -> Value
+    ) async throws(SignInFailure) -> Value {
         do throws(SignInFailure) {
-            let value = try await body()
-            count(kind, outcomeLabel(value))
-            return value
+            return try await body()
         } catch {
             count(kind, OutcomeLabel(error))
             throw error

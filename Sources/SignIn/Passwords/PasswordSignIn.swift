@@ -32,10 +32,15 @@ package struct PasswordSignIn: Sendable {
     }
 
     package func signIn(email: String, password: String, by call: Call) async throws(SignInFailure) -> SignedIn {
-        try await metrics.signIns.counting(.password, as: .signedIn) { () throws(SignInFailure) in
-            let proven = try await provePassword(email: email, password: password, by: call)
-            return try await openSession(
-                of: proven.accountID, passwordHash: proven.passwordHash, provenAt: call.now, by: call)
+        let proven = try await beginSignIn(email: email, password: password, by: call)
+        return try await signIn(
+            proven.accountID, passwordHash: proven.passwordHash, provenAt: call.now, by: call)
+    }
+
+    /// Proves the password of a sign-in. What is refused counts as one; what is right counts when it opens a session.
+    func beginSignIn(email: String, password: String, by call: Call) async throws(SignInFailure) -> ProvenPassword {
+        try await metrics.signIns.countingFailure(of: .password) { () throws(SignInFailure) in
+            try await provePassword(email: email, password: password, by: call)
         }
     }
 
@@ -44,20 +49,14 @@ package struct PasswordSignIn: Sendable {
         _ accountID: AccountID, passwordHash: PasswordHash, provenAt: Timestamp, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         try await metrics.signIns.counting(.password, as: .signedIn) { () throws(SignInFailure) in
-            try await openSession(of: accountID, passwordHash: passwordHash, provenAt: provenAt, by: call)
+            let newSession = try issuer.newSession(authenticatedAt: provenAt, methods: [.password], by: call)
+            let account = try await stored {
+                try await sessions.open(newSession, for: accountID, passwordHash: passwordHash)
+            }
+            // Disabled or changed while the password was hashed.
+            guard let account else { throw .invalidCredentials }
+            return try issuer.signedIn(account, identityID: nil, newSession: newSession)
         }
-    }
-
-    private func openSession(
-        of accountID: AccountID, passwordHash: PasswordHash, provenAt: Timestamp, by call: Call
-    ) async throws(SignInFailure) -> SignedIn {
-        let newSession = try issuer.newSession(authenticatedAt: provenAt, methods: [.password], by: call)
-        let account = try await stored {
-            try await sessions.open(newSession, for: accountID, passwordHash: passwordHash)
-        }
-        // Disabled or changed while the password was hashed.
-        guard let account else { throw .invalidCredentials }
-        return try issuer.signedIn(account, identityID: nil, newSession: newSession)
     }
 
     /// The account whose password this is. A wrong password, an account without one, an unknown and an impossible

@@ -9,7 +9,7 @@ extension WebSignIn {
         try await steps.counting(.password, as: \.stepOutcome) { () throws(SignInFailure) in
             _ = try await readOpen(reference, by: call)
             guard configuration.offersPassword else { throw .memberNotAllowed("password") }
-            let proven = try await passwords.provePassword(email: email, password: password, by: call)
+            let proven = try await passwords.beginSignIn(email: email, password: password, by: call)
             return try await settle(
                 .password(proven.accountID, passwordHash: proven.passwordHash, at: call.now), in: reference, by: call)
         }
@@ -29,7 +29,7 @@ extension WebSignIn {
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.emailCode, as: \.stepOutcome) { () throws(SignInFailure) in
             _ = try await readOpen(reference, by: call)
-            let proven = try await emailCodes.proveCode(code, for: .signIn, of: EmailAddress(email), by: call)
+            let proven = try await emailCodes.beginSignIn(email: email, code: code, by: call)
             return try await settle(.emailCode(proven, at: call.now), in: reference, by: call)
         }
     }

@@ -155,7 +155,8 @@ extension WebSignIn {
             if let error = held.error {
                 return try await decline(answer.flow, browser: browser, error: error, by: call)
             }
-            return try await finish(answer.flow, replacing: secrets.replaced, by: call) { () throws(SignInFailure) in
+            return try await finish(answer.flow, at: .apple, replacing: secrets.replaced, by: call) {
+                () throws(SignInFailure) in
                 try await credentials.apple(
                     held, clientID: answer.clientID, redirectURI: answer.redirectURI, secrets, by: call)
             }
@@ -184,7 +185,8 @@ extension WebSignIn {
             if let error = answer.error {
                 return try await decline(taken.flow, browser: browser, error: error, by: call)
             }
-            return try await finish(taken.flow, replacing: secrets.replaced, by: call) { () throws(SignInFailure) in
+            return try await finish(taken.flow, at: .google, replacing: secrets.replaced, by: call) {
+                () throws(SignInFailure) in
                 try await credentials.google(
                     answer.code, clientID: taken.clientID, redirectURI: taken.redirectURI, secrets, by: call)
             }
@@ -227,7 +229,7 @@ extension WebSignIn {
     }
 
     private func finish(
-        _ flow: StoredWebFlow, replacing replaced: IdentityID?, by call: Call,
+        _ flow: StoredWebFlow, at provider: Provider, replacing replaced: IdentityID?, by call: Call,
         _ verify: () async throws(SignInFailure) -> ProvenPerson
     ) async throws(SignInFailure) -> WebStep {
         let person: ProvenPerson
@@ -235,6 +237,7 @@ extension WebSignIn {
             person = try await verify()
         } catch {
             if flow.errand?.session != nil { return try await notLinked(flow, error) }
+            credentials.metrics.signIns.count(.init(provider), OutcomeLabel(error))
             guard flow.linkTicket != nil else { return try await fail(flow, error, by: call) }
             return try await unproven(flow, .refused(error), by: call)
         }

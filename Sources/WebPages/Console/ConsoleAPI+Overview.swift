@@ -183,8 +183,7 @@ extension ConsoleAPI {
                 ConsoleFact(
                     "Refused or failed",
                     chart.refused == 0
-                        ? rows("0", nil, since: since, mayRead)
-                        : .row([.number(chart.refused)] + refusals(chart, since: since, mayRead))),
+                        ? rows("0", nil, since: since, mayRead) : .lines(refusals(chart, since: since, mayRead))),
             ]),
             .paragraph(rows("What the trail has of this hour", nil, since: since, mayRead)),
             .table(
@@ -199,6 +198,7 @@ extension ConsoleAPI {
     }
 
     /// How many were refused by the kind of row that the trail has of them; where it has none, by reason and without a link.
+    /// Where there are several, all of them first.
     private func refusals(_ chart: ConsoleChart, since: String?, _ mayRead: Bool) -> [ConsoleCell] {
         var recorded: [AuditEvent.Kind: Int] = [:]
         var others: [ConsoleCell] = []
@@ -212,7 +212,8 @@ extension ConsoleAPI {
         let linked = recorded.sorted { $0.key.rawValue < $1.key.rawValue }.map { kind, count in
             rows("\(count) as \(kind.rawValue)", kind, since: since, mayRead)
         }
-        return linked + others
+        let all = linked + others
+        return all.count > 1 ? [.number(chart.refused)] + all : all
     }
 
     /// A figure that leads to its rows of the trail, for a key that may read them.

@@ -178,6 +178,50 @@ import Testing
         }
     }
 
+    @Test(.webWorld) func `what is refused on the pages counts at once, and a sign-in there once`() async throws {
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        let email = "console-pages@example.com"
+        #expect(try await world.register(email).status == 201)
+        try await world.newPerson("console-pages", email: email)
+        let attempt = try AppAttempt()
+        let browser = world.browser()
+        let chooser = try await world.chooser(attempt, browser)
+        let (address, addressForm) = try await world.screen("/web/email-code", from: chooser, browser)
+        let sent = try await browser.submit(addressForm, on: address, typed: ["email": email])
+        let entry = try #require(sent.html.forms.first { $0.input("code") != nil }, "\(sent.answer.body)")
+        let code = try await world.code(1, mailedTo: email)
+        let wrongCode = try await browser.submit(
+            entry, on: sent, typed: ["email": email, "code": code == "000000" ? "111111" : "000000"])
+        #expect(wrongCode.status == 401)
+        let (page, form) = try await world.screen("/web/password", from: chooser, browser)
+        let wrong = try await browser.submit(
+            form, on: page, typed: ["email": email, "password": "wrong horse battery"])
+        #expect(wrong.status == 401)
+        let altered = #""effect":"altered","times":1,"exchange":{"token":{"claims":{"nonce":"x"}}}"#
+        try await world.sandbox.control("faults", #"{"path":"/google/o/oauth2/v2/auth",\#(altered)}"#)
+        #expect(try await world.answer(to: try AppAttempt(), "console-pages", with: .google)["error"] == "server_error")
+
+        let back = try AppAnswer(
+            try await browser.submit(form, on: page, typed: ["email": email, "password": World.password]))
+        func expectCounted(accepted: Int) async throws {
+            let links = try await visit.open("/console/").html.links
+            let figure = try #require(
+                links.first { $0.target.hasPrefix("/console/audit?type=signed_in&") }, "\(links)"
+            ).label
+            #expect(figure.hasPrefix("\(accepted), "), "\(figure)")
+            #expect(links.contains { $0.label == "2 as guess_rejected" }, "\(links)")
+            #expect(links.contains { $0.label == "1 as credential_rejected" }, "\(links)")
+        }
+        try await expectCounted(accepted: 0)
+        #expect(try await world.exchange(try #require(back["code"]), attempt).status == 200)
+        try await expectCounted(accepted: 1)
+        for provider in ["password", "email_code"] {
+            let refused = try await world.service.metric(
+                "countersign_sign_ins_total", #"provider="\#(provider)""#, #"reason="invalid_credentials""#)
+            #expect(refused == 1, "\(provider)")
+        }
+    }
+
     @Test func `sign-ins a minute are reckoned from the start of a young process`() async throws {
         let start = ContinuousClock.now
         try await World.run { world in

@@ -29,9 +29,12 @@ extension Administration {
         return Page(items: [], next: nil)
     }
 
-    /// The account that a session is of.
-    package func account(of id: SessionID) async throws(AdministrationFailure) -> Account {
-        try await account(try await found { try await accountSearch.account(of: id) }).account
+    /// The account that a session is of, and the session if it is live.
+    package func session(
+        _ id: SessionID
+    ) async throws(AdministrationFailure) -> (account: Account, session: SessionSummary?) {
+        let account = try await account(try await found { try await accountSearch.account(of: id) }).account
+        return (account, try await stored { try await sessionStore.summary(of: id, by: clock.call(by: .service)) })
     }
 
     /// The account with an id, or with an address.

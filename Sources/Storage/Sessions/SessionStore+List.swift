@@ -29,6 +29,17 @@ extension SessionStore {
         return Page(sessions, limit: limit, cursor: \.id)
     }
 
+    /// One that is live.
+    package func summary(of id: SessionID, by call: Call) async throws(PostgresError) -> SessionSummary? {
+        try await database.query(
+            """
+            SELECT \(SessionStore.summaryColumns)
+            FROM sessions
+            WHERE session_id = \(id) AND ended_at IS NULL AND expires_at > \(call.now)
+            """, as: SessionStore.summary
+        ).first
+    }
+
     /// The address of the last use is that of the sign-in in the first generation.
     private static let summaryColumns: SQL = """
         session_id, device_name, device_platform, ip,

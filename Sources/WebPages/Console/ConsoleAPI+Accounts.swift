@@ -264,17 +264,21 @@ extension ConsoleAPI {
     ) -> ConsoleTable {
         ConsoleTable(
             caption: "Sessions",
-            columns: ["Session", "Device", "Opened from", "Last used from", "Opened", "Used", "By", "Acts"],
-            rows: sessions.items.map { session in
-                [
-                    .code("\(session.id)"),
-                    .text([session.device?.name, session.device?.platform].compactMap(\.self).joined(separator: ", ")),
-                    .text(session.address), .text(session.lastUsedAddress), .time(session.createdAt),
-                    .time(session.lastUsedAt), .text(session.methods.map(\.rawValue).joined(separator: ", ")),
-                    .row(visitor.buttons(for: session)),
-                ]
-            }, whenEmpty: "Nobody is signed in.",
+            columns: (sessions.items.first.map { facts($0) } ?? []).map(\.label) + ["Acts"],
+            rows: sessions.items.map { facts($0).map(\.value) + [.row(visitor.buttons(for: $0))] },
+            whenEmpty: "Nobody is signed in.",
             next: sessions.next.map { consolePath(path(of: id), [("sessions", "\($0)")]) })
+    }
+
+    static func facts(_ session: SessionSummary) -> [ConsoleFact] {
+        let device = [session.device?.name, session.device?.platform].compactMap(\.self).joined(separator: ", ")
+        return [
+            ConsoleFact("Session", .code("\(session.id)")), ConsoleFact("Device", .text(device)),
+            ConsoleFact("Opened from", .text(session.address)),
+            ConsoleFact("Last used from", .text(session.lastUsedAddress)),
+            ConsoleFact("Opened", .time(session.createdAt)), ConsoleFact("Used", .time(session.lastUsedAt)),
+            ConsoleFact("By", .text(session.methods.map(\.rawValue).joined(separator: ", "))),
+        ]
     }
 
     private static func clients(

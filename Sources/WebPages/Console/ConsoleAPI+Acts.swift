@@ -47,7 +47,9 @@ extension ConsoleAPI {
                 ConsoleForm(
                     action: target.action, csrf: target.csrf, fields: fields, button: act.label,
                     isDangerous: act.isDangerous, cancel: subject.page)))
-        return ConsolePage(act.label, notice: notice, blocks)
+        var page = ConsolePage(act.label, notice: notice, blocks)
+        page.place = "\(subject.page)/\(act.name)"
+        return page
     }
 
     private static func formField(
@@ -204,8 +206,9 @@ extension ConsoleAPI {
                     ConsoleFact("Subject", .code(identity.key.subject.text)),
                 ], page: Self.path(of: account.id))
         case .session:
-            let account = try await administration.account(of: try known(SessionID.init))
-            return make(Self.facts(account) + [ConsoleFact("Session", .code(id))], page: Self.path(of: account.id))
+            let (account, session) = try await administration.session(try known(SessionID.init))
+            let facts = session.map { Self.facts($0) } ?? [ConsoleFact("Session", .code(id))]
+            return make(Self.facts(account) + facts, page: Self.path(of: account.id))
         case .revocation:
             let revocation = try await administration.revocation(try known(RevocationID.init))
             return make(

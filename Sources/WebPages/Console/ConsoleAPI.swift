@@ -149,7 +149,7 @@ package struct ConsoleAPI: Sendable {
     // MARK: - Responses
 
     func show(_ page: ConsolePage, _ status: Status = .ok, in visitor: ConsoleVisitor) throws -> Response {
-        response(page, status, in: try frame(of: visitor))
+        response(page, status, in: try frame(of: visitor, at: page.place ?? visitor.path))
     }
 
     /// A page without a session.
@@ -161,7 +161,7 @@ package struct ConsoleAPI: Sendable {
         return response
     }
 
-    private func frame(of visitor: ConsoleVisitor) throws -> ConsoleRenderer.Frame {
+    private func frame(of visitor: ConsoleVisitor, at place: String) throws -> ConsoleRenderer.Frame {
         var links = [("Overview", ConsolePath.root)]
         if visitor.may(.read) {
             links += [
@@ -174,7 +174,7 @@ package struct ConsoleAPI: Sendable {
         if visitor.may(.manage) { links.append(("Admin keys", ConsolePath.adminKeys)) }
         if visitor.may(.read) { links.append(("System", ConsolePath.system)) }
         return ConsoleRenderer.Frame(
-            keyName: visitor.administrator.name ?? "", links: links, path: visitor.path,
+            keyName: visitor.administrator.name ?? "", links: links, path: place,
             signOut: try visitor.target(ConsolePath.signOut))
     }
 

@@ -8,15 +8,41 @@ struct ConsoleActTests {
     var world: World { .current }
 
     @Test func `End session at a session's row signs that device out`() async throws {
-        let created = try await world.register("console-ended@example.com")
+        let created = try await world.service.post(
+            "/v1/accounts",
+            [
+                "email": "console-ended@example.com", "password": .string(World.password),
+                "device": .raw(#"{"name":"Kim's phone","platform":"ios"}"#),
+            ])
         let id = try created.text("account.accountId")
         let visit = try await ConsoleVisit.signedIn(to: world)
         let question = try await visit.ask("End session", on: try await visit.account(id))
-        #expect(question.html.text.contains(try created.text("session.sessionId")))
+        let opened = try await world.scratch.texts(
+            """
+            SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') FROM sessions
+            WHERE account_id = \(id)::uuid
+            """)[0]
+        let session = try created.text("session.sessionId")
+        for text in [session, "Kim's phone, ios", "127.0.0.1", opened] {
+            #expect(question.html.text.contains(text), "\(text) in \(question.html.text)")
+        }
         let done = try await visit.act("End session", on: try await visit.account(id), typed: ["reason": "case 9"])
         #expect(done.notice == "The session has ended.")
         let bearer = try created.text("session.accessToken")
         #expect(try await world.service.get("/v1/account", bearer: bearer).status == 401)
+    }
+
+    @Test func `the menu says where each act belongs`() async throws {
+        let created = try await world.newAccount("console-places")
+        let (id, session) = (try created.text("account.accountId"), try created.text("session.sessionId"))
+        let identity = try created.text("identity.identityId")
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        for path in ["accounts/\(id)/disable", "sessions/\(session)/end", "identities/\(identity)/revoke"] {
+            let page = try await visit.open("/console/\(path)")
+            let current = page.html.elements("a").filter { $0.attributes["aria-current"] != nil }
+            #expect(current.map(\.content) == ["Accounts"], "\(path)")
+            #expect(current.map { $0.attributes["aria-current"] } == ["true"], "\(path)")
+        }
     }
 
     @Test func `Send sign-in code says what using it does at each degree of the address`() async throws {

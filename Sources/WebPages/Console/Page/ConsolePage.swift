@@ -3,6 +3,8 @@ struct ConsolePage: Sendable {
     let title: String
     var notice: ConsoleNotice?
     var blocks: [ConsoleBlock] = []
+    /// The address by which the menu says what it belongs to; its own if absent.
+    var place: String?
     /// Where the page loads itself again, every ``refreshSeconds``, or goes on to.
     var refreshPath: String?
     var refreshSeconds = Self.followingSeconds

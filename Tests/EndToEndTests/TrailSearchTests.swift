@@ -118,6 +118,34 @@ import Testing
         #expect(sheet.status == 200 && sheet.answer.body.contains("\(mark) 1"))
     }
 
+    @Test func `a time is searched for as a row shows it, and two that have nothing between them are named`()
+        async throws
+    {
+        let mark = "timed"
+        try await write(mark, to: world)
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        let path = "/console/audit?accountId=\(AuditRows.account(mark))"
+        let all = try await visit.open(path)
+        let latest = try #require(all.html.elements("time").first).content
+        let pasted = try await visit.browser.submit(try all.form("/console/audit"), on: all, typed: ["since": latest])
+        let cases = [
+            ("since=2026-11-01+00:02", [false, true]), ("until=2026-11-01+00:03:00", [true, false]),
+            ("since=2026-11-01&until=2026-11-02", [true, true]),
+        ]
+        var pages = [(latest, pasted, [false, true])]
+        for (query, expected) in cases { pages.append((query, try await visit.open("\(path)&\(query)"), expected)) }
+        for (query, page, expected) in pages {
+            #expect(page.status == 200 && page.notice == nil, "\(query)")
+            #expect([1, 2].map { page.html.text.contains("\(mark) \($0)") } == expected, "\(query)")
+        }
+        for query in ["since=2026-11-02&until=2026-11-01+23:59", "since=2026-11-01&until=2026-11-01T00:00:00Z"] {
+            let page = try await visit.open("/console/audit?\(query)")
+            #expect(page.status == 400 && page.notice?.hasPrefix("Until has to be later") == true, "\(query)")
+        }
+        let faulty = try await visit.open("/console/audit?until=yesterday")
+        #expect(faulty.notice?.hasPrefix("Until: write a time as 2026-11-23,") == true, "\(faulty.html.text)")
+    }
+
     @Test func `CSV has the rows that the filters match, no formula, and leaves a row that says which`() async throws {
         let mark = "sheet"
         try await write(mark, to: world)

@@ -69,8 +69,8 @@ extension ConsoleAPI {
                 isRequired: true)
         case .since:
             ConsoleForm.Field(
-                name: "since", label: "Since", kind: .text(maximumBytes: 20), value: typed.since, isRequired: true,
-                hint: "As 2026-01-31T12:00:00Z.")
+                name: "since", label: "Since", kind: .text(maximumBytes: 32), value: typed.since, isRequired: true,
+                hint: "As \(Timestamp.typedForms), in UTC.")
         case .client: nil
         case .missingAddress:
             subject.needsAddress
@@ -133,8 +133,10 @@ extension ConsoleAPI {
         var input: ActInput {
             ActInput(
                 reason: reason.isEmpty ? nil : reason, email: EmailAddress(email), name: name.flatMap(DisplayName.init),
-                keepsIdentity: keeps, since: Timestamp(rfc3339: since))
+                keepsIdentity: keeps, since: time)
         }
+
+        private var time: Timestamp? { Timestamp(typed: since.withoutSpaceAround) }
 
         func fault(for act: Act) -> String? {
             if reason.isEmpty {
@@ -147,8 +149,8 @@ extension ConsoleAPI {
             if act.fields.contains(.name), name.map({ !$0.isEmpty && DisplayName($0) == nil }) ?? true {
                 return "This is no name. Leave it empty for none."
             }
-            if act.fields.contains(.since), Timestamp(rfc3339: since) == nil {
-                return "This is no time. Write it as 2026-01-31T12:00:00Z."
+            if act.fields.contains(.since), time == nil {
+                return "This is no time. Write it as \(Timestamp.typedForms)."
             }
             return act.fields.contains(.address) && EmailAddress(email) == nil ? "This is no email address." : nil
         }

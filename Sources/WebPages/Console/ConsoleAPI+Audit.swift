@@ -169,13 +169,18 @@ private struct AuditSearchForm {
                 let former = name == "accountId" ? try request.parameterValue("account") : nil
                 guard let text = try request.parameterValue(name) ?? former else { continue }
                 form.typed[name] = text
-                guard !form.filter.set(name, to: text),
-                    !(["since", "until"].contains(name) && form.filter.set(name, to: text + "T00:00:00Z"))
-                else { continue }
-                fault = fault ?? "\(label(of: name)): this is nothing that can be searched for."
+                let isTime = ["since", "until"].contains(name)
+                let value = isTime ? Timestamp(typed: text)?.rfc3339 ?? "" : text
+                guard !form.filter.set(name, to: value) else { continue }
+                let sentence =
+                    isTime ? "write a time as \(Timestamp.typedForms)" : "this is nothing that can be searched for"
+                fault = fault ?? "\(label(of: name)): \(sentence)."
             } catch {
                 fault = fault ?? "\(label(of: name)): this can't be searched for, it is no text."
             }
+        }
+        if let since = form.filter.since, let until = form.filter.until, since >= until {
+            fault = fault ?? "Until has to be later than Since: nothing lies between them."
         }
         return fault.map { .faulty(form, $0) } ?? .read(form)
     }
@@ -199,7 +204,7 @@ private struct AuditSearchForm {
         switch name {
         case "actor": "A name, or person, operator, administrator, provider, service."
         case "network": "An address, or a network as shown."
-        case "since": "A day as 2026-11-23, or a time as 2026-11-23T08:00:00Z."
+        case "since": "As \(Timestamp.typedForms)."
         case "until": "Likewise; before it."
         default: nil
         }

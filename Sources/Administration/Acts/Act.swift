@@ -181,6 +181,8 @@ package enum ActResult: Sendable {
     case done
     /// There was nothing to do, and nothing is recorded.
     case nothing
+    /// It was tried, and failed elsewhere: why, in a sentence.
+    case failed(String)
     /// Done, and workers do what it entails elsewhere.
     case accepted
     case account(AccountRecord)

@@ -6,9 +6,10 @@ extension Act {
     package static let testWebhook = Act(
         name: "test", subject: .webhook, scope: .manage, reason: .none, operation: nil, isDangerous: false,
         label: "Test", consequence: "An event of the type endpoint.test is posted to it now, also while it is paused.",
-        result: "The receiver took the test.", nothing: "The receiver did not take the test."
+        result: "The receiver took the test."
     ) { administration, id, _, _ throws(AdministrationFailure) in
-        try await administration.testWebhook(id).isDelivered ? .done : .nothing
+        guard let failure = try await administration.testWebhook(id).failure else { return .done }
+        return .failed(failure)
     }
 
     package static let pauseWebhook = Act(

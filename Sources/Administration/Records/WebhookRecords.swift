@@ -39,6 +39,24 @@ extension WebhookTest: AdminRecord {
         case .delivered, .busy, .untried: nil
         }
     }
+
+    /// Why it was not delivered, in a sentence; `nil` where it was.
+    var failure: String? { error.map { "The receiver did not take the test: \($0.words)." } }
+}
+
+extension WebhookError {
+    /// What has happened, and how lists name it.
+    fileprivate var words: String {
+        switch self {
+        case .addressRefused: "its address is none that is posted to (\(self))"
+        case .resolveFailed: "the name of its host was not found (\(self))"
+        case .connectFailed: "no connection to it was made, or it broke off (\(self))"
+        case .tlsFailed: "no encrypted connection to it was made (\(self))"
+        case .timedOut: "it did not answer in time (\(self))"
+        case .redirected: "it answered with a redirect, which is not followed (\(self))"
+        case .status(let status): "it answered with status \(status)"
+        }
+    }
 }
 
 extension WebhookFailure {

@@ -116,6 +116,7 @@ extension ConsoleAPI {
         switch result {
         case .document(let export): return download(.streamed(export), name: "\(act.subject.noun)-\(id).json")
         case .nothing, .record(_, isChanged: false): return try again(act.nothing, .conflict)
+        case .failed(let sentence): return try again(sentence, .conflict)
         case .done, .accepted, .account, .record, .changed:
             return redirect(
                 to: consolePath(subject.page, [("done", try act.proof(for: subject.page, visitor))]))

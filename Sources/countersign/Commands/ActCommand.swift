@@ -56,6 +56,7 @@ struct ActCommand<Commanded: CommandedAct>: AsyncParsableCommand {
             // A code that was not mailed is not what was asked for; what is as it should be already is.
             guard Commanded.act.mail != .code else { throw CommandFailure(Commanded.act.nothing) }
             printNotice(Commanded.act.nothing)
+        case .failed(let sentence): throw CommandFailure(sentence)
         case nil: throw CommandFailure("Nothing was done.")
         case .record(let record, let isChanged):
             guard isChanged else { throw CommandFailure(Commanded.act.nothing) }

@@ -67,8 +67,12 @@ import Testing
         #expect(page.html.text.contains("There is no such account."))
         #expect(page.html.text.contains("nonce_missing"))
         #expect(page.html.links.contains { $0.target == "/console/audit?request=\(Self.request)" })
-        let none = try await visit.open("/console/accounts?q=01a1fc41-9b43-7a01-afff-a0f49219dead")
+        // That of a request that left nothing in the trail is in the log.
+        let reference = try #require(try await world.service.get("/v1/nowhere").header("X-Request-Id"))
+        _ = try await world.service.logged(reference)
+        let none = try await visit.open("/console/accounts?q=\(reference)")
         #expect(none.html.text.contains("Nothing recorded"))
+        #expect(none.html.text.contains("look there for this requestId"))
         #expect(try await !visit.open("/console/accounts?q=kim").html.text.contains("Nothing recorded"))
     }
 

@@ -104,8 +104,16 @@ extension ConsoleAPI {
         }
         if events.items.isEmpty {
             // Ours are UUIDs; nearly every word could be that of a proxy.
-            return isOnlyResult && AuditEventID(query) != nil
-                ? [.heading("Request"), .paragraph(.text("Nothing recorded of a request with this id."))] : []
+            guard isOnlyResult, AuditEventID(query) != nil else { return [] }
+            return [
+                .heading("Request"),
+                .paragraph(
+                    .text(
+                        """
+                        Nothing recorded of a request with this id. The log of the service has a line of each request, also \
+                        of one that failed: look there for this requestId.
+                        """)),
+            ]
         }
         let next = events.next.map { consolePath(ConsolePath.audit, [("request", query), ("cursor", $0.encoded)]) }
         return [

@@ -137,7 +137,7 @@ extension ConsoleAPI {
                 keepsIdentity: keeps, since: time)
         }
 
-        private var time: Timestamp? { Timestamp(typed: since.withoutSpaceAround) }
+        private var time: Timestamp? { Timestamp(typed: since) }
 
         func fault(for act: Act) -> String? {
             if reason.isEmpty {

@@ -46,21 +46,10 @@ package enum WebFlowStatus: String, CaseIterable, Sendable {
         case .verifying, .linking, .coded, .spent, .failed: false
         }
     }
-}
 
-/// A flow in which its browser can do nothing any more, as long as its row is kept.
-package struct PastWebFlow: Sendable {
-    package let kind: WebFlowKind
-    package let status: WebFlowStatus
-
-    package init(kind: WebFlowKind, status: WebFlowStatus) {
-        self.kind = kind
-        self.status = status
-    }
-
-    /// Whether it was finished, refused or given up, and has not just expired.
+    /// Whether the flow was finished, refused or given up, however old it is.
     package var isOver: Bool {
-        switch status {
+        switch self {
         case .coded, .spent, .failed: true
         case .new, .sent, .returned, .verifying, .linking: false
         }

@@ -28,6 +28,21 @@ package struct WebFlow: Sendable {
     package let errand: AccountErrand?
 }
 
+/// A flow in which nothing can be done any more, as long as its row is kept.
+package struct PastWebFlow: Sendable {
+    package enum WayBack: Sendable {
+        /// To the page of the account.
+        case account(languages: [String])
+        /// To the app, which gets an error.
+        case app(AppReturn)
+    }
+
+    /// Whether it was finished, refused or given up, and has not just expired.
+    package let isOver: Bool
+    /// To where its person began, if a page of ours can lead there.
+    package let wayBack: WayBack?
+}
+
 /// A flow, and the browser that goes on with it. To any other browser than the one that opened it there is no such flow.
 package struct FlowReference: Sendable {
     package let id: WebFlowID

@@ -210,12 +210,6 @@ package final class WebSignIn: Sendable {
         try await page(of: try await read(reference, by: call), by: call)
     }
 
-    /// What became of a flow in which its browser can do nothing any more; `nil` where that isn't known.
-    package func pastFlow(_ id: WebFlowID, browser: BrowserSecret?) async throws(SignInFailure) -> PastWebFlow? {
-        guard let browser else { return nil }
-        return try await stored { try await store.past(id, of: browser.hash) }
-    }
-
     /// Gives a flow up.
     package func cancel(_ reference: FlowReference, by call: Call) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.cancel) { () throws(SignInFailure) in

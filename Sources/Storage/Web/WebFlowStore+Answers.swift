@@ -53,6 +53,17 @@ extension WebFlowStore {
             """) == 1
     }
 
+    /// The flow that waits for this answer, or did when it expired, without what is sealed.
+    package func waiting(for claim: Claim, from provider: Provider) async throws -> StoredWebFlow? {
+        try await database.query(
+            """
+            SELECT \(WebFlowStore.columns)
+            FROM web_flows f
+            WHERE \(claim.condition) AND f.provider = \(provider.rawValue)
+            """, as: WebFlowRow.init
+        ).first?.plain
+    }
+
     /// Takes a flow to which a browser has come back. One that another browser comes for fails, with all that it kept.
     ///
     /// - Parameter browser: the SHA-256 of the browser's cookie; `nil` if it has none.

@@ -127,15 +127,22 @@ package struct WebFlowStore: Sendable {
             """)
     }
 
-    /// A flow as its browser has left it, whether it can still do something in it or not.
-    package func past(_ id: WebFlowID, of browser: SecretHash) async throws(PostgresError) -> PastWebFlow? {
+    /// A flow as it was left, whether something can still be done in it or not, without what is sealed.
+    ///
+    /// - Returns: also whether the browser is the one that opened it.
+    package func past(
+        _ id: WebFlowID, of browser: SecretHash?
+    ) async throws(PostgresError) -> (flow: StoredWebFlow, isOfBrowser: Bool)? {
         let rows = try await database.query(
             """
-            SELECT f.kind, f.status
+            SELECT \(WebFlowStore.columns), COALESCE(f.browser_hash = \(browser), false)
             FROM web_flows f
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser)
-            """, as: WebFlowKind.self, WebFlowStatus.self)
-        return rows.first.map { kind, status in PastWebFlow(kind: kind, status: status) }
+            WHERE f.flow_id = \(id)
+            """
+        ) { row throws(PostgresError) in
+            (flow: try WebFlowRow(row).plain, isOfBrowser: try Bool(from: row[WebFlowStore.columnCount]))
+        }
+        return rows.first
     }
 
     /// The errand of a flow that has signed its person in.
@@ -304,7 +311,7 @@ extension WebFlowStatus: PostgresDecodable {}
 /// The columns of a flow, still sealed.
 struct WebFlowRow: Sendable {
     /// Without what is sealed.
-    private let plain: StoredWebFlow
+    let plain: StoredWebFlow
     private let sealedTicket: [UInt8]?
     private let sealedErrand: [UInt8]?
 

@@ -1,3 +1,4 @@
+import Accounts
 import HTTPServer
 import SignIn
 
@@ -7,11 +8,26 @@ struct PageRefusal: ProblemConvertible {
     let problem: Problem
     /// A page from which the person can begin again.
     let retryLink: String?
+    /// The app that it is of, if it is none of ours.
+    let appName: String?
 
-    init(_ failure: FailurePage.Failure, _ problem: Problem, retryLink: String? = nil) {
+    init(
+        _ failure: FailurePage.Failure, _ problem: Problem, retryLink: String? = nil, appName: String? = nil
+    ) {
         self.failure = failure
         self.problem = problem
         self.retryLink = retryLink
+        self.appName = appName
+    }
+
+    /// Of a flow that is not under way.
+    init(_ failure: FailurePage.Failure, _ problem: Problem, _ wayBack: PastWebFlow.WayBack?) {
+        switch wayBack {
+        case .account(let languages)?:
+            self.init(failure, problem, retryLink: AccountPath.account.naming(languages))
+        case .app(let answer)?: self.init(failure, problem, retryLink: answer.uri, appName: answer.appName)
+        case nil: self.init(failure, problem)
+        }
     }
 }
 

@@ -19,24 +19,49 @@ extension WebAPI {
                         user: form.optionalString("user", maximumBytes: 8 * 1024, allowsControls: true),
                         error: form.optionalString("error", maximumBytes: 256))
                 }
-                let handle = try await signIn.hold(answer, by: call(of: request))
-                return redirect(to: "/web/callback/apple/finish?h=\(handle)")
+                return try await taking {
+                    let handle = try await signIn.hold(answer, by: call(of: request))
+                    return redirect(to: "/web/callback/apple/finish?h=\(handle)")
+                } late: {
+                    try await signIn.lateFlow(state: answer.state, from: .apple)
+                }
             },
             Route(.get, "/web/callback/apple/finish") { request in
                 guard let handle = try request.queryValues().only("h") else { throw SignInFailure.webAnswerRefused }
                 guard !request.isSpeculative else { return untouched }
-                let step = try await signIn.finishApple(
-                    handle: handle, browser: cookies.browser(of: request), by: call(of: request))
-                return try await arrive(step, request)
+                return try await taking {
+                    let step = try await signIn.finishApple(
+                        handle: handle, browser: cookies.browser(of: request), by: call(of: request))
+                    return try await arrive(step, request)
+                } late: {
+                    try await signIn.lateFlow(handle: handle)
+                }
             },
             Route(.get, "/web/callback/google") { request in
                 let answer = try googleAnswer(in: try request.queryValues())
                 guard !request.isSpeculative else { return untouched }
-                let step = try await signIn.finishGoogle(
-                    answer, browser: cookies.browser(of: request), by: call(of: request))
-                return try await arrive(step, request)
+                return try await taking {
+                    let step = try await signIn.finishGoogle(
+                        answer, browser: cookies.browser(of: request), by: call(of: request))
+                    return try await arrive(step, request)
+                } late: {
+                    try await signIn.lateFlow(state: answer.state, from: .google)
+                }
             },
         ]
+    }
+
+    /// Takes a provider's answer. Who has brought it too late goes back to where they began.
+    private func taking(
+        _ take: () async throws -> Response, late: () async throws -> PastWebFlow?
+    ) async throws -> Response {
+        do {
+            return try await take()
+        } catch SignInFailure.webAnswerRefused {
+            let refused = SignInFailure.webAnswerRefused
+            guard let flow = try await late() else { throw refused }
+            throw PageRefusal(.flowExpired, refused.problem, flow.wayBack)
+        }
     }
 
     /// Where a browser goes on that has come back, unless it has brought a question.

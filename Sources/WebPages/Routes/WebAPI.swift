@@ -70,13 +70,12 @@ package struct WebAPI: Sendable {
 
     private func refusal(ofPastFlow request: Request) async throws -> any Error {
         let expired = SignInFailure.webFlowExpired
-        guard let id = try? flowID(of: request),
-            let past = try await signIn.pastFlow(id, browser: cookies.browser(of: request))
-        else { return expired }
-        // What an app or a client has begun, only it can begin again: an error at its address would be one of a flow that
-        // it knows the outcome of.
-        let again = past.kind == .account ? AccountPath.account.naming(uiLocales(of: request)) : nil
-        return PageRefusal(past.isOver ? .flowOver : .flowExpired, expired.problem, retryLink: again)
+        guard let id = try? flowID(of: request) else { return expired }
+        let browser = cookies.browser(of: request)
+        let past = try await signIn.pastFlow(id, browser: browser)
+        let failure: FailurePage.Failure =
+            browser == nil ? .cookiesMissing : past?.isOver == true ? .flowOver : .flowExpired
+        return PageRefusal(failure, expired.problem, past?.wayBack)
     }
 
     /// The answer to a browser that opens the address of a form as a page, as it does when what the form has shown is loaded
@@ -266,8 +265,10 @@ extension WebAPI {
 
     func failure(_ error: any Error, _ problem: Problem, _ request: Request) -> Response {
         let failure = FailurePage.Failure(error, problem)
-        let retryLink = (error as? PageRefusal)?.retryLink ?? self.retryLink(after: failure, request)
-        let page = FailurePage(failure, retryLink: retryLink, requestID: request.id)
+        let refusal = error as? PageRefusal
+        let page = FailurePage(
+            failure, retryLink: refusal?.retryLink ?? retryLink(after: failure, request), appName: refusal?.appName,
+            requestID: request.id)
         var response = response(.failure(page), problem.code.status, to: request)
         response.headers += problem.headers
         return response

@@ -78,6 +78,56 @@ import Testing
         #expect(again.html.root["lang"] == "de", sourceLocation: location)
     }
 
+    @Test(arguments: Sandbox.Provider.allCases)
+    func `who comes back too late is led to where they began`(_ provider: Sandbox.Provider) async throws {
+        let person = "late-\(provider.rawValue)"
+        try await world.newPerson(person)
+        let attempt = try AppAttempt()
+        for (url, isOfApp) in [(attempt.url(), true), (WebWorld.publicURL + "/web/account?ui_locales=de", false)] {
+            let browser = world.browser()
+            let chooser = try await browser.open(url)
+            let flow = try #require(FormEncoding.parameters(of: chooser.url).first { $0.name == "flow" }).value
+            let shown = try await world.press(provider, on: chooser, browser)
+            try await world.scratch.execute(
+                "UPDATE web_flows SET expires_at = now() - interval '1 second' WHERE flow_id = \(flow)::uuid")
+            var page = try await world.consent(person, at: shown, browser)
+            if provider == .apple { page = try await browser.submit(try #require(page.html.forms.first), on: page) }
+            try await expectLate(page, of: isOfApp ? attempt : nil, browser)
+        }
+    }
+
+    @Test func `who comes too late for Apple's answer that is held is led there too`() async throws {
+        try await world.newPerson("late-held")
+        let attempt = try AppAttempt()
+        let browser = world.browser()
+        let chooser = try await world.chooser(attempt, browser)
+        let page = try await world.consent(
+            "late-held", at: try await world.press(.apple, on: chooser, browser), browser)
+        let held = try await browser.submit(try #require(page.html.forms.first), on: page, following: false)
+        try await world.scratch.execute(
+            "UPDATE web_flows SET answer_expires_at = now() - interval '1 second' WHERE handle_hash IS NOT NULL")
+        try await expectLate(try await browser.follow(held), of: attempt, browser)
+    }
+
+    /// Expects the page of a flow that has expired, and a button: to the app, which gets an error, or to the
+    /// account, in the flow's language.
+    private func expectLate(_ page: Browser.Page, of attempt: AppAttempt?, _ browser: Browser) async throws {
+        #expect(page.status == 400 && page.html.title.hasPrefix("This sign-in has expired"), "\(page.answer.body)")
+        let button = try #require(page.html.elements("a").first { $0.attributes["class"] == "button primary" })
+        let target = try #require(button.attributes["href"])
+        guard let attempt else {
+            let again = try await browser.click(target, on: page)
+            #expect(again.html.root["lang"] == "de")
+            #expect(again.html.forms.contains { $0.path == "/web/start/google" })
+            return
+        }
+        #expect(page.html.links.contains { $0.target == target && $0.label == "Go back to \(WebWorld.appName)" })
+        #expect(target.hasPrefix(attempt.redirectURI + "?"))
+        let parameters = FormEncoding.parameters(of: target)
+        #expect(parameters.map(\.name) == ["error", "state", "iss"])
+        #expect(parameters.map(\.value) == ["access_denied", attempt.state, WebWorld.publicURL])
+    }
+
     @Test func `an answer without an issuer is taken unless that is required`() async throws {
         let pending = try await self.pending("issuerless", #""withoutParameters":["iss"]"#)
         #expect(try AppAnswer(try await pending.browser.follow(pending.page))["code"] != nil)

@@ -213,8 +213,13 @@ import Testing
             #expect(!page.html.text.contains("cookies") && !page.html.links.contains { $0.target.contains("account") })
         }
         // Another browser does not hear what became of it.
-        let other = try await world.browser().open(chooser.url)
+        let another = world.browser()
+        let without = try await another.open(chooser.url)
+        #expect(without.status == 400 && without.html.title.hasPrefix("Signing in needs cookies"))
+        _ = try await world.chooser(try AppAttempt(), another)
+        let other = try await another.open(chooser.url)
         #expect(other.status == 400 && other.html.title.hasPrefix("This sign-in has expired"))
+        #expect(!other.html.elements("a").contains { $0.attributes["class"] == "button primary" })
 
         let account = try await browser.open(WebWorld.publicURL + "/web/account")
         let create = try await world.signIn("returning", with: .google, on: account, browser)
@@ -222,6 +227,17 @@ import Testing
         let over = try await browser.open(account.url)
         #expect(over.status == 400 && over.html.title.hasPrefix("This sign-in is over"))
         #expect(try await browser.press("/web/account", on: over).status == 200)
+    }
+
+    @Test func `a browser that takes no cookies hears so, and begins again at the account alone`() async throws {
+        for (url, leadsBack) in [(try AppAttempt().url(), false), (WebWorld.publicURL + "/web/account", true)] {
+            let opened = try await world.browser().open(url, following: false)
+            let page = try await world.browser().open(try #require(opened.answer["Location"]))
+            #expect(page.status == 400 && page.html.title.hasPrefix("Signing in needs cookies"), "\(page.answer.body)")
+            #expect(page.html.text.contains("Allow cookies for this site"))
+            let targets = page.html.elements("a").filter { $0.attributes["class"] == "button primary" }
+            #expect(targets.map { $0.attributes["href"] } == (leadsBack ? ["/web/account"] : []))
+        }
     }
 
     @Test func `an address that was typed to bind stays, in place of the provider's`() async throws {

@@ -221,6 +221,13 @@ struct PageSamples {
                         purpose: .client(client), account: AccountTitle(displayName: displayName, email: nil),
                         otherAccount: form("sign-out"), form: form("consent")))
             ),
+            (
+                "failure-late",
+                .failure(
+                    FailurePage(
+                        .flowExpired, retryLink: "https://lamp.example.com/signed-in?error=access_denied", appName: app,
+                        requestID: reference))
+            ),
             ("signed-out", .signedOut(SignedOutPage(signInLink: "/web/account"))),
             ("signed-out-unlinked", .signedOut(SignedOutPage(signInLink: "/web/account", unlinked: .google))),
         ]

@@ -8,8 +8,10 @@ struct FailurePage: Sendable {
         /// The same of a client of the OAuth server, or one that is disabled.
         case unknownClient
         case invalidRequest
-        /// Unknown, too old, or of another browser that has no cookie of ours.
+        /// Unknown, too old, or of another browser.
         case flowExpired
+        /// The browser has no cookie of ours: it takes none, or has not opened the flow.
+        case cookiesMissing
         /// Finished or given up before, as for who has gone back.
         case flowOver
         /// The provider's answer was refused, or came twice.
@@ -31,12 +33,15 @@ struct FailurePage: Sendable {
     let failure: Failure
     /// A page from which the person can begin again, empty for the address that has failed; `nil` where only the app can.
     let retryLink: String?
+    /// The app that it is of, if it is none of ours.
+    let appName: String?
     /// The request's id, for the support.
     let requestID: String?
 
-    init(_ failure: Failure, retryLink: String? = nil, requestID: String? = nil) {
+    init(_ failure: Failure, retryLink: String? = nil, appName: String? = nil, requestID: String? = nil) {
         self.failure = failure
         self.retryLink = retryLink
+        self.appName = appName
         self.requestID = requestID
     }
 }
@@ -57,7 +62,9 @@ extension FailurePage {
         var view = PageView(.failure, texts.heading)
         view["advice"] = texts.advice
         view["retryLink"] = retryLink.map { HTMLText($0) }
-        view["retry"] = localization[failure == .flowOver ? .accountTitle : .tryAgain]
+        let retry: PageText = appName != nil ? .openTitle : failure == .flowOver ? .accountTitle : .tryAgain
+        view["retry"] = localization[retry]
+        view.names["app"] = appName
         view.names["reference"] = requestID
         view["hasReference"] = requestID != nil
         return view

@@ -54,6 +54,27 @@ import Testing
         #expect(moved.json?["emailProof"]?.string == "proven")
     }
 
+    @Test func `the page says whether it is proven that the address is the person's`() async throws {
+        let (browser, first, _) = try await AccountHolder.signedIn("confirmer")
+        func words(_ page: Browser.Page) -> [String] { page.html.elements("span").map(\.content) }
+        #expect(words(first).contains("Not confirmed yet"))
+        for (proof, said, button) in [
+            ("claimed", "Not confirmed yet", "Change or confirm address"),
+            ("stated", "Not confirmed yet", "Change or confirm address"), ("proven", "Confirmed", "Change address"),
+        ] {
+            try await world.scratch.execute(
+                """
+                UPDATE accounts SET email_proof = CASE WHEN \(proof) = 'proven' THEN 'proven' ELSE 'stated' END,
+                    email_verified = \(proof) <> 'claimed',
+                    email_proof_source = CASE WHEN \(proof) = 'proven' THEN 'mailed_code' END
+                WHERE email = 'confirmer@example.com'
+                """)
+            let page = try await browser.open(Self.url)
+            #expect(words(page).filter { $0.lowercased().contains("confirmed") } == [said], "\(proof)")
+            #expect(page.html.links.first { $0.target == "/web/account/email" }?.label == button, "\(proof)")
+        }
+    }
+
     @Test func `an address that support is about to give is shown masked with its day, and one button stops it`()
         async throws
     {

@@ -146,7 +146,7 @@ extension WebAPI {
         if case .linkedProvider(let provider) = notice, !linked.contains(provider) { shown = nil }
         return AccountPage(
             displayName: account.displayName?.text,
-            address: account.email.map { .init(text: $0.text, isConfirmed: account.emailProof != .claimed) },
+            address: account.email.map { .init(text: $0.text, isConfirmed: account.emailProof == .proven) },
             addressTakenAt: account.emailTakenAt,
             replacement: try account.emailReplacement.map { try replacement($0, visit) },
             canChangeAddress: signIn.configuration.offersEmailCode,

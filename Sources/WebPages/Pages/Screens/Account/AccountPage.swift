@@ -21,7 +21,7 @@ struct AccountPage: Sendable {
 
     struct Address: Sendable {
         let text: String
-        /// Whether a mail or a provider has confirmed it.
+        /// Whether it is proven that the person reads its mailbox, as by a mailed code.
         let isConfirmed: Bool
     }
 
@@ -114,9 +114,9 @@ extension AccountPage {
         <a class="button" href="/web/account/name{{{query}}}">{{text.changeName}}</a></li>
         <li><span class="name">{{text.email}}</span>\
         <span class="detail">{{#address}}{{{address}}}{{/address}}{{^address}}{{text.noAddress}}{{/address}}</span>\
-        {{#isUnconfirmed}}<span class="detail">{{text.addressUnconfirmed}}</span>{{/isUnconfirmed}}\
+        {{#confirmation}}<span class="detail">{{message}}</span>{{/confirmation}}\
         {{#taken}}<span class="detail">{{text.addressTaken}}</span>{{/taken}}
-        {{#canChangeAddress}}<a class="button" href="/web/account/email{{{query}}}">{{text.changeAddress}}</a>{{/canChangeAddress}}</li>
+        {{#canChangeAddress}}<a class="button" href="/web/account/email{{{query}}}">{{changeAddress}}</a>{{/canChangeAddress}}</li>
         </ul>
         <h2>{{text.waysToSignIn}}</h2>
         <ul class="rows">
@@ -206,7 +206,10 @@ extension AccountPage {
         view["notice"] = notice?.value(in: localization)
         view["displayName"] = displayName.map { HTMLText($0).isolated }
         view["address"] = address.map { HTMLText($0.text).isolated }
-        view["isUnconfirmed"] = address?.isConfirmed == false
+        view["confirmation"] = address.map {
+            ["message": localization[$0.isConfirmed ? .addressConfirmed : .addressUnconfirmed]]
+        }
+        view["changeAddress"] = localization[address?.isConfirmed == true ? .changeConfirmedAddress : .changeAddress]
         view["taken"] = addressTakenAt.map { ["date": HTMLText(localization.date($0))] }
         view["replacement"] = replacement?.value(in: localization)
         view["canChangeAddress"] = canChangeAddress

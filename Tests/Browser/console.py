@@ -7,7 +7,7 @@ import time
 from administrator import HANDS, MARKUP, Administrator, Key, Person, administrator, crowd, given_up_revocation
 from axe_playwright_python.sync_playwright import Axe
 from keyboard import unreached
-from pages import NARROW, RULES, picture, size
+from pages import NARROW, PHONE, RULES, picture, size
 from registry import test
 from stack import LinkingClient
 
@@ -186,6 +186,14 @@ def console_search(browser, stack):
         assert visitor.page.get_by_role("searchbox").input_value() == text
         if not wanted:
             assert "There is no such account." in visitor.page.inner_text("main")
+    # The button is on a line with the field, or below it.
+    for dimensions in WIDE, PHONE, NARROW:
+        size(visitor.page, dimensions)
+        form = visitor.page.get_by_role("search")
+        field, button = (form.locator(tag).bounding_box() for tag in ("input", "button"))
+        below = button["y"] - field["y"]
+        assert abs(below) < 2 or below >= field["height"], (dimensions, field, button)
+    size(visitor.page, WIDE)
     visitor.search(session)
     visitor.click(f'main a[href="{person.path}"]')
     assert visitor.page.locator("h1").inner_text().lower() == person.email.lower()

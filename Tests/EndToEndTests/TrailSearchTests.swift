@@ -150,6 +150,25 @@ import Testing
         #expect(faulty.notice?.hasPrefix("Until: write a time as 2026-11-23,") == true, "\(faulty.html.text)")
     }
 
+    @Test(.world) func `a comparison says that it is of all rows between the first and the last that is shown`()
+        async throws
+    {
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        for name in ["trail-first", "trail-last"] { _ = try await world.newAccount(name) }
+        try await eventually("every row has a seal") {
+            try await world.count(
+                "SELECT count(*) - COALESCE((SELECT total_count FROM audit_head), -1) FROM audit_events") == 0
+        }
+        let page = try await visit.open("/console/audit?type=account_created")
+        let link = try #require(page.html.links.first { $0.label.hasPrefix("Compare") })
+        let compared = try await visit.browser.click(link.target, on: page)
+        #expect(compared.html.elements("tbody").first?.content.matches(of: /<tr/).count == 2)
+        let notice = try #require(compared.notice)
+        #expect(notice.hasPrefix("All rows from the first to the last that is shown, "))
+        let rows = try #require(notice.firstMatch(of: /(\d+) under \d+ seals, are as they were sealed\.$/), "\(notice)")
+        #expect(try #require(Int(rows.1)) > 2)
+    }
+
     @Test func `CSV has the rows that the filters match, no formula, and leaves a row that says which`() async throws {
         let mark = "sheet"
         try await write(mark, to: world)

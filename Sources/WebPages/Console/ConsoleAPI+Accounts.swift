@@ -255,7 +255,7 @@ extension ConsoleAPI {
                 .lines(state),
                 .lines([
                     .row([.text("linked"), .time(identity.linkedAt)]),
-                    .row([.text("used"), .noted(identity.lastSignInAt, everySeconds: 3_600)]),
+                    .row([.text("used"), .noted(identity.lastSignInAt, everySeconds: 3_600, at: visitor.now)]),
                 ]),
                 .row(visitor.buttons(for: identity, of: account)),
             ]
@@ -297,7 +297,7 @@ extension ConsoleAPI {
             rows: clients.map { client in
                 [
                     .lines([.text(client.name), .code(client.clientID.text)]), .code(client.scopes.description),
-                    .time(client.linkedAt), .noted(client.lastUsedAt, everySeconds: 60),
+                    .time(client.linkedAt), .noted(client.lastUsedAt, everySeconds: 60, at: visitor.now),
                     .row(visitor.buttons(for: client, of: id)),
                 ]
             }, whenEmpty: "No client is linked.")

@@ -81,7 +81,11 @@ extension ConsoleAPI {
         guard unsealed == 0 else {
             return .error("\(unsealed) of the rows that are shown have no seal yet, and were not compared.")
         }
-        return .done("\(report.rowCount) rows under \(report.sealCount) seals are as they were sealed.")
+        return .done(
+            """
+            All rows from the first to the last that is shown, \(report.rowCount) under \(report.sealCount) seals, are as \
+            they were sealed.
+            """)
     }
 
     /// Rows of the trail with the accounts that they are about.

@@ -50,7 +50,7 @@ extension ConsoleAPI {
                         shown: [
                             "keyId": { .lines([.text($0.name), .code("\($0.id)")]) },
                             "scopes": { .text($0.scopes.map(\.rawValue).sorted().joined(separator: ", ")) },
-                            "lastUsedAt": { .noted($0.lastUsedAt, everySeconds: 60) },
+                            "lastUsedAt": { .noted($0.lastUsedAt, everySeconds: 60, at: visitor.now) },
                             "revokedAt": { key in
                                 key.revokedAt.map { .row([.badge("revoked", .bad), .time($0)]) }
                                     ?? .badge("valid", .good)

@@ -225,6 +225,9 @@ struct ConsoleVisitor: Sendable {
 
     func may(_ scope: AdminKey.Scope) -> Bool { administrator.scopes.contains(scope) }
 
+    /// When they asked.
+    var now: Timestamp { administrator.call.now }
+
     /// Where a form of this session goes.
     func target(_ action: String) throws -> FormTarget {
         FormTarget(action: action, csrf: try FormToken.text(secret: secret.text, flow: "console", action: action))

@@ -58,6 +58,16 @@ struct ConsolePageTests {
 
     @Test(
         arguments: [
+            ("22:00:00", "19:50–20:50"), ("20:04:59", "19:50–20:04"), ("19:50:59", "19:50"), ("19:00:00", "19:50"),
+        ] as [(String, String)])
+    func `a noted time reaches to the next note, and no further than now`(now: String, shown: String) throws {
+        let now = try #require(Timestamp(rfc3339: "2026-11-29T\(now)Z"))
+        let cell = ConsoleCell.noted(Timestamp(rfc3339: "2026-11-29T19:50:39Z"), everySeconds: 3_600, at: now)
+        #expect(cell.markup.markup == #"<time datetime="2026-11-29T19:50:39Z">2026-11-29 \#(shown)</time>"#)
+    }
+
+    @Test(
+        arguments: [
             (-5, "0 s"), (0, "0 s"), (59, "59 s"), (60, "1 min"), (3_599, "59 min"), (3_660, "1 h 1 min"),
             (90_000, "1 d 1 h"),
         ] as [(Int64, String)])

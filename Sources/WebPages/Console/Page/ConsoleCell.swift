@@ -45,11 +45,13 @@ struct ConsoleCell: Sendable {
         return ConsoleCell("<time datetime=\"\(HTMLText(text).markup)\">\(HTMLText(String(shown)).markup)</time>")
     }
 
-    /// A time that is written again only when it is so old: what it notes was then, or up to so much later.
-    static func noted(_ time: Timestamp?, everySeconds interval: Int64) -> ConsoleCell {
+    /// A time that is written again only when it is so old: what it notes was then, or up to so much later, before now.
+    static func noted(_ time: Timestamp?, everySeconds interval: Int64, at now: Timestamp) -> ConsoleCell {
         guard let time else { return .none }
-        let (from, to) = (time.rfc3339, time.advanced(bySeconds: interval).rfc3339)
-        let shown = "\(from.prefix(16).replacing("T", with: " "))–\(to.prefix(16).suffix(5))"
+        let latest = max(time, min(time.advanced(bySeconds: interval), now))
+        let (from, to) = (time.rfc3339, latest.rfc3339)
+        var shown = String(from.prefix(16)).replacing("T", with: " ")
+        if to.prefix(16) != from.prefix(16) { shown += "–\(to.prefix(16).suffix(5))" }
         return ConsoleCell("<time datetime=\"\(HTMLText(from).markup)\">\(HTMLText(shown).markup)</time>")
     }
 

@@ -77,7 +77,7 @@ enum ConsoleStyle {
         .base{stroke:var(--muted)}
         :focus-visible{outline:3px solid var(--link);outline-offset:2px}
         @media (max-width:64rem){thead{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}table,tbody,tr,td{display:block}tr{padding-block:.5rem;border-block-end:1px solid var(--line)}td{display:grid;grid-template-columns:6rem minmax(0,1fr);gap:.75rem;border:0;padding-block:.25rem}td::before{content:attr(data-label);color:var(--muted);font-size:.875rem}td button{min-block-size:44px}time{white-space:normal}.dense td>div{white-space:normal}.dense a{display:inline-block;min-inline-size:24px;min-block-size:24px;line-height:24px}tbody tr:last-child{border-block-end:0}dl>div{grid-template-columns:1fr;gap:0}}
-        @media (max-width:40rem){.search button{margin-block-start:0}}
+        @media (max-width:40rem){.search .field{flex-basis:100%}.search button{margin-block-start:0}}
         @media (prefers-contrast:more){:root{--line:var(--field);--muted:var(--text)}}
         """
 }

@@ -39,11 +39,13 @@ extension WebAPI {
         }
     }
 
-    /// Another screen of the flow, with the address that was typed. It is in no URL, and so the way leads through a form.
+    /// Another screen of the flow, with the address that was typed. It is in no URL, and so the way leads through a form;
+    /// without one it ends at a page to which a browser goes back without sending the form once more.
     func show(
         _ screen: Screen, typed email: String, _ reference: FlowReference, _ request: Request
     ) async throws -> Response {
         let flow = try await signIn.flow(reference, by: call(of: request))
+        guard !email.isEmpty else { return redirect(to: reference.link(screen), flow: flow) }
         return try await show(screen, typed: email, flow, reference, request)
     }
 

@@ -182,6 +182,21 @@ import Testing
         }
     }
 
+    @Test(arguments: ["email", "register", "forgot"])
+    func `a screen for which nothing was typed is a page that a browser goes back to`(_ screen: String) async throws {
+        let browser = world.browser()
+        let chooser = try await world.chooser(try AppAttempt(), browser)
+        let form = try chooser.form("/web/password")
+        let shown = try await browser.submit(form, on: chooser, button: screen)
+        #expect(shown.status == 200 && shown.hops.map(\.method) == ["POST", "GET"])
+        #expect(shown.url.hasSuffix("&with=\(screen)"))
+        let back = try await browser.open(shown.url)
+        #expect(back.status == 200 && back.html.title == shown.html.title)
+        // An address that was typed is in no URL.
+        let typed = try await browser.submit(form, on: chooser, typed: ["email": "kept@example.com"], button: screen)
+        #expect(typed.hops.map(\.method) == ["POST"])
+    }
+
     @Test func `what a form has shown leads back to its flow when it is loaded again by its address`() async throws {
         let browser = world.browser()
         let chooser = try await world.chooser(try AppAttempt(), browser)

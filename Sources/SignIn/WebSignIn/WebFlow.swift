@@ -39,6 +39,7 @@ package struct PastWebFlow: Sendable {
 
     /// Whether it was finished, refused or given up, and has not just expired.
     package let isOver: Bool
+    package let hasExpired: Bool
     /// To where its person began, if a page of ours can lead there.
     package let wayBack: WayBack?
 }

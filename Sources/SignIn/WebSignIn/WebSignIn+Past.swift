@@ -3,37 +3,52 @@ import Storage
 
 /// Flows in which nothing can be done any more: what became of them, and where their persons began.
 extension WebSignIn {
-    /// - Returns: `nil` where that isn't known. To another browser than its own each has expired, and leads to the page of
-    ///   the account at most.
-    package func pastFlow(_ id: WebFlowID, browser: BrowserSecret?) async throws(SignInFailure) -> PastWebFlow? {
-        let found = try await stored { try await store.past(id, of: browser?.hash) }
-        guard let found else { return nil }
-        if found.isOfBrowser { return past(found.flow) }
-        let isOfAccount = found.flow.kind == .account
-        return PastWebFlow(isOver: false, wayBack: isOfAccount ? .account(languages: found.flow.languages) : nil)
+    /// - Returns: `nil` where that isn't known.
+    package func pastFlow(
+        _ id: WebFlowID, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> PastWebFlow? {
+        let left = try await stored { try await store.left(id, for: browser?.hash, by: call) }
+        return left.map { past($0, isOfBrowser: $0.isOfBrowser) }
     }
 
-    /// The flow to which a provider's answer has come too late.
-    package func lateFlow(state: String, from provider: Provider) async throws(SignInFailure) -> PastWebFlow? {
-        guard let hash = OpaqueSecret.hash(ofPresented: state) else { return nil }
-        return try await lateFlow(.state(hash), from: provider)
+    /// The flow to which Google's answer has come too late.
+    package func lateFlow(
+        ofGoogle state: String, browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> PastWebFlow? {
+        guard let left = try await left(WebFlowStore.Claim.state, state, .google, browser, by: call) else { return nil }
+        return past(left, isOfBrowser: left.isOfBrowser)
+    }
+
+    /// The same of Apple's. It is posted from another site, without the cookie: the state alone says whose it is.
+    package func lateFlow(ofApple state: String, by call: Call) async throws(SignInFailure) -> PastWebFlow? {
+        try await left(WebFlowStore.Claim.state, state, .apple, nil, by: call).map { past($0, isOfBrowser: true) }
     }
 
     /// The same of Apple's answer that was held.
-    package func lateFlow(handle: String) async throws(SignInFailure) -> PastWebFlow? {
-        guard let hash = OpaqueSecret.hash(ofPresented: handle) else { return nil }
-        return try await lateFlow(.handle(hash), from: .apple)
-    }
-
-    private func lateFlow(
-        _ claim: WebFlowStore.Claim, from provider: Provider
+    package func lateFlow(
+        ofHandle handle: String, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> PastWebFlow? {
-        let flow = try await stored { try await store.waiting(for: claim, from: provider) }
-        return flow.map { past($0) }
+        guard let left = try await left(WebFlowStore.Claim.handle, handle, .apple, browser, by: call) else {
+            return nil
+        }
+        return past(left, isOfBrowser: left.isOfBrowser)
     }
 
-    private func past(_ flow: StoredWebFlow) -> PastWebFlow {
-        PastWebFlow(isOver: flow.status.isOver, wayBack: wayBack(from: flow))
+    private func left(
+        _ claim: (SecretHash) -> WebFlowStore.Claim, _ presented: String, _ provider: Provider,
+        _ browser: BrowserSecret?, by call: Call
+    ) async throws(SignInFailure) -> LeftWebFlow? {
+        guard let claim = OpaqueSecret.hash(ofPresented: presented).map(claim) else { return nil }
+        return try await stored {
+            try await store.left(waitingFor: claim, from: provider, for: browser?.hash, by: call)
+        }
+    }
+
+    /// To another browser than its own each has expired, and leads to the page of the account at most.
+    private func past(_ left: LeftWebFlow, isOfBrowser: Bool) -> PastWebFlow {
+        PastWebFlow(
+            isOver: isOfBrowser && left.flow.status.isOver, hasExpired: left.hasExpired,
+            wayBack: isOfBrowser || left.flow.kind == .account ? wayBack(from: left.flow) : nil)
     }
 
     /// What an app or a client has begun, only it can begin again. An app gets an error, unless it knows what came of the

@@ -1,5 +1,5 @@
 package import Accounts
-import Postgres
+package import Postgres
 
 /// What a browser has come back from a provider with, before anything of it is verified.
 package struct WebAnswer: Sendable {
@@ -53,15 +53,12 @@ extension WebFlowStore {
             """) == 1
     }
 
-    /// The flow that waits for this answer, or did when it expired, without what is sealed.
-    package func waiting(for claim: Claim, from provider: Provider) async throws -> StoredWebFlow? {
-        try await database.query(
-            """
-            SELECT \(WebFlowStore.columns)
-            FROM web_flows f
-            WHERE \(claim.condition) AND f.provider = \(provider.rawValue)
-            """, as: WebFlowRow.init
-        ).first?.plain
+    /// The flow that waits for this answer, or did when it expired.
+    package func left(
+        waitingFor claim: Claim, from provider: Provider, for browser: SecretHash?, by call: Call
+    ) async throws(PostgresError) -> LeftWebFlow? {
+        try await left(
+            where: "\(claim.condition) AND f.provider = \(provider.rawValue)", for: browser, by: call)
     }
 
     /// Takes a flow to which a browser has come back. One that another browser comes for fails, with all that it kept.

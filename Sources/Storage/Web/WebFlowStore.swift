@@ -55,6 +55,14 @@ package struct StoredWebFlow: Sendable {
     package fileprivate(set) var errand: AccountErrand?
 }
 
+/// A flow as it was left, without what is sealed, for a browser that asks for it.
+package struct LeftWebFlow: Sendable {
+    package let flow: StoredWebFlow
+    /// Whether the browser is the one that opened it.
+    package let isOfBrowser: Bool
+    package let hasExpired: Bool
+}
+
 /// Where the browser of a flow is sent, and what it has to come back with.
 package struct WebProviderRequest: Sendable {
     package let provider: Provider
@@ -127,20 +135,26 @@ package struct WebFlowStore: Sendable {
             """)
     }
 
-    /// A flow as it was left, whether something can still be done in it or not, without what is sealed.
-    ///
-    /// - Returns: also whether the browser is the one that opened it.
-    package func past(
-        _ id: WebFlowID, of browser: SecretHash?
-    ) async throws(PostgresError) -> (flow: StoredWebFlow, isOfBrowser: Bool)? {
+    /// A flow as it was left, whether something can still be done in it or not.
+    package func left(
+        _ id: WebFlowID, for browser: SecretHash?, by call: Call
+    ) async throws(PostgresError) -> LeftWebFlow? {
+        try await left(where: "f.flow_id = \(id)", for: browser, by: call)
+    }
+
+    func left(
+        where condition: SQL, for browser: SecretHash?, by call: Call
+    ) async throws(PostgresError) -> LeftWebFlow? {
         let rows = try await database.query(
             """
-            SELECT \(WebFlowStore.columns), COALESCE(f.browser_hash = \(browser), false)
+            SELECT \(WebFlowStore.columns), COALESCE(f.browser_hash = \(browser), false), f.expires_at <= \(call.now)
             FROM web_flows f
-            WHERE f.flow_id = \(id)
+            WHERE \(condition)
             """
         ) { row throws(PostgresError) in
-            (flow: try WebFlowRow(row).plain, isOfBrowser: try Bool(from: row[WebFlowStore.columnCount]))
+            LeftWebFlow(
+                flow: try WebFlowRow(row).plain, isOfBrowser: try Bool(from: row[WebFlowStore.columnCount]),
+                hasExpired: try Bool(from: row[WebFlowStore.columnCount + 1]))
         }
         return rows.first
     }

@@ -23,7 +23,7 @@ extension WebAPI {
                     let handle = try await signIn.hold(answer, by: call(of: request))
                     return redirect(to: "/web/callback/apple/finish?h=\(handle)")
                 } late: {
-                    try await signIn.lateFlow(state: answer.state, from: .apple)
+                    try await signIn.lateFlow(ofApple: answer.state, by: call(of: request))
                 }
             },
             Route(.get, "/web/callback/apple/finish") { request in
@@ -34,7 +34,8 @@ extension WebAPI {
                         handle: handle, browser: cookies.browser(of: request), by: call(of: request))
                     return try await arrive(step, request)
                 } late: {
-                    try await signIn.lateFlow(handle: handle)
+                    try await signIn.lateFlow(
+                        ofHandle: handle, browser: cookies.browser(of: request), by: call(of: request))
                 }
             },
             Route(.get, "/web/callback/google") { request in
@@ -45,7 +46,8 @@ extension WebAPI {
                         answer, browser: cookies.browser(of: request), by: call(of: request))
                     return try await arrive(step, request)
                 } late: {
-                    try await signIn.lateFlow(state: answer.state, from: .google)
+                    try await signIn.lateFlow(
+                        ofGoogle: answer.state, browser: cookies.browser(of: request), by: call(of: request))
                 }
             },
         ]

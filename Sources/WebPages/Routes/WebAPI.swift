@@ -72,9 +72,16 @@ package struct WebAPI: Sendable {
         let expired = SignInFailure.webFlowExpired
         guard let id = try? flowID(of: request) else { return expired }
         let browser = cookies.browser(of: request)
-        let past = try await signIn.pastFlow(id, browser: browser)
+        let past = try await signIn.pastFlow(id, browser: browser, by: call(of: request))
         let failure: FailurePage.Failure =
-            browser == nil ? .cookiesMissing : past?.isOver == true ? .flowOver : .flowExpired
+            if past?.isOver == true {
+                .flowOver
+            } else if browser == nil, past?.hasExpired == false {
+                // The cookie lives longer than the flow does.
+                .cookiesMissing
+            } else {
+                .flowExpired
+            }
         return PageRefusal(failure, expired.problem, past?.wayBack)
     }
 

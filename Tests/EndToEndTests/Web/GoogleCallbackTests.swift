@@ -90,8 +90,14 @@ import Testing
             let shown = try await world.press(provider, on: chooser, browser)
             try await world.scratch.execute(
                 "UPDATE web_flows SET expires_at = now() - interval '1 second' WHERE flow_id = \(flow)::uuid")
-            var page = try await world.consent(person, at: shown, browser)
-            if provider == .apple { page = try await browser.submit(try #require(page.html.forms.first), on: page) }
+            var page = try await world.consent(person, at: shown, browser, following: provider == .apple)
+            if provider == .apple {
+                page = try await browser.submit(try #require(page.html.forms.first), on: page)
+            } else {
+                let other = try await world.browser().follow(page)
+                #expect(other.status == 400 && !other.answer.text.contains(attempt.redirectURI), "\(other.answer.body)")
+                page = try await browser.follow(page)
+            }
             try await expectLate(page, of: isOfApp ? attempt : nil, browser)
         }
     }
@@ -106,6 +112,8 @@ import Testing
         let held = try await browser.submit(try #require(page.html.forms.first), on: page, following: false)
         try await world.scratch.execute(
             "UPDATE web_flows SET answer_expires_at = now() - interval '1 second' WHERE handle_hash IS NOT NULL")
+        let other = try await world.browser().follow(held)
+        #expect(other.status == 400 && !other.answer.text.contains(attempt.redirectURI), "\(other.answer.body)")
         try await expectLate(try await browser.follow(held), of: attempt, browser)
     }
 

@@ -1,4 +1,5 @@
 package import Accounts
+import Logging
 import Storage
 
 /// The sessions of browsers on our own pages: sessions as any other, named by a cookie and by no token.
@@ -46,6 +47,16 @@ package struct WebSessions: Sendable {
     /// The live sessions of the browser's account: its own first.
     package func list(of session: Session, by call: Call) async throws(SignInFailure) -> [SessionSummary] {
         try await sessions.list(of: session.accountID, askedBy: session.id, by: call)
+    }
+
+    /// Ends the session that a browser had before it signed in again: nothing names it any more. The new one is open, and is
+    /// not lost where this fails: the one before ends by itself, unused.
+    package func replace(_ secret: WebSessionSecret?, by call: Call) async {
+        do throws(SignInFailure) {
+            try await end(secret, by: call)
+        } catch {
+            sessions.logger.warning("session before a sign-in not ended")
+        }
     }
 
     /// Signs the browser out.

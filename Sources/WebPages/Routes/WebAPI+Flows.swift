@@ -157,8 +157,7 @@ extension WebAPI {
             if case .refused(let failure)? = reason { response.problem = failure.problem }
             return response
         case .signedIn(let flow, let secret):
-            // Nothing names the session any more that the browser had before, as one that signs in again has.
-            try await signIn.sessions.end(cookies.session(of: request), by: call(of: request))
+            await signIn.sessions.replace(cookies.session(of: request), by: call(of: request))
             var response = redirect(to: flow.continuation, flow: flow)
             response.setCookie(cookies.cookie(secret))
             return response

@@ -90,11 +90,13 @@ struct LinkTickets: Sendable {
     private func spend(
         _ hash: SecretHash, for request: BindRequest, by call: Call
     ) async throws(SignInFailure) -> (account: Account, identityID: IdentityID) {
-        // Who proves the mailbox may be about to get the account back from a thief who has used the allowance up.
+        // Who proves the mailbox may be about to get the account back from a thief who has used the allowance up. A bind by
+        // a session has no count limit.
         let account: AccountID? =
             switch request.proof {
-            case .session(_, of: let id), .password(hash: _, of: let id): id
-            case .emailCode, .shownHolder, .verifiedEmail: nil
+            case .session(_, of: let id) where request.newSession == nil: id
+            case .password(hash: _, of: let id): id
+            case .session, .emailCode, .shownHolder, .verifiedEmail: nil
             }
         let subject = account.map { "\($0)" }
         try await limits.draw(.linkPerAccount, of: subject, by: call)

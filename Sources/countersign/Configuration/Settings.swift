@@ -260,7 +260,7 @@ enum Settings {
                     kind, "60/h",
                     """
                     Links of providers and [clients](account-linking.md) that the owner of one account makes. What a \
-                    mailed code or a sign-in links is not counted
+                    mailed code, a sign-in or a *bind* by a session links is not counted
                     """)
             case .webFlowsPerNetwork:
                 limit(

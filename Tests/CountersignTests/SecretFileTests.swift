@@ -95,6 +95,18 @@ import Testing
         #expect(faults == (expected.map { [$0] } ?? []))
     }
 
+    @Test func `a tilde in the connection string is no home folder, as to libpq`() async throws {
+        let setup = try Setup()
+        let path = try setup.file("pgpass", "*:*:*:*:canary\n", mode: 0o600)
+        setup.environment["HOME"] = setup.directory.path
+        for (passfile, isSound) in [(path, true), ("~/pgpass", false)] {
+            setup.environment["COUNTERSIGN_POSTGRES_URL"] = "postgresql://service@/app?passfile=\(passfile)"
+            let run = try await CountersignProcess.run(["config", "check"], environment: setup.environment)
+            #expect((run.code == 0) == isSound, "\(run.errors)")
+            #expect(run.errors.contains("passfile names no file") == !isSound, "\(run.errors)")
+        }
+    }
+
     @Test func `serve refuses a password file that libpq would warn of in lines that are no log`() async throws {
         let setup = try Setup()
         let path = try setup.file("pgpass", "*:*:*:*:canary\n", mode: 0o644)

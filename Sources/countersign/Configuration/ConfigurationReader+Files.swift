@@ -51,7 +51,7 @@ extension ConfigurationReader {
             var status = stat()
             return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR ? nil : "names no folder"
         }
-        guard let file = RegularFile(path: path) else { return unopened }
+        guard let file = RegularFile(path: path, isLiteral: true) else { return unopened }
         return switch keyword {
         // Not for a group either, be the file root's.
         case "passfile" where file.mode & 0o077 != 0:

@@ -9,10 +9,13 @@ struct RegularFile {
     private let handle: FileHandle
 
     /// Nil, with `errno`, where there is none, or none that may be opened.
-    init?(path: String) {
+    ///
+    /// - Parameter isLiteral: whether a `~` is no home folder, as libpq has it.
+    init?(path: String, isLiteral: Bool = false) {
         // O_NONBLOCK keeps the open of a pipe from waiting for a writer, and changes nothing for a file. A URL's path has
         // the home folder in the place of `~`.
-        let descriptor = open(URL(filePath: path).path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        let descriptor = open(
+            isLiteral ? path : URL(filePath: path).path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()

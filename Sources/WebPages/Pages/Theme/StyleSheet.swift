@@ -19,7 +19,7 @@ enum StyleSheet {
 
     private static let rules = """
         *,*::before,*::after{box-sizing:border-box}
-        html{font:100%/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;-webkit-text-size-adjust:100%;text-size-adjust:100%}
+        html{font:100%/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;-webkit-text-size-adjust:100%;text-size-adjust:100%;scroll-padding:1rem}
         body{margin:0;min-block-size:100vh;min-block-size:100dvh;display:flex;flex-direction:column;align-items:center;background:var(--page);color:var(--text);overflow-wrap:anywhere}
         :lang(ko){word-break:keep-all}
         :lang(ja){word-break:auto-phrase}

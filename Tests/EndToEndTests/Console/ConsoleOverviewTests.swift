@@ -90,9 +90,7 @@ import Testing
         try await WebhookEndpointFile.with(receiver.url + "/hook") { settings in
             try await World.run(settings) { world in
                 let visit = try await ConsoleVisit.signedIn(to: world)
-                try await eventually("the endpoint is known") {
-                    try await world.count("SELECT count(*) FROM webhook_streams WHERE endpoint = 'crm'") == 1
-                }
+                _ = try await KnownEndpoint.of(world, "manage")
                 func text(hoursAgo: Int32) async throws -> String {
                     try await world.scratch.execute(
                         "DELETE FROM webhook_failures",

@@ -38,6 +38,17 @@ struct ChangedHolderTests {
         return changed
     }
 
+    /// Signs a holder out everywhere, as if a minute after a ticket that shows them: whole seconds decide.
+    private func signOutEverywhere(_ holder: DegreeHolder, after table: SQL, _ issued: SQL) async throws {
+        let out = try await world.service.post("/v1/sessions/revoke", ["scope": "all"], bearer: holder.device.bearer)
+        #expect(out.status == 204, "\(out.text)")
+        try await world.scratch.execute(
+            """
+            UPDATE \(table) SET \(issued) = \(issued) - interval '1 minute'
+            WHERE shown_account_id = \(holder.device.account.id)::uuid
+            """)
+    }
+
     private func bindByPassword(_ holder: DegreeHolder, _ page: Browser.Page, _ browser: Browser) async throws {
         let form = try #require(
             page.html.forms.first { $0.path == "/web/link/bind" && $0.input("password") != nil },
@@ -67,15 +78,7 @@ struct ChangedHolderTests {
     @Test func `one that was signed out everywhere since shows its providers, and has to be proven`() async throws {
         let browser = world.browser()
         let (holder, page, button) = try await shownPage("left", browser)
-        let out = try await world.service.post(
-            "/v1/sessions/revoke", ["scope": "all"], bearer: holder.device.bearer)
-        #expect(out.status == 204, "\(out.text)")
-        // Whole seconds decide, and both were in the same one.
-        try await world.scratch.execute(
-            """
-            UPDATE link_tickets SET issued_at = issued_at - interval '1 minute'
-            WHERE shown_account_id = \(holder.device.account.id)::uuid
-            """)
+        try await signOutEverywhere(holder, after: "link_tickets", "issued_at")
         let changed = try await pressInVain(button, on: page, browser)
         #expect(changed.html.text.contains("Continue with Apple"))
         #expect(!changed.html.text.contains("l***@company.example"))
@@ -149,15 +152,7 @@ struct ChangedHolderTests {
         let holder = try await world.holder(.stated, "ended", email: "ended@company.example")
         let browser = world.browser()
         let (page, button) = try await shownPage(byCodeTo: holder, browser)
-        let out = try await world.service.post(
-            "/v1/sessions/revoke", ["scope": "all"], bearer: holder.device.bearer)
-        #expect(out.status == 204, "\(out.text)")
-        // Whole seconds decide, and both were in the same one.
-        try await world.scratch.execute(
-            """
-            UPDATE mailbox_tickets SET auth_time = auth_time - interval '1 minute'
-            WHERE shown_account_id = \(holder.device.account.id)::uuid
-            """)
+        try await signOutEverywhere(holder, after: "mailbox_tickets", "auth_time")
         let changed = try await pressInVain(button, on: page, browser)
         #expect(!changed.html.text.contains("e***@company.example"))
         #expect(changed.html.text.contains("loses the address"), "\(changed.answer.body)")

@@ -3,8 +3,8 @@ import JSON
 
 /// `auth0`: the lines of a job that exports users. `user_id` is `provider|id` of the first identity, whose address is the row's
 /// own; the others have theirs in `profileData`. Hashes come in a file of their own and are merged into the lines before, as
-/// `passwordHash`. The subject of a custom connection stands behind its name (`siwa|001.kim`), of which an alias says what it is: so
-/// its name is the source's word for it.
+/// `passwordHash`. The subject of a custom connection stands behind its name (`siwa|001.kim`), of which an alias says what it
+/// is: so its name is the source's word for it.
 package struct Auth0Source: ImportSource {
     private var lines: LineReader
     private let aliases: ProviderAliases

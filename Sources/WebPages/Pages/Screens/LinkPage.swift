@@ -7,7 +7,8 @@ struct LinkPage: Sendable {
     let source: ProvenSource
     /// The person's own address, unless a relay.
     let email: String?
-    /// Each with the page it leads to, in the order of ``LinkRequired/choices``. Where none is left, or offered, the person signs in again.
+    /// Each with the page it leads to, in the order of ``LinkRequired/choices``. Where none is left, or offered, the person
+    /// signs in again.
     let choices: [Choice]
     let holder: AccountHolder?
     /// Back to the chooser.

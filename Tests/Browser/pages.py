@@ -48,7 +48,7 @@ TEXTS = """() => {
     return [...texts].flatMap(text => text.split('\\n')).map(text => text.trim()).filter(text => text);
 }"""
 # Whom and what the walk has made, and what is no word: none of it is of a language.
-NAMES = r"Pixel|iPad|Apple|Google|Lamp & Co|Lamp Accounts|Acme Home|Kim Lee|[\w.•*+-]+@[\w.•*-]+|[\da-f-]{36}"
+NAMES = r"Pixel|iPad|Chrome|Linux|Apple|Google|Lamp & Co|Lamp Accounts|Acme Home|Kim Lee|[\w.•*+-]+@[\w.•*-]+|[\da-f-]{36}"
 DATA = re.compile(rf"({NAMES}|[\W\d_]+)+")
 DATE = r"[\w.]+ [\w.]+,? [\w.]+(?: \w+ \d{4})?|\d{4}年\d+月\d+日|\d{4}년 \d+월 \d+일"
 

@@ -55,10 +55,11 @@ package struct MobileAPI: Sendable {
 }
 
 extension Request {
-    package func caller() -> Caller {
+    /// - Parameter device: what the client says of itself beside the members of a body.
+    package func caller(device: Device? = nil) -> Caller {
         Caller(
             requestID: id, address: client.text, network: Network(client.network),
-            wideNetwork: Network(client.wideNetwork), device: nil,
+            wideNetwork: Network(client.wideNetwork), device: device,
             languages: AcceptLanguage.tags(header("Accept-Language")))
     }
 }

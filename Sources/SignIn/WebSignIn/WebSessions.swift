@@ -75,8 +75,3 @@ package struct WebSessions: Sendable {
         try await sessions.end(id, of: accountID, by: call)
     }
 }
-
-extension Device {
-    /// A browser on our own pages.
-    package static let browser = Device(name: nil, platform: "web")
-}

@@ -33,7 +33,7 @@ extension WebSignIn {
         guard case .identity(let identity, let grant, let name) = person else { throw .webFlowExpired }
         do throws(SignInFailure) {
             let session = try await linkingSession(id, of: person, by: call)
-            try await identities.link(identity, grant: grant, name: name, to: session, by: call.with(.browser))
+            try await identities.link(identity, grant: grant, name: name, to: session, by: call)
         } catch {
             return try await notLinked(flow, error)
         }

@@ -12,7 +12,7 @@ extension WebSignIn {
         try await steps.counting(.link, as: \.stepOutcome) { () throws(SignInFailure) in
             let (flow, ticket) = try await readLinking(reference, by: call)
             let signedIn = try await linking.create(
-                linkTicket: ticket, name: .typed(displayName), password: password, by: call.with(.browser))
+                linkTicket: ticket, name: .typed(displayName), password: password, by: call)
             return try await enter(flow, signedIn, by: call)
         }
     }
@@ -24,7 +24,7 @@ extension WebSignIn {
         try await steps.counting(.link, as: \.stepOutcome) { () throws(SignInFailure) in
             let (flow, ticket) = try await readLinking(reference, by: call)
             let answer = try await linking.bind(
-                linkTicket: ticket, credential: credential, replacing: replacing, by: call.with(.browser))
+                linkTicket: ticket, credential: credential, replacing: replacing, by: call)
             switch answer {
             case .signedIn(let signedIn): return try await enter(flow, signedIn, by: call)
             case .linkRequired(let link): return .confirm(try await page(of: flow, link: link, by: call))
@@ -59,7 +59,7 @@ extension WebSignIn {
         do throws(SignInFailure) {
             guard
                 case .signedIn(let proof) = try await persons.signIn(
-                    .identity(identity, grant: grant, displayName: nil), by: call.with(.browser)),
+                    .identity(identity, grant: grant, displayName: nil), by: call),
                 case .signedIn(let signedIn) = try await bind(
                     ticket, to: holder, provenBy: proof, replacing: isReplacing, by: call)
             else { throw .invalidCredentials }
@@ -83,7 +83,7 @@ extension WebSignIn {
             let token = Array(proof.session.accessToken.utf8)
             answer = .success(
                 try await linking.bind(
-                    linkTicket: ticket, credential: .session(token), replacing: replacing, by: call.with(.browser)))
+                    linkTicket: ticket, credential: .session(token), replacing: replacing, by: call))
         } catch {
             answer = .failure(error)
         }

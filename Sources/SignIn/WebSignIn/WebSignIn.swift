@@ -336,7 +336,7 @@ package final class WebSignIn: Sendable {
     ) async throws(SignInFailure) -> WebStep {
         // The way of such a flow is that to the provider alone.
         guard flow.errand?.session == nil else { throw .webFlowExpired }
-        switch try await persons.signIn(person, by: call.with(.browser)) {
+        switch try await persons.signIn(person, by: call) {
         case .signedIn(let signedIn): return try await enter(flow, signedIn, by: call)
         case .linkRequired(let link): return try await choose(flow, link, by: call)
         }

@@ -119,7 +119,9 @@ package struct WebAPI: Sendable {
 // MARK: - Requests
 
 extension WebAPI {
-    func call(of request: Request) -> Call { calls.begin(by: request.caller()) }
+    func call(of request: Request) -> Call {
+        calls.begin(by: request.caller(device: .browser(userAgent: request.header("User-Agent"))))
+    }
 
     func flowID(of request: Request) throws -> WebFlowID {
         guard let id = try request.queryValues().only("flow").flatMap(WebFlowID.init) else {

@@ -315,7 +315,10 @@ import Testing
         #expect(back.status == 200 && browser.session?.value != first.value, "\(back.answer.text)")
         let sessions = try await world.service.get("/v1/sessions", bearer: bearer)
         #expect(sessions.json?["items"]?.elements?.count == 2, "\(sessions.text)")
+        let names = sessions.json?["items"]?.elements?.map { $0["device"]?["name"]?.string }
+        #expect(names?.contains("Firefox (Linux)") == true, "\(sessions.text)")
         let account = try await browser.open(Self.url)
+        #expect(account.html.text.contains("Firefox (Linux)"))
         let buttons = account.html.forms.filter { $0.path == "/web/account/devices/end" }.flatMap(\.buttons)
         #expect(buttons.map(\.label) == ["Sign out that device", "Sign out all other devices"])
         // Its earlier cookie opens nothing.

@@ -187,7 +187,8 @@ final class Browser: Sendable {
         let target = request.url.dropFirst(origin.count).prefix { $0 != "#" }
         var fields = [
             ("Host", String(origin.drop { $0 != "/" }.dropFirst(2))), ("Connection", "close"),
-            ("User-Agent", "Mozilla/5.0 (end-to-end tests)"), ("Accept", "text/html,*/*;q=0.8"),
+            ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"),
+            ("Accept", "text/html,*/*;q=0.8"),
             ("X-Forwarded-For", address), ("Sec-Fetch-Site", fetchSite), ("Sec-Fetch-Mode", "navigate"),
             ("Sec-Fetch-Dest", "document"), ("Sec-Fetch-User", "?1"), ("Upgrade-Insecure-Requests", "1"),
         ]

@@ -188,7 +188,7 @@ extension WebAPI {
 extension AccountPage.Device {
     fileprivate init(_ session: SessionSummary, isThisOne: Bool) {
         let platform = session.device?.platform
-        let isBrowser = platform == Device.browser.platform
+        let isBrowser = platform == Device.browserPlatform
         self.init(
             id: session.id, name: session.device?.name ?? (isBrowser ? nil : platform), isBrowser: isBrowser,
             isThisOne: isThisOne, lastUsedAt: session.lastUsedAt)

@@ -78,11 +78,13 @@ typealias RowBytes = [UInt8]?
 /// The lines of an input that are not blank, without their ends. Of a line that is too long nothing is kept.
 struct LineReader {
     private let input: any ByteInput
-    private var chunk: [UInt8] = []
+    private var chunk: [UInt8]
     private var position = 0
 
-    init(_ input: any ByteInput) {
+    /// - Parameter begun: the beginning of the input, where that has been read already.
+    init(_ input: any ByteInput, begun: [UInt8] = []) {
         self.input = input
+        chunk = begun
     }
 
     /// - Returns: `nil` behind the last line.

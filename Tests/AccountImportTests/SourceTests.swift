@@ -93,6 +93,46 @@ import Testing
             ])
     }
 
+    /// The exporter quotes a name for a comma in it, and no mark or line end within.
+    @Test(arguments: [
+        ("\"Robert \"Bob\" Smith, Jr.\"", "Robert \"Bob\" Smith, Jr."), ("\"Kim \"KL\", Lee\"", "Kim \"KL\", Lee"),
+        ("\"A\", \"B\", C\"", "A\", \"B\", C"), ("\"Ace", "\"Ace"), ("Kim \"K\" Lee", "Kim \"K\" Lee"), ("5\"", "5\""),
+        ("Kim\nLee", "Kim\nLee"), ("\"Kim,\r\n\"K\" Lee\"", "Kim,\n\"K\" Lee"), ("\"Kim, \"\"K\"\"\"", "Kim, \"K\""),
+        ("\"Kim, \"K\"\"", "Kim, \"K\""),
+    ])
+    func `a name in Firebase's CSV is itself, and moves no column`(_ written: String, _ name: String) async throws {
+        let cells = [
+            1: "kim@example.com", 2: "true", 7: "109", 8: "kim@gmail.com", 9: written,
+            10: "https://photos.example/p.jpg",
+            23: "1600000000123", 26: "true", 27: #""{""a"":""x"",""b"":\"y"}""#, 30: written,
+        ]
+        let text = ["f1", "f2", "f3"].map { id in
+            Self.record(cells.merging(id == "f2" ? [0: id, 5: written] : [0: id, 5: "Lee"]) { $1 })
+        }
+        func words(_ id: String, _ name: String) -> String {
+            "\(id) kim@example.com verified \(name) 2020-09-13T12:26:40Z disabled google:109 <kim@gmail.com>"
+        }
+        try await expect(
+            FirebaseSource(PieceInput(text.joined(separator: "\r\n"))),
+            [words("f1", "Lee"), words("f2", name), words("f3", "Lee")])
+    }
+
+    @Test func `a record of CSV whose columns are others is malformed, and takes none of the next`() async throws {
+        let good = Self.record([0: "f9", 1: "kim@example.com", 23: "1600000000123"])
+        let bad = [
+            [0: "f1", 2: "yes"], [0: "f2", 26: "https://photos.example/p.jpg"], [0: "f3", 23: "Kim"],
+            [0: "f4", 7: "1\"09"],
+            [0: "f5", 6: "a,b"], [0: "f6", 5: "\"Kim, Lee"], [0: "f7", 5: "Kim, Lee"],
+        ]
+        for cells in bad {
+            try await expect(
+                FirebaseSource(PieceInput(Self.record(cells) + "\n" + good)),
+                ["malformed - unreadable", "f9 kim@example.com unverified - 2020-09-13T12:26:40Z"])
+        }
+        let marks = "f1,,,,," + String(repeating: "\",", count: 10_000)
+        try await expect(FirebaseSource(PieceInput(marks)), ["malformed - unreadable"])
+    }
+
     @Test func `a record of CSV that is cut off is malformed, wherever that is`() async throws {
         let record = Self.record([0: "f1", 1: "kim@example.com", 5: "\"Kim\"", 23: "1600000000123", 28: "001.kim"])
         try await expect(

@@ -6,7 +6,7 @@ import JSON
 package struct FirebaseSource: ImportSource {
     private enum Form {
         case json(ElementReader)
-        case csv(CSVReader)
+        case csv(FirebaseRecordReader)
     }
 
     private var form: Form
@@ -17,7 +17,8 @@ package struct FirebaseSource: ImportSource {
         let first = begun.first { !$0.isJSONSpace }
         form =
             first == UInt8(ascii: "{")
-            ? .json(ElementReader(input, member: "users", begun: begun)) : .csv(CSVReader(input, begun: begun))
+            ? .json(ElementReader(input, member: "users", begun: begun))
+            : .csv(FirebaseRecordReader(input, begun: begun))
     }
 
     package mutating func next() async throws -> SourceRow? {
@@ -27,9 +28,9 @@ package struct FirebaseSource: ImportSource {
             form = .json(reader)
             return row.map { SourceRow(of: $0, Self.row) }
         case .csv(var reader):
-            let fields = try reader.next()
+            let record = try reader.next()
             form = .csv(reader)
-            return fields.map { Self.record($0) }
+            return record.map { Self.row($0) }
         }
     }
 
@@ -59,14 +60,11 @@ package struct FirebaseSource: ImportSource {
         (7, "google.com"), (11, "facebook.com"), (15, "twitter.com"), (19, "github.com"), (28, "apple.com"),
     ]
 
-    /// The exporter writes them all, and a comma behind each: a record with fewer was cut off.
-    private static let columnCount = 52
-
-    private static func record(_ fields: [String]?) -> SourceRow {
-        guard let fields, fields.count >= columnCount else { return .malformed(externalID: nil, .unreadable) }
+    private static func row(_ record: FirebaseRecord?) -> SourceRow {
+        guard let fields = record?.fields else { return .malformed(externalID: nil, .unreadable) }
         guard !fields[0].isEmpty else { return .malformed(externalID: nil, .required("localId")) }
         func field(_ column: Int) -> String? {
-            fields.indices.contains(column) && !fields[column].isEmpty ? fields[column] : nil
+            fields[column].isEmpty ? nil : fields[column]
         }
         var row = NeutralRow(externalID: fields[0])
         row.email = field(1)

@@ -10,12 +10,7 @@ import Testing
     private var settings: [String] {
         lines.filter { $0.hasPrefix("#") && !$0.hasPrefix("# ") }.map { String($0.dropFirst()) }
     }
-    private var rows: [any SettingRow] {
-        let names = Settings.exampleNames
-        return Settings.rows(
-            teams: names.teams, projects: names.projects, apps: names.apps, staff: names.staff,
-            webhooks: names.webhooks)
-    }
+    private let rows = Settings.exampleRows
 
     @Test func `it is a configuration in which nothing is set`() throws {
         let sources = try read(ConfigurationExample.text)

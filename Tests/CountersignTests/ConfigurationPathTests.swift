@@ -126,10 +126,8 @@ import Testing
     }
 
     @Test func `every key that names a file or a folder counts from the file's folder`() {
-        let rows = Settings.rows(
-            teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"], staff: ["kim"], webhooks: ["crm"])
         // `appFlip.path` is a path of a URL.
-        let paths = rows.filter { $0.name.hasSuffix("Path") || $0.name == Settings.keyringPath.name }
+        let paths = Settings.exampleRows.filter { $0.name.hasSuffix("Path") || $0.name == Settings.keyringPath.name }
         #expect(paths.count >= 8)
         for row in paths { #expect(row.located("a/b", in: "/etc") == "/etc/a/b", "\(row.name)") }
         for row in paths { #expect(row.located("/a/b", in: "/etc") == "/a/b", "\(row.name)") }
@@ -153,10 +151,8 @@ import Testing
     }
 
     @Test func `a key that names a secret's file says so, and no other does`() {
-        let rows = Settings.rows(
-            teams: ["main", "beta"], projects: ["main"], apps: ["lamp"], staff: ["kim"], webhooks: ["crm"])
         #expect(
-            rows.filter(\.namesSecret).map(\.name).sorted() == [
+            Settings.exampleRows.filter(\.namesSecret).map(\.name).sorted() == [
                 "apple.privateKeyPath", "apple.team.beta.privateKeyPath", "console.google.clientSecretPath",
                 "google.serviceAccountPath", "keyring.path", "passwords.firebase.signerKeyPath",
                 "webhooks.endpoint.crm.secretPath",

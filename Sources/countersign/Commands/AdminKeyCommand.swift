@@ -43,7 +43,7 @@ struct AdminKeyCommand: AsyncParsableCommand {
 
         func run() async throws {
             let scopes = try parsedScopes
-            guard try !options.sources().staffNames.contains(name) else {
+            guard try !options.sources().names(in: Settings.Console.staff).contains(name) else {
                 throw CommandFailure("\(name) is a name of console.staff: in the trail the two would be one.")
             }
             let secret = try await withAdministration(options, asOwner: true) { administration, administrator in

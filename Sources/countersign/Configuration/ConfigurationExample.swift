@@ -10,10 +10,7 @@ enum ConfigurationExample {
     private static let width = 100
 
     static var text: String {
-        let names = Settings.exampleNames
-        let rows = Settings.rows(
-            teams: names.teams, projects: names.projects, apps: names.apps, staff: names.staff, webhooks: names.webhooks
-        )
+        let rows = Settings.exampleRows
         let sections = Dictionary(grouping: rows) { String($0.name.prefix { $0 != "." }) }
         var seen: Set<String> = []
         let order = rows.map { String($0.name.prefix { $0 != "." }) }.filter { seen.insert($0).inserted }

@@ -83,36 +83,13 @@ extension ConfigurationSources {
             || rows.contains { $0.name.hasPrefix(prefix) && value(of: $0.name) != nil }
     }
 
-    /// The names in `apple.teams`, which determine what keys there are.
-    var teamNames: [String] {
-        value(of: Settings.Apple.teams.name)?.raw.list ?? []
-    }
-
-    /// The names in `google.projects`, likewise.
-    var projectNames: [String] {
-        value(of: Settings.Google.projects.name)?.raw.list ?? []
-    }
-
-    /// The names in `web.apps`, likewise.
-    var appNames: [String] {
-        value(of: Settings.Web.apps.name)?.raw.list ?? []
-    }
-
-    /// The names in `console.staff`, likewise.
-    var staffNames: [String] {
-        value(of: Settings.Console.staff.name)?.raw.list ?? []
-    }
-
-    /// The names in `webhooks.endpoints`, likewise.
-    var webhookNames: [String] {
-        value(of: Settings.Webhooks.endpoints.name)?.raw.list ?? []
+    /// The names in a list of names, which determine what keys there are.
+    func names(in list: Setting<[String]>) -> [String] {
+        value(of: list.name)?.raw.list ?? []
     }
 
     /// Every key that there is under these names.
-    var rows: [any SettingRow] {
-        Settings.rows(
-            teams: teamNames, projects: projectNames, apps: appNames, staff: staffNames, webhooks: webhookNames)
-    }
+    var rows: [any SettingRow] { Settings.rows(names(in:)) }
 
     /// A fault for each name in the file that isn't in the table: a misspelt key would silently keep its default.
     fileprivate func unknownKeys() -> [ConfigurationFault] {
@@ -128,21 +105,8 @@ extension ConfigurationSources {
                 sentence = "is a section: write its keys below it, or remove it"
             } else if let nearest = known.nearest(to: key) {
                 sentence = "unknown key; did you mean \(nearest)?"
-            } else if key.hasPrefix("apple.team.") {
-                sentence =
-                    "unknown key: apple.teams doesn't list the team (the team main has the short names, apple.clientIds)"
-            } else if key.hasPrefix("google.project.") {
-                sentence =
-                    """
-                    unknown key: google.projects doesn't list the project (the project main has the short names, \
-                    google.clientIds), or a project has no such key
-                    """
-            } else if key.hasPrefix("web.app.") {
-                sentence = "unknown key: web.apps doesn't list the app, or an app has no such key"
-            } else if key.hasPrefix("console.person.") {
-                sentence = "unknown key: console.staff doesn't list the name, or a person has no such key"
-            } else if key.hasPrefix("webhooks.endpoint.") {
-                sentence = "unknown key: webhooks.endpoints doesn't list the name, or an endpoint has no such key"
+            } else if let family = Settings.families.first(where: { key.hasPrefix($0.prefix) }) {
+                sentence = "unknown key: \(family.flaw)"
             } else {
                 sentence = "unknown key; see `countersign config show` for all there are"
             }

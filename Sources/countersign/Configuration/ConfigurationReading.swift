@@ -68,16 +68,14 @@ struct ReloadedConfiguration: Sendable {
     ) throws(ConfigurationFaults) {
         let whole = try ConfigurationReading(of: newer, ServiceConfiguration.init)
         let all = [start.sources, running.sources, newer]
-        let rows = Settings.rows(
-            teams: Set(all.flatMap(\.teamNames)).sorted(), projects: Set(all.flatMap(\.projectNames)).sorted(),
-            apps: Set(all.flatMap(\.appNames)).sorted(), staff: Set(all.flatMap(\.staffNames)).sorted(),
-            webhooks: Set(all.flatMap(\.webhookNames)).sorted())
+        let rows = Settings.rows { list in Set(all.flatMap { $0.names(in: list) }).sorted() }
         // Providers that were switched on or off, and the web sign-in. Some of their parts are made only at the start, as
         // the cache of a provider's keys, and the routes.
         var switched: [String] = []
         if start.sources.isAnySet(in: "apple") != newer.isAnySet(in: "apple") { switched.append("apple") }
         if start.sources.isGoogleOn != newer.isGoogleOn { switched.append("google") }
-        if start.sources.appNames.isEmpty != newer.appNames.isEmpty { switched.append("web") }
+        let apps = Settings.Web.apps
+        if start.sources.names(in: apps).isEmpty != newer.names(in: apps).isEmpty { switched.append("web") }
         func isFixed(_ row: any SettingRow) -> Bool {
             !row.reloads || switched.contains { row.name.hasPrefix($0 + ".") }
         }

@@ -4,15 +4,13 @@
 /// A row: `| key | variable | accepts | default | reload | meaning |`.
 enum ConfigurationReference {
     private static let heading = "| Key | Variable | Accepts | Default | Reload | Meaning |"
-    /// Stands for any team and project besides `main`, and for any app.
+    /// Stands for any name of a list of names.
     private static let placeholder = "name"
 
     /// The page with the rows as the table has them. Keys that the page doesn't name yet are appended, and rows of
     /// unknown keys are removed.
     static func rewritten(_ page: String) -> String {
-        var missing = Settings.rows(
-            teams: ["main", placeholder], projects: ["main", placeholder], apps: [placeholder],
-            staff: [placeholder], webhooks: [placeholder])
+        var missing = Settings.rows { _ in [placeholder] }
         var lines: [String] = []
         for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
             guard let name = line.firstMatch(of: #/^\| `([A-Za-z]+(?:\.[A-Za-z]+)+)` \| `COUNTERSIGN_/#)?.1 else {

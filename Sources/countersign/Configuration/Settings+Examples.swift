@@ -1,10 +1,7 @@
 /// Values for `config example`, of keys without a default and of those whose default shows nothing of their form.
 extension Settings {
-    /// The names under which the example has a second team, a second project, an app and staff.
-    static let exampleNames = (
-        teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"], staff: ["kim"],
-        webhooks: ["crm"]
-    )
+    /// Every row, with those of the names that the examples of the lists have.
+    static var exampleRows: [any SettingRow] { rows { list in RawValue.text(examples[list.name] ?? "").list } }
 
     /// Written as in the environment.
     static let examples = [

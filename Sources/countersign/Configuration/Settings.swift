@@ -344,11 +344,23 @@ enum Settings {
             "Whether emails and full addresses may be [logged](operations/logs.md#personal-data)")
     }
 
-    /// Every row, with those of the named teams and projects besides `main`, of the named apps of the web sign-in and of
-    /// the named staff.
-    static func rows(
-        teams: [String], projects: [String], apps: [String], staff: [String], webhooks: [String] = []
-    ) -> [any SettingRow] {
+    /// The beginnings of the keys that each name of a list has, and what may be amiss with one that is not known.
+    static let families: [(prefix: String, flaw: String)] = [
+        ("apple.team.", "apple.teams doesn't list the team (the team main has the short names, apple.clientIds)"),
+        (
+            "google.project.",
+            """
+            google.projects doesn't list the project (the project main has the short names, google.clientIds), or a \
+            project has no such key
+            """
+        ),
+        ("web.app.", "web.apps doesn't list the app, or an app has no such key"),
+        ("console.person.", "console.staff doesn't list the name, or a person has no such key"),
+        ("webhooks.endpoint.", "webhooks.endpoints doesn't list the name, or an endpoint has no such key"),
+    ]
+
+    /// Every row, with those of the names that each list of names has.
+    static func rows(_ names: (_ list: Setting<[String]>) -> [String]) -> [any SettingRow] {
         let server: [any SettingRow] = [
             Server.host, Server.port, Server.publicURL, Server.trustedProxies, Server.drainSeconds,
             Admin.host, Admin.port, Admin.publicHost, Admin.healthPort,
@@ -356,7 +368,7 @@ enum Settings {
         ]
         let apple: [any SettingRow] =
             Apple.team("main").rows
-            + teams.filter { $0 != "main" && $0.isKeyPart }.flatMap { Apple.team($0).rows } + [
+            + names(Apple.teams).filter { $0 != "main" && $0.isKeyPart }.flatMap { Apple.team($0).rows } + [
                 Apple.teams, Apple.redirectURIs, Apple.issuers, Apple.keysURL, Apple.tokenURL, Apple.revokeURL,
                 Apple.userMigrationURL, Apple.authorizeURL, Apple.nonceForm,
             ]
@@ -368,8 +380,9 @@ enum Settings {
             keyringPath, Mail.smtpURL, Mail.from, Mail.serviceName, Mail.templatesPath,
             Log.level, Log.format, Log.personalData,
         ]
-        return server + Console.rows(staff: staff) + apple + Google.rows(projects: projects) + Web.rows(apps: apps)
-            + Pages.rows + Feed.rows + Webhooks.rows(endpoints: webhooks) + oauthRows + Passwords.rows + policies
+        return server + Console.rows(staff: names(Console.staff)) + apple
+            + Google.rows(projects: names(Google.projects)) + Web.rows(apps: names(Web.apps)) + Pages.rows + Feed.rows
+            + Webhooks.rows(endpoints: names(Webhooks.endpoints)) + oauthRows + Passwords.rows + policies
             + Limits.rows + others
     }
 }

@@ -86,7 +86,7 @@ struct GaugeSampler: Sendable {
             secrets.record(
                 current.appleEndpoint?.clientSecretAges(at: now).map { ($0.realm.text, Double($0.age ?? 0)) } ?? [])
             files.record(
-                current.appleConfiguration?.teams.compactMap { team in
+                current.configuration.apple?.teams.compactMap { team in
                     guard let writtenAt = team.signing?.keyWrittenAt else { return nil }
                     let age = Double(now.seconds) - writtenAt.timeIntervalSince1970.rounded(.down)
                     return (team.name, max(0, age))

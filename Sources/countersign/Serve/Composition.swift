@@ -79,7 +79,7 @@ struct Composition {
         let resources = try await ServiceResources(configuration, connections, clock: clock, logger: logger)
         let storage = resources.database
         let useCases = Reloadable(UseCases(configuration.reloadable, resources))
-        let publicRoutes = Reloadable(useCases.value.publicRoutes(configuration))
+        let publicRoutes = Reloadable(useCases.value.publicRoutes)
         let keySets = { @Sendable in useCases.value.keySets }
         let inspection = DatabaseInspection(database: connections.healthDatabase)
         let health = Health(
@@ -99,7 +99,7 @@ struct Composition {
             fetcher: connections.webhookFetcher, targets: configuration.reloadable.webhooks.targets, clock: clock)
         let webhooks = Webhooks(
             store: storage.webhooks, feed: storage.feed, sender: sender, news: feedNews, clock: clock,
-            logger: logger, configuration: { useCases.value.pushed })
+            logger: logger, configuration: { useCases.value.configuration.webhooks.pushed })
         let administration = administration(useCases, resources, feedNews: feedNews, sender: sender)
         if let staff = configuration.reloadable.console.google?.staff {
             let taken = try await administration.keyNames(among: staff)
@@ -115,7 +115,7 @@ struct Composition {
         reload.adopt = { reloaded in
             let fresh = UseCases(reloaded, resources)
             useCases.value = fresh
-            publicRoutes.value = fresh.publicRoutes(configuration)
+            publicRoutes.value = fresh.publicRoutes
         }
         reload.takenNames = { staff in try await administration.keyNames(among: staff) }
         let console = ConsoleAPI(
@@ -165,7 +165,7 @@ struct Composition {
                     database: storage.pool, scopes: { useCases.value.oauth?.configuration.scopes ?? oauth.scopes })
             },
             feed: Feed(store: storage.feed, keyRing: configuration.keyRing, news: feedNews),
-            webhooks: { useCases.value.pushed }, sender: sender, refusals: resources.refusals,
+            webhooks: { useCases.value.configuration.webhooks.pushed }, sender: sender, refusals: resources.refusals,
             clock: clock,
             mailLanguages: configuration.mail?.templates.languages ?? [],
             codes: { useCases.value.signIn.supportCodes })

@@ -96,7 +96,7 @@ extension RecurringWork {
                 },
                 // An account has as many sessions as it may have within a minute.
                 RecurringWork(name: "session limit", pause: .seconds(SessionLimiter.pauseSeconds), logger: logger) {
-                    try await limiter.round(limit: useCases.value.sessionsPerAccount)
+                    try await limiter.round(limit: useCases.value.configuration.limits.sessionsPerAccount)
                 },
                 RecurringWork(name: "retention", pause: .seconds(10), logger: logger) { try await sweeper.round() },
             ]
@@ -113,7 +113,7 @@ extension RecurringWork {
             },
             // There are days of time.
             pausing(name: "feed days", pause: .seconds(600), logger: logger) {
-                try await feed.round(keeping: useCases.value.feedDays)
+                try await feed.round(keeping: useCases.value.configuration.feedDays)
             },
             // There are months of time; what fails is tried again within the hour.
             pausing(name: "audit partitions", pause: .seconds(3600), logger: logger) {

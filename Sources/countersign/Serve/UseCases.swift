@@ -9,10 +9,11 @@ import Providers
 import SignIn
 import Storage
 import WebPages
-import Webhooks
 
 /// The use cases under one configuration. A reload makes new ones; calls in progress finish with the old ones.
 struct UseCases: Sendable {
+    let configuration: ReloadableConfiguration
+    private let resources: ServiceResources
     let signIn: SignInService
     /// Nil where it is off.
     let oauth: OAuthServer?
@@ -21,22 +22,11 @@ struct UseCases: Sendable {
     let grantChecks: GrantCheckWorker
     /// Who is let into the console.
     let entrance: ConsoleEntrance
-    /// Of the providers that people, or the console's staff, sign in with.
-    let keySets: [KeySetCache]
-    /// The providers whose keys come from elsewhere.
-    let foreignKeys: Set<Provider>
-    /// The live sessions that an account may have; 0 is no limit.
-    let sessionsPerAccount: Int
-    /// How long events stay in the feed.
-    let feedDays: Int
-    /// What is pushed to whom.
-    let pushed: WebhookConfiguration
-    let appleConfiguration: AppleConfiguration?
     let appleEndpoint: AppleTokenEndpoint?
-    private let webConfiguration: WebConfiguration?
-    private let oauthConfiguration: OAuthConfiguration?
 
     init(_ configuration: ReloadableConfiguration, _ resources: ServiceResources) {
+        self.configuration = configuration
+        self.resources = resources
         let (fetcher, logger, clock) = (resources.fetcher, resources.logger, resources.clock)
         let apple = configuration.apple.flatMap { apple in
             resources.appleKeys.map { AppleProvider(configuration: .init(apple), keys: .cache($0)) }
@@ -64,7 +54,6 @@ struct UseCases: Sendable {
                 metrics: resources.oauthMetrics,
                 logger: logger)
         }
-        oauthConfiguration = configuration.oauth
         events = ProviderEvents(
             apple: apple, google: google, policy: configuration.events, store: resources.database.providerEvents,
             backoff: resources.eventBackoff, clock: clock, logger: logger)
@@ -72,34 +61,34 @@ struct UseCases: Sendable {
             store: resources.database.revocations, endpoints: endpoints, clock: clock, logger: logger)
         grantChecks = GrantCheckWorker(
             store: resources.database.grants, endpoints: endpoints, clock: clock, logger: logger)
-        keySets = resources.keySets.filter { configuration.keysURL(of: $0.provider) != nil }
-        foreignKeys = Set(resources.configuration.with(configuration).foreignKeys.map(\.provider))
         entrance = ConsoleEntrance(configuration.console, guesses: signIn.secretGuesses.ofConsole, resources)
-        sessionsPerAccount = configuration.limits.sessionsPerAccount
-        feedDays = configuration.feedDays
-        pushed = configuration.webhooks.pushed
-        appleConfiguration = configuration.apple
         appleEndpoint = endpoints.apple
-        webConfiguration = configuration.web
+    }
+
+    /// Of the providers that people, or the console's staff, sign in with.
+    var keySets: [KeySetCache] { resources.keySets.filter { configuration.keysURL(of: $0.provider) != nil } }
+
+    /// The providers whose keys come from elsewhere.
+    var foreignKeys: Set<Provider> {
+        Set(resources.configuration.with(configuration).foreignKeys.map(\.provider))
     }
 
     /// The routes of the public listener.
-    func publicRoutes(_ configuration: ServiceConfiguration) -> [Route] {
+    var publicRoutes: [Route] {
         let mobile = MobileAPI(
-            service: signIn, web: signIn.web, oauth: oauth, publicURL: configuration.server.publicURL)
-        return mobile.routes + EventsAPI(events: events).routes + webRoutes(configuration)
-            + (oauth.map { OAuthAPI(server: $0).routes } ?? []) + (oauthConfiguration?.associations?.routes ?? [])
+            service: signIn, web: signIn.web, oauth: oauth, publicURL: resources.configuration.server.publicURL)
+        return mobile.routes + EventsAPI(events: events).routes + webRoutes
+            + (oauth.map { OAuthAPI(server: $0).routes } ?? []) + (configuration.oauth?.associations?.routes ?? [])
     }
 
     /// None where neither apps nor clients sign people in by the browser.
-    private func webRoutes(_ configuration: ServiceConfiguration) -> [Route] {
+    private var webRoutes: [Route] {
         guard let web = signIn.web else { return [] }
         return WebAPI(
             signIn: web, accounts: signIn.accounts, emailCodes: signIn.emailCodes, oauth: oauth,
-            flipPath: oauthConfiguration?.associations == nil ? nil : oauthConfiguration?.flipPath,
-            theme: configuration.pages,
-            publicURL: configuration.server.publicURL, relayPackages: webConfiguration?.relayPackages ?? [:],
-            calls: signIn.calls
+            flipPath: configuration.oauth?.associations == nil ? nil : configuration.oauth?.flipPath,
+            theme: resources.configuration.pages, publicURL: resources.configuration.server.publicURL,
+            relayPackages: configuration.web?.relayPackages ?? [:], calls: signIn.calls
         ).routes
     }
 }

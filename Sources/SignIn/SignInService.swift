@@ -35,6 +35,33 @@ package final class SignInService: Sendable {
         }
     }
 
+    /// What outlives a reload of the configuration: the service that replaces this one goes on with it.
+    package struct Resources: Sendable {
+        package let database: ServiceDatabase
+        package let accessTokens: AccessTokens
+        package let passwordHasher: PasswordHasher
+        package let clock: any WallClock
+        package let logger: Logger
+        package let metrics = SignInMetrics()
+        package let refusals: RefusalAggregator
+        package let strayGrants: StrayGrants
+        package var exports = PersonalDataExport.places()
+        let codesUnderWay = CodesUnderWay()
+
+        package init(
+            database: ServiceDatabase, accessTokens: AccessTokens, passwordHasher: PasswordHasher,
+            clock: any WallClock, logger: Logger
+        ) {
+            self.database = database
+            self.accessTokens = accessTokens
+            self.passwordHasher = passwordHasher
+            self.clock = clock
+            self.logger = logger
+            refusals = RefusalAggregator(trail: database.audit, clock: clock)
+            strayGrants = StrayGrants(store: database.revocations, clock: clock, logger: logger)
+        }
+    }
+
     package let configuration: Configuration
     package let providers: ProviderSignIn
     package let nonces: SignInNonces
@@ -56,19 +83,12 @@ package final class SignInService: Sendable {
     /// The refusals on their way to the audit trail. The owner of the service flushes them.
     package let refusals: RefusalAggregator
 
-    /// - Parameters:
-    ///   - refusals: the aggregator of the service that this one replaces; a new one if absent.
-    ///   - metrics: likewise.
-    ///   - codesUnderWay: likewise.
-    ///   - exports: likewise.
     package init(
-        configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?,
-        endpoints: TokenEndpoints, database: ServiceDatabase, accessTokens: AccessTokens,
-        passwordHasher: PasswordHasher, refusals: RefusalAggregator? = nil, metrics: SignInMetrics = SignInMetrics(),
-        codesUnderWay: CodesUnderWay = CodesUnderWay(), exports: FairLimit<Party> = PersonalDataExport.places(),
-        strayGrants: StrayGrants? = nil, clock: any WallClock, logger: Logger
+        configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?, endpoints: TokenEndpoints,
+        resources: Resources
     ) {
-        let refusals = refusals ?? RefusalAggregator(trail: database.audit, clock: clock)
+        let (database, refusals, metrics) = (resources.database, resources.refusals, resources.metrics)
+        let (clock, logger) = (resources.clock, resources.logger)
         let limits = RateLimiter(
             configuration.limits, store: database.limits, knownNetworks: database.knownNetworks,
             keyRing: database.keyRing,
@@ -76,7 +96,7 @@ package final class SignInService: Sendable {
         let codes = EmailCodes(keyRing: database.keyRing)
         let offered = IdentityProviders(apple: apple, google: google)
         let issuer = SessionIssuer(
-            accessTokens: accessTokens, refreshTokens: RefreshTokens(keyRing: database.keyRing),
+            accessTokens: resources.accessTokens, refreshTokens: RefreshTokens(keyRing: database.keyRing),
             lifetimes: SessionLifetimes(unused: configuration.refreshLifetime, absolute: configuration.sessionLifetime))
         let repetitions = RepeatedEvents(refusals: refusals)
         let known = KnownIdentities(
@@ -93,8 +113,8 @@ package final class SignInService: Sendable {
             timeout: configuration.codeExchangeTimeout, revocations: database.revocations,
             revocationWorker: RevocationWorker(
                 store: database.revocations, endpoints: endpoints, clock: clock, logger: logger),
-            strayGrants: strayGrants ?? StrayGrants(store: database.revocations, clock: clock, logger: logger),
-            underWay: codesUnderWay, limits: limits, metrics: metrics, clock: clock, logger: logger)
+            strayGrants: resources.strayGrants, underWay: resources.codesUnderWay, limits: limits, metrics: metrics,
+            clock: clock, logger: logger)
         let verifier = CredentialVerifier(
             providers: offered, nonces: nonces, relayRedirectURIs: configuration.relayRedirectURIs,
             codes: codeExchange, refusals: refusals, repetitions: repetitions, audit: database.audit, metrics: metrics,
@@ -105,11 +125,11 @@ package final class SignInService: Sendable {
             verifiedEmailPolicy: configuration.verifiedEmailPolicy, metrics: metrics)
         linking = IdentityLinking(verifier: verifier, known: known, tickets: tickets, metrics: metrics)
         passwords = PasswordSignIn(
-            accounts: database.accounts, sessions: database.sessions, issuer: issuer, hasher: passwordHasher,
-            limits: limits, refusals: refusals, metrics: metrics)
+            accounts: database.accounts, sessions: database.sessions, issuer: issuer,
+            hasher: resources.passwordHasher, limits: limits, refusals: refusals, metrics: metrics)
         emailCodes = EmailCodeSignIn(
             store: database.emailCodes, accounts: database.accounts, tickets: tickets, codes: codes, issuer: issuer,
-            hasher: passwordHasher, limits: limits, refusals: refusals, metrics: metrics)
+            hasher: resources.passwordHasher, limits: limits, refusals: refusals, metrics: metrics)
         supportCodes = SupportCodes(store: database.emailCodes, codes: codes, limits: limits)
         assertions = AssertionLinking(
             accounts: database.accounts, known: known, tickets: tickets,
@@ -121,10 +141,8 @@ package final class SignInService: Sendable {
             issuer: issuer, repetitions: repetitions, metrics: metrics, logger: logger)
         accounts = AccountSettings(
             store: database.accounts, replacements: database.emailReplacements,
-            personalData: database.personalData, exports: exports,
-            codes: codes,
-            hasher: passwordHasher, limits: limits, repetitions: repetitions
-        )
+            personalData: database.personalData, exports: resources.exports, codes: codes,
+            hasher: resources.passwordHasher, limits: limits, repetitions: repetitions)
         self.tickets = TicketLinking(
             tickets: tickets, store: database.links, mailboxes: database.mailboxTickets, issuer: issuer,
             sessions: sessions,
@@ -144,7 +162,7 @@ package final class SignInService: Sendable {
             self.web = nil
         }
         self.configuration = configuration
-        self.accessTokens = accessTokens
+        accessTokens = resources.accessTokens
         self.refusals = refusals
     }
 }

@@ -88,8 +88,8 @@ struct Composition {
                 migrator: Migrator(database: connections.healthDatabase, logger: logger), logger: logger),
             database: database, keySets: keySets)
         let gauges = GaugeSampler(
-            database: database, useCases: useCases, accessTokens: resources.accessTokens,
-            passwordHasher: resources.passwordHasher, clock: clock)
+            database: database, useCases: useCases, accessTokens: resources.signIn.accessTokens,
+            passwordHasher: resources.signIn.passwordHasher, clock: clock)
         let page = MetricsPage {
             gauges.sample()
             return metrics.page()
@@ -125,7 +125,7 @@ struct Composition {
                 entrance: { useCases.value.entrance }),
             environment: ConsoleEnvironment(
                 version: ProgramVersion.number, commit: ProgramVersion.commit, startedAt: clock.now(),
-                history: resources.metrics.history, health: health,
+                history: resources.signIn.metrics.history, health: health,
                 migrator: Migrator(database: database, logger: logger), keySets: keySets, shown: shown),
             host: ConsoleHost(address: configuration.admin.host, publicHost: configuration.admin.publicHost))
         let listeners = Listeners(
@@ -165,8 +165,8 @@ struct Composition {
                     database: storage.pool, scopes: { useCases.value.oauth?.configuration.scopes ?? oauth.scopes })
             },
             feed: Feed(store: storage.feed, keyRing: configuration.keyRing, news: feedNews),
-            webhooks: { useCases.value.configuration.webhooks.pushed }, sender: sender, refusals: resources.refusals,
-            clock: clock,
+            webhooks: { useCases.value.configuration.webhooks.pushed }, sender: sender,
+            refusals: resources.signIn.refusals, clock: clock,
             mailLanguages: configuration.mail?.templates.languages ?? [],
             codes: { useCases.value.signIn.supportCodes })
     }

@@ -173,20 +173,20 @@ extension RecurringWork {
                 try await stamper.report()
             },
             pausing(name: "signing keys", pause: .seconds(1), logger: logger) {
-                try await resources.accessTokens.rereadKeys()
+                try await resources.signIn.accessTokens.rereadKeys()
             },
             pausing(name: "key ring line", pause: .seconds(30), logger: logger) {
                 try await database.keyRingLines.noteWriting(by: clock.call(by: .service))
             }.resting(with: database.pool),
             pausing(name: "refusals", pause: .seconds(1), logger: logger) {
-                try await resources.refusals.flush()
+                try await resources.signIn.refusals.flush()
             } ending: {
-                try await resources.refusals.flush()
+                try await resources.signIn.refusals.flush()
             }.resting(with: database.pool),
             pausing(name: "stray grants", pause: .seconds(1), logger: logger) {
-                await resources.strayGrants.endDue()
+                await resources.signIn.strayGrants.endDue()
             } ending: {
-                await resources.strayGrants.endAll()
+                await resources.signIn.strayGrants.endAll()
             }.resting(with: database.pool),
             // Whether the database answers is readiness' to say, and the pool's.
             pausing(name: "waiting commits", pause: WaitingCommits.pause, logger: logger) {

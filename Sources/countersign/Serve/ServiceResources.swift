@@ -10,14 +10,7 @@ import Storage
 struct ServiceResources: Sendable {
     let configuration: ServiceConfiguration
     let fetcher: any Fetcher
-    let database: ServiceDatabase
-    let accessTokens: AccessTokens
-    let passwordHasher: PasswordHasher
-    let refusals: RefusalAggregator
-    let metrics = SignInMetrics()
-    let codesUnderWay = CodesUnderWay()
-    let exports = PersonalDataExport.places()
-    let strayGrants: StrayGrants
+    let signIn: SignInService.Resources
     let oauthMetrics = OAuthMetrics()
     let oauthClients: OAuthClients
     let eventBackoff = EventBackoff()
@@ -25,8 +18,10 @@ struct ServiceResources: Sendable {
     let appleKeys: KeySetCache?
     /// Also where Google was off: a reload may let the console's staff sign in with it.
     let googleKeys: KeySetCache
-    let clock: any WallClock
-    let logger: Logger
+
+    var database: ServiceDatabase { signIn.database }
+    var clock: any WallClock { signIn.clock }
+    var logger: Logger { signIn.logger }
 
     var keySets: [KeySetCache] { [appleKeys, googleKeys].compactMap(\.self) }
 }
@@ -40,19 +35,19 @@ extension ServiceResources {
             KeySetCache(provider: provider, url: url, fetcher: connections.fetcher, clock: clock, logger: logger)
         }
         self.init(
-            configuration: configuration, fetcher: connections.fetcher, database: database,
-            accessTokens: try await AccessTokens(
-                configuration: .init(
-                    issuer: configuration.tokens.issuer, audience: configuration.tokens.audience,
-                    lifetime: Int64(configuration.tokens.accessLifetime)),
-                store: database.signingKeys, keyRing: configuration.keyRing, clock: clock, logger: logger),
-            passwordHasher: try PasswordHasher(
-                foreign: configuration.passwords.foreign, memoryLimit: configuration.passwords.memoryLimit),
-            refusals: RefusalAggregator(trail: database.audit, clock: clock),
-            strayGrants: StrayGrants(store: database.revocations, clock: clock, logger: logger),
+            configuration: configuration, fetcher: connections.fetcher,
+            signIn: SignInService.Resources(
+                database: database,
+                accessTokens: try await AccessTokens(
+                    configuration: .init(
+                        issuer: configuration.tokens.issuer, audience: configuration.tokens.audience,
+                        lifetime: Int64(configuration.tokens.accessLifetime)),
+                    store: database.signingKeys, keyRing: configuration.keyRing, clock: clock, logger: logger),
+                passwordHasher: try PasswordHasher(
+                    foreign: configuration.passwords.foreign, memoryLimit: configuration.passwords.memoryLimit),
+                clock: clock, logger: logger),
             oauthClients: OAuthClients(store: database.oauthClients),
             appleKeys: configuration.reloadable.apple.map { keySet(.apple, at: $0.keysURL) },
-            googleKeys: keySet(.google, at: configuration.reloadable.console.keysURL),
-            clock: clock, logger: logger)
+            googleKeys: keySet(.google, at: configuration.reloadable.console.keysURL))
     }
 }

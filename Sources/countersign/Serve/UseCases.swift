@@ -38,13 +38,8 @@ struct UseCases: Sendable {
             apple: AppleTokenEndpoint(configuration.apple, provider: apple, fetcher: fetcher, logger: logger),
             google: GoogleTokenEndpoint(configuration.google, provider: google, fetcher: fetcher, logger: logger))
         signIn = SignInService(
-            configuration: .init(configuration, fixed: resources.configuration),
-            apple: apple, google: google, endpoints: endpoints, database: resources.database,
-            accessTokens: resources.accessTokens,
-            passwordHasher: resources.passwordHasher, refusals: resources.refusals,
-            metrics: resources.metrics, codesUnderWay: resources.codesUnderWay,
-            exports: resources.exports, strayGrants: resources.strayGrants, clock: clock, logger: logger
-        )
+            configuration: .init(configuration, fixed: resources.configuration), apple: apple, google: google,
+            endpoints: endpoints, resources: resources.signIn)
         let signIn = signIn
         oauth = configuration.oauth.map { oauth in
             OAuthServer(

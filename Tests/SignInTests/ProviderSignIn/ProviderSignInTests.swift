@@ -46,10 +46,9 @@ import Testing
     @Test func `a provider that is not configured is not there`() async throws {
         let service = SignInService(
             configuration: fixture.service.configuration, apple: nil, google: nil, endpoints: .none,
-            database: fixture.storage,
-            accessTokens: fixture.accessTokens,
-            passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock,
-            logger: .silent)
+            resources: .init(
+                database: fixture.storage, accessTokens: fixture.accessTokens,
+                passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: .silent))
         let credential = ProviderCredential(token: try fixture.apple("a-1"))
         for provider in Provider.allCases {
             let refused = try await failure {
@@ -94,8 +93,9 @@ import Testing
         let service = SignInService(
             configuration: fixture.service.configuration, apple: fixture.appleProvider, google: nil,
             endpoints: .none,
-            database: ServiceDatabase(nowhere, keyRing: fixture.keyRing), accessTokens: fixture.accessTokens,
-            passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: .silent)
+            resources: .init(
+                database: ServiceDatabase(nowhere, keyRing: fixture.keyRing), accessTokens: fixture.accessTokens,
+                passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: .silent))
         let credential = ProviderCredential(token: try fixture.apple("a-1"))
         let away = try await failure {
             try await service.providers.signIn(with: .apple, credential, by: fixture.call)

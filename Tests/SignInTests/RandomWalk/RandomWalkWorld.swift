@@ -103,9 +103,10 @@ struct WalkWorld: Sendable {
             store: storage.signingKeys, keyRing: keyRing, clock: clock, logger: logger)
         service = SignInService(
             configuration: WalkWorld.configuration(policy), apple: apple, google: google, endpoints: endpoints,
-            database: storage, accessTokens: accessTokens,
-            passwordHasher: try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1_000),
-            clock: clock, logger: logger)
+            resources: .init(
+                database: storage, accessTokens: accessTokens,
+                passwordHasher: try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1_000),
+                clock: clock, logger: logger))
         oauth = OAuthServer(
             configuration: .init(issuer: WalkClient.issuer, publicURL: WalkClient.issuer), signIn: service,
             database: storage, google: nil, clients: OAuthClients(store: storage.oauthClients),

@@ -32,11 +32,9 @@ struct LifeCycleFixture: ServiceFixture {
     let storage: ServiceDatabase
     let apple: AppleProvider
     let google: GoogleProvider
-    private let accessTokens: AccessTokens
-    private let passwordHasher: PasswordHasher
+    private let resources: SignInService.Resources
     private let configuration: SignInService.Configuration
     let endpoints: TokenEndpoints
-    let strayGrants: StrayGrants
     let service: SignInService
     let revocations: RevocationWorker
     let checks: GrantCheckWorker
@@ -96,11 +94,13 @@ struct LifeCycleFixture: ServiceFixture {
         self.database = database
         keyRing = try SignInFixture.makeKeyRing()
         storage = ServiceDatabase(database, keyRing: keyRing)
-        accessTokens = try await AccessTokens(
+        let accessTokens = try await AccessTokens(
             configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
             store: storage.signingKeys, keyRing: keyRing, clock: clock, logger: .silent)
         self.google = google
-        passwordHasher = try PasswordHasher(cost: SignInFixture.cheap)
+        resources = SignInService.Resources(
+            database: storage, accessTokens: accessTokens,
+            passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: clock, logger: .silent)
         var timeout = CodeExchangeTimeout()
         if hasLongTimeouts {
             timeout.besideToken = .seconds(60)
@@ -112,36 +112,22 @@ struct LifeCycleFixture: ServiceFixture {
         configuration.codeExchangeTimeout = timeout
         configure(&configuration)
         self.configuration = configuration
-        strayGrants = StrayGrants(store: storage.revocations, clock: clock, logger: .silent)
-        service = Self.service(
-            configuration, apple: apple, google: google, endpoints: endpoints, storage: storage,
-            accessTokens: accessTokens, passwordHasher: passwordHasher, strayGrants: strayGrants, clock: clock)
+        service = SignInService(
+            configuration: configuration, apple: apple, google: google, endpoints: endpoints, resources: resources)
         revocations = RevocationWorker(store: storage.revocations, endpoints: endpoints, clock: clock, logger: .silent)
         checks = GrantCheckWorker(store: storage.grants, endpoints: endpoints, clock: clock, logger: .silent)
         sweeper = storage.sweeper(clock: clock)
     }
 
-    private static func service(
-        _ configuration: SignInService.Configuration, apple: AppleProvider, google: GoogleProvider,
-        endpoints: TokenEndpoints, storage: ServiceDatabase,
-        accessTokens: AccessTokens, passwordHasher: PasswordHasher, strayGrants: StrayGrants,
-        clock: ManualClock
-    ) -> SignInService {
-        SignInService(
-            configuration: configuration, apple: apple, google: google, endpoints: endpoints, database: storage,
-            accessTokens: accessTokens, passwordHasher: passwordHasher, strayGrants: strayGrants, clock: clock,
-            logger: .silent)
-    }
+    var strayGrants: StrayGrants { resources.strayGrants }
 
     /// The same service after its operator has configured another key of Apple's.
     ///
     /// - Parameter rules: Apple's rules with other keys; `nil` for the fixture's.
     func service(with endpoint: AppleTokenEndpoint, rules: AppleProvider? = nil) -> SignInService {
-        Self.service(
-            configuration, apple: rules ?? apple, google: google,
-            endpoints: TokenEndpoints(apple: endpoint, google: endpoints.google),
-            storage: storage, accessTokens: accessTokens, passwordHasher: passwordHasher,
-            strayGrants: strayGrants, clock: clock)
+        SignInService(
+            configuration: configuration, apple: rules ?? apple, google: google,
+            endpoints: TokenEndpoints(apple: endpoint, google: endpoints.google), resources: resources)
     }
 
     /// The same service, configured differently.
@@ -155,10 +141,9 @@ struct LifeCycleFixture: ServiceFixture {
     ) -> SignInService {
         var configuration = configuration
         configure(&configuration)
-        return Self.service(
-            configuration, apple: apple, google: google ?? self.google, endpoints: endpoints ?? self.endpoints,
-            storage: storage, accessTokens: accessTokens, passwordHasher: passwordHasher,
-            strayGrants: strayGrants, clock: clock)
+        return SignInService(
+            configuration: configuration, apple: apple, google: google ?? self.google,
+            endpoints: endpoints ?? self.endpoints, resources: resources)
     }
 
     private static func keys(at url: String, of sandbox: Sandbox) async throws -> KeySet {

@@ -23,6 +23,11 @@ extension SignInFixture {
     ) throws -> SignInService {
         var configuration = service.configuration
         configure(&configuration)
+        var resources = SignInService.Resources(
+            database: storage ?? ServiceDatabase(database, keyRing: keyRing ?? self.keyRing),
+            accessTokens: accessTokens, passwordHasher: passwordHasher ?? self.passwordHasher, clock: clock,
+            logger: .silent)
+        resources.exports = exports
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         return SignInService(
             configuration: configuration,
@@ -37,11 +42,6 @@ extension SignInFixture {
                 configuration: .init(
                     clientIDs: [ProviderClientID(SignInFixture.googleClient)], nonceForm: nonceForms.google), keys: keys
             ),
-            endpoints: .none,
-            database: storage ?? ServiceDatabase(database, keyRing: keyRing ?? self.keyRing),
-            accessTokens: accessTokens,
-            passwordHasher: passwordHasher ?? self.passwordHasher,
-            exports: exports, clock: clock,
-            logger: .silent)
+            endpoints: .none, resources: resources)
     }
 }

@@ -62,9 +62,10 @@ struct SignInFixture: ServiceFixture {
             configuration: configuration, apple: appleProvider,
             google: GoogleProvider(
                 configuration: .init(clientIDs: [ProviderClientID(SignInFixture.googleClient)]), keys: keys),
-            endpoints: .none, database: storage, accessTokens: accessTokens,
-            passwordHasher: passwordHasher,
-            clock: clock, logger: log.logger)
+            endpoints: .none,
+            resources: .init(
+                database: storage, accessTokens: accessTokens, passwordHasher: passwordHasher, clock: clock,
+                logger: log.logger))
     }
 
     static func makeKeyRing(id: String = "k1", octet: UInt8 = 7) throws -> KeyRing {

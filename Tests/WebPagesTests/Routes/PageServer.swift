@@ -73,12 +73,14 @@ struct PageServer: TestFixture {
             configuration: configuration,
             apple: AppleProvider(configuration: .init(teams: [.init(clientIDs: ["com.example.web"])]), keys: keys),
             google: GoogleProvider(configuration: .init(clientIDs: ["web.example"]), keys: keys), endpoints: .none,
-            database: storage,
-            accessTokens: try await AccessTokens(
-                configuration: .init(issuer: publicURL, audience: "lamp", lifetime: 900), store: storage.signingKeys,
-                keyRing: keyRing, clock: clock, logger: .silent),
-            passwordHasher: try PasswordHasher(cost: Scrypt.Cost(n: 16, r: 1, p: 1), slots: 4, maximumWaiting: 1000),
-            clock: clock, logger: .silent)
+            resources: .init(
+                database: storage,
+                accessTokens: try await AccessTokens(
+                    configuration: .init(issuer: publicURL, audience: "lamp", lifetime: 900),
+                    store: storage.signingKeys, keyRing: keyRing, clock: clock, logger: .silent),
+                passwordHasher: try PasswordHasher(
+                    cost: Scrypt.Cost(n: 16, r: 1, p: 1), slots: 4, maximumWaiting: 1000),
+                clock: clock, logger: .silent))
     }
 
     private static func listening(_ routes: [Route], _ body: (Int) async throws -> Void) async throws {

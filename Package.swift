@@ -169,7 +169,7 @@ let package = Package(
             name: "Administration",
             dependencies: [
                 "OAuthServer", "SignIn", "Webhooks", "Storage", "Providers", "Postgres", "Curl", "Accounts", "KeyRing",
-                "JOSE", "JSON", "OpenSSL", "Primitives", log, metrics,
+                "JOSE", "JSON", "OpenSSL", "Primitives", log,
             ],
             exclude: readme, swiftSettings: commonSettings),
 

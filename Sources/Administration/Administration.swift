@@ -1,5 +1,4 @@
 package import Accounts
-import Metrics
 package import Postgres
 import Primitives
 package import SignIn
@@ -54,7 +53,7 @@ package struct Administration: Sendable {
     /// Those that can be mailed at an administrator's request; `nil` where nothing can.
     let codes: @Sendable () -> SupportCodes?
     private let refusals: RefusalAggregator
-    private let refusedKeys: [RefusedKey: Counter]
+    private let refusedKeys = CaseCounters<RefusedKey>(label: "countersign_admin_key_refusals_total", by: "reason")
     private let mailLanguages: [String]
 
     /// - Parameters:
@@ -76,10 +75,6 @@ package struct Administration: Sendable {
         self.sender = sender
         self.codes = codes
         self.refusals = refusals ?? RefusalAggregator(trail: AuditTrail(database: database), clock: clock)
-        refusedKeys = Dictionary(
-            uniqueKeysWithValues: RefusedKey.allCases.map {
-                ($0, Counter(label: "countersign_admin_key_refusals_total", dimensions: [("reason", $0.rawValue)]))
-            })
         self.clock = clock
         self.mailLanguages = mailLanguages
     }
@@ -129,7 +124,7 @@ package struct Administration: Sendable {
 
     /// The failure of a caller whose key is refused, which is counted and recorded; nothing of the key is.
     private func refusal(of key: RefusedKey, named name: String? = nil, by call: Call) -> AdministrationFailure {
-        refusedKeys[key]?.increment()
+        refusedKeys.count(key)
         var event = AuditEvent(.adminKeyRejected, by: .person, in: call, reason: key.rawValue)
         event.actorName = name
         refusals.note(event, at: call.now)

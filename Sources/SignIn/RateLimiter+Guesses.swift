@@ -1,5 +1,4 @@
 import Accounts
-import Metrics
 import Storage
 
 /// A secret that can be guessed. The raw value is a label of a metric and a reason of the audit trail.
@@ -130,7 +129,7 @@ extension RateLimiter {
     private func noteWrong(
         _ kind: GuessKind, of address: EmailAddress?, in account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) {
-        wrongGuesses[kind]?.increment()
+        wrongGuesses.count(kind)
         let event = AuditEvent(.guessRejected, by: .person, in: call, accountID: account, reason: kind.rawValue)
         refusals.note(event, of: address, at: clock.now())
         if try await wait(.guessPerService, of: .service) != nil { noteUsedUp(.guessPerService) }

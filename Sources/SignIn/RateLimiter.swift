@@ -1,6 +1,5 @@
 import Accounts
 import KeyRing
-import Metrics
 import OpenSSL
 import Storage
 
@@ -14,8 +13,8 @@ struct RateLimiter: Sendable {
     private let subkey: KeyRing.Subkey
     let refusals: RefusalAggregator
     let clock: any WallClock
-    private let counters: [LimitKind: Counter]
-    let wrongGuesses: [GuessKind: Counter]
+    private let usedUp = CaseCounters<LimitKind>(label: "countersign_limit_refusals_total", by: "limit")
+    let wrongGuesses = CaseCounters<GuessKind>(label: "countersign_wrong_guesses_total", by: "kind")
 
     init(
         _ limits: [LimitKind: RateLimit], store: RateLimitStore, knownNetworks: KnownNetworks, keyRing: KeyRing,
@@ -30,14 +29,6 @@ struct RateLimiter: Sendable {
             ?? keyRing.current(for: .codes)
         self.refusals = refusals
         self.clock = clock
-        counters = Dictionary(
-            uniqueKeysWithValues: LimitKind.allCases.map {
-                ($0, Counter(label: "countersign_limit_refusals_total", dimensions: [("limit", $0.rawValue)]))
-            })
-        wrongGuesses = Dictionary(
-            uniqueKeysWithValues: GuessKind.allCases.map {
-                ($0, Counter(label: "countersign_wrong_guesses_total", dimensions: [("kind", $0.rawValue)]))
-            })
     }
 
     /// The owner of an allowance.
@@ -98,7 +89,7 @@ struct RateLimiter: Sendable {
     }
 
     func noteUsedUp(_ kind: LimitKind) {
-        counters[kind]?.increment()
+        usedUp.count(kind)
     }
 
     /// Takes one use back. If that fails, it stays counted for as long as any other.

@@ -22,7 +22,7 @@ package struct MailWorker: Sendable {
     private let codes: EmailCodes
     private let clock: any WallClock
     private let logger: Logger
-    private let counters: [Outcome: Counter]
+    private let outcomes = CaseCounters<Outcome>(label: "countersign_mails_total", by: "outcome")
     private let backlog = BacklogGauges(kind: "mail")
     private let time = Timer(label: "countersign_mail_send_seconds")
 
@@ -45,10 +45,6 @@ package struct MailWorker: Sendable {
         self.codes = codes
         self.clock = clock
         self.logger = logger
-        counters = Dictionary(
-            uniqueKeysWithValues: Outcome.allCases.map {
-                ($0, Counter(label: "countersign_mails_total", dimensions: [("outcome", $0.rawValue)]))
-            })
     }
 
     /// Claims and handles the mail that is to be sent next.
@@ -58,12 +54,12 @@ package struct MailWorker: Sendable {
         let call = clock.call(by: .service)
         let claimed = try await store.claim(by: call, claimedUntil: call.now.advanced(bySeconds: MailWorker.lease))
         logger.report(claimed.unreadable, in: "outbox")
-        for _ in claimed.unreadable { count(.failed) }
+        for _ in claimed.unreadable { outcomes.count(.failed) }
         guard let mail = claimed.work.first else { return !claimed.unreadable.isEmpty }
         switch step(for: mail, at: call.now) {
         case .drop:
             try await store.delete(mail)
-            count(.dropped)
+            outcomes.count(.dropped)
         case .giveUp(let reason):
             try await giveUp(mail, reason)
         case .postpone(let reason):
@@ -129,7 +125,7 @@ package struct MailWorker: Sendable {
                 ? try await giveUp(mail, error.reasonCode) : try await postpone(mail, error.reasonCode)
         }
         time.record(duration: .now - started)
-        count(.sent)
+        outcomes.count(.sent)
         logger.debug("mail sent", metadata: metadata(mail))
         try await store.finish(mail, by: clock.call(by: .service))
     }
@@ -141,7 +137,7 @@ package struct MailWorker: Sendable {
         // At its expiry at the latest, the mail is given up.
         let next = min(Timestamp(microseconds: clock.now().microseconds + delay), mail.expiresAt)
         try await store.postpone(mail, error: reason, until: next)
-        count(.postponed)
+        outcomes.count(.postponed)
         var metadata = metadata(mail)
         metadata["error"] = "\(reason)"
         metadata["nextAttempt"] = "\(next.rfc3339)"
@@ -150,7 +146,7 @@ package struct MailWorker: Sendable {
 
     private func giveUp(_ mail: ClaimedMail, _ reason: String) async throws {
         try await store.giveUp(mail, error: reason, by: clock.call(by: .service))
-        count(.failed)
+        outcomes.count(.failed)
         var metadata = metadata(mail)
         metadata["error"] = "\(reason)"
         logger.error("mail given up", metadata: metadata)
@@ -165,10 +161,6 @@ package struct MailWorker: Sendable {
             metadata["recipient"] = .stringConvertible(PersonalText(recipient.text))
         }
         return metadata
-    }
-
-    private func count(_ outcome: Outcome) {
-        counters[outcome]?.increment()
     }
 
     /// Updates the gauges of the backlog.

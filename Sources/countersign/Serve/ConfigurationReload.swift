@@ -4,6 +4,7 @@ import HTTPServer
 import Logging
 import Metrics
 import ServiceLifecycle
+import SignIn
 import UnixSignals
 
 /// The service that reloads the configuration on every SIGHUP. A faulty one changes nothing.
@@ -29,18 +30,13 @@ struct ConfigurationReload: Service, CustomStringConvertible {
     var description: String { "configuration reload" }
 
     func run() async throws {
-        let counters = Outcome.allCases.map { outcome in
-            (
-                outcome,
-                Counter(label: "countersign_configuration_reloads_total", dimensions: [("outcome", outcome.rawValue)])
-            )
-        }
+        let outcomes = CaseCounters<Outcome>(label: "countersign_configuration_reloads_total", by: "outcome")
         let lastSuccess = Gauge(label: "countersign_configuration_last_reload_successful")
         lastSuccess.record(1)
         var running = start.reloadable
         for await _ in hangups.cancelOnGracefulShutdown() {
             let outcome = await reload(&running)
-            counters.first { $0.0 == outcome }?.1.increment()
+            outcomes.count(outcome)
             lastSuccess.record(outcome == .adopted ? 1 : 0)
         }
     }

@@ -51,14 +51,19 @@ extension Migrator {
                 name: name, owningTable: owningTable, kind: kind, isPartition: isPartition, columns: columns)
             return (relation: relation, granted: Set(granted))
         }
-        let uncallable = try await database.query(
+        // Those of triggers are not to be called.
+        let misplaced = try await database.query(
             """
-            SELECT oid::regprocedure::text, proname::text
+            SELECT oid::regprocedure::text, proname::text, has_function_privilege(oid, 'EXECUTE')
             FROM pg_proc
-            WHERE pronamespace = current_schema()::regnamespace AND NOT has_function_privilege(oid, 'EXECUTE')
+            WHERE pronamespace = current_schema()::regnamespace
+                AND has_function_privilege(oid, 'EXECUTE') = (prorettype = 'trigger'::regtype)
             ORDER BY proname
-            """, as: String.self, String.self)
+            """, as: String.self, String.self, Bool.self)
         let created = created
+        func functions(areCallable: Bool) -> [String] {
+            misplaced.filter { created.functions.contains($0.1) && $0.2 == areCallable }.map { "EXECUTE on \($0.0)" }
+        }
         let ours = relations.compactMap { relation, granted in
             ServiceRole.privileges(of: relation, created: created.relations).map { privileges in
                 // A privilege on the whole table is more than one on some columns, and enough for these.
@@ -80,8 +85,7 @@ extension Migrator {
         return RolePrivileges(
             isSuperuser: role.contains { $0.0 }, ownsTables: role.contains { $0.1 },
             schemaOpenToCreate: role.first?.2,
-            lacking: list { due, granted in due.subtracting(granted) }
-                + uncallable.filter { created.functions.contains($0.1) }.map { "EXECUTE on \($0.0)" },
-            excess: list { due, granted in granted.subtracting(due) })
+            lacking: list { due, granted in due.subtracting(granted) } + functions(areCallable: false),
+            excess: list { due, granted in granted.subtracting(due) } + functions(areCallable: true))
     }
 }

@@ -152,11 +152,11 @@ extension MigrationSession {
         }
         let functions = try await connection.query(
             """
-            SELECT oid::regprocedure::text, proname::text
+            SELECT oid::regprocedure::text, proname::text, prorettype = 'trigger'::regtype
             FROM pg_proc
             WHERE pronamespace = current_schema()::regnamespace
             ORDER BY oid
-            """, as: String.self, String.self)
+            """, as: String.self, String.self, Bool.self)
         let names = try await connection.query(
             "SELECT format('%I', \(role.name)), format('%I', current_schema())", as: String.self, String.self)
         guard let (grantee, schema) = names.first else { return }
@@ -180,8 +180,13 @@ extension MigrationSession {
                 script += "GRANT \(granted.joined(separator: ", ")) ON \(object) \(identifier) TO \(grantee);"
             }
         }
-        for (identifier, name) in functions where created.functions.contains(name) {
-            script += "GRANT EXECUTE ON FUNCTION \(identifier) TO \(grantee);"
+        for (identifier, name, isOfTrigger) in functions where created.functions.contains(name) {
+            // It runs for every writer of the table. Who may call it can hang it on a table of their own as well, and has
+            // functions of that table's types called with the rights of the trigger's owner.
+            script +=
+                isOfTrigger
+                ? "REVOKE ALL ON FUNCTION \(identifier) FROM PUBLIC, \(grantee);"
+                : "GRANT EXECUTE ON FUNCTION \(identifier) TO \(grantee);"
         }
         try await connection.executeScript(unsafeSQL: script)
     }

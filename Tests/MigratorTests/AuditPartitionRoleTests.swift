@@ -144,6 +144,42 @@ extension ServiceRoleTests {
         }
     }
 
+    /// Casts have no schema, so that no search path keeps one away whose type is the caller's.
+    @Test func `a trigger of ours can't be hung on a table of the service's own`() async throws {
+        try await withRole(migratedTo: Migration.embedded.count) { owner, service, role in
+            let migrator = owner.migrator(Migration.embedded, service: ServiceRole(name: role))
+            let triggers = try await owner.query(
+                """
+                SELECT oid::regprocedure::text FROM pg_proc
+                WHERE pronamespace = current_schema()::regnamespace AND prorettype = 'trigger'::regtype
+                """, as: String.self)
+            #expect(!triggers.isEmpty)
+            for function in triggers {
+                try await owner.execute(
+                    "GRANT EXECUTE ON FUNCTION \(unsafeSQL: function) TO PUBLIC, \"\(unsafeSQL: role)\"")
+            }
+            let excess = try await service.migrator(Migration.embedded).privileges().excess
+            #expect(excess == triggers.map { "EXECUTE on \($0)" })
+            _ = try await migrator.up()
+            #expect(try await service.migrator(Migration.embedded).privileges().excess.isEmpty)
+            for function in triggers {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await service.withConnection { connection in
+                        try await connection.execute("CREATE TEMP TABLE bait (account_id uuid, type text)")
+                        try await connection.execute(
+                            """
+                            CREATE TRIGGER bait AFTER INSERT ON bait REFERENCING NEW TABLE AS recorded
+                            FOR EACH STATEMENT EXECUTE FUNCTION \(unsafeSQL: function)
+                            """)
+                    }
+                }
+                #expect(error?.sqlState == "42501", "\(function)")
+            }
+            // It runs for every writer of the table.
+            try await service.execute(Self.insertion(at: "now()"))
+        }
+    }
+
     @Test func `partitions that were made outlive the migration that is taken back`() async throws {
         try await ScratchDatabase.withEmbedded { _, database in
             let migrator = database.migrator(Migration.embedded)

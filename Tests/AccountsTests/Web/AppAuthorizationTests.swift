@@ -56,6 +56,7 @@ import Testing
 
     @Test(arguments: [
         Change("no app") { $0.app = [] }, Change("unknown app") { $0.app = ["lamp2"] },
+        Change("capital app") { $0.app = ["Lamp"] }, Change("empty app") { $0.app = [""] },
         Change("repeated app") { $0.app = ["lamp", "lamp"] }, Change("no URI") { $0.redirectURI = [] },
         Change("unknown URI") { $0.redirectURI = ["https://evil.example/cb"] },
         Change("repeated URI") { $0.redirectURI = [Self.uri, Self.uri] },
@@ -73,6 +74,7 @@ import Testing
         Change("no method") { $0.codeChallengeMethod = [] }, Change("plain") { $0.codeChallengeMethod = ["plain"] },
         Change("empty method") { $0.codeChallengeMethod = [""] },
         Change("other case") { $0.codeChallengeMethod = ["s256"] },
+        Change("repeated method") { $0.codeChallengeMethod = ["S256", "S256"] },
         Change("unknown provider") { $0.provider = ["facebook"] },
         Change("provider that is not offered") { $0.provider = ["google"] },
         Change("empty provider") { $0.provider = [""] }, Change("capital provider") { $0.provider = ["Apple"] },

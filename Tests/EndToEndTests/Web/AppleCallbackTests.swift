@@ -143,20 +143,4 @@ import Testing
         let refused = try AppAnswer(try await codeAlone.browser.submit(codeAlone.form, on: codeAlone.page))
         #expect(refused["error"] == "temporarily_unavailable")
     }
-
-    @Test func `an error of Apple's is one of ours to the app, and its text goes nowhere`() async throws {
-        for (error, expected) in [
-            ("invalid_request", "server_error"), ("<script>alert(1)</script>", "server_error"),
-        ] {
-            let pending = try await self.pending("refused")
-            let state = try #require(pending.form.input("state")?.value)
-            let held = try await pending.send([
-                ("state", state), ("error", error), ("error_description", "echo-of-evil"),
-            ])
-            #expect(held.status == 303)
-            let back = try AppAnswer(try await pending.browser.follow(held))
-            #expect(back["error"] == expected)
-            #expect(!back.uri.contains("evil") && !back.uri.contains("script"))
-        }
-    }
 }

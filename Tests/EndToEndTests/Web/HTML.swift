@@ -107,7 +107,7 @@ struct HTML: Sendable {
     }
 
     /// The attributes of each tag of this name.
-    static func tags(_ name: String, in text: String) -> [[String: String]] {
+    private static func tags(_ name: String, in text: String) -> [[String: String]] {
         guard let pattern = try? Regex("(?is)<\(name)(\\s[^>]*)?>", as: (Substring, Substring?).self) else { return [] }
         return text.matches(of: pattern).map { attributes(of: $0.1 ?? "") }
     }

@@ -115,20 +115,23 @@ import Testing
     func `any other error of a provider's is an error of the server's, in its own words alone`(
         provider: Provider
     ) async throws {
-        let flow = try await fixture.open()
-        let step: WebStep
-        switch provider {
-        case .apple:
-            let state = try await fixture.appleAnswer(flow).state
-            step = try await fixture.finish(
-                AppleAnswer(state: state, code: "c0de", idToken: nil, user: nil, error: "org_internal"))
-        case .google:
-            let state = try await fixture.googleAnswer(flow).state
-            step = try await fixture.finish(
-                GoogleAnswer(state: state, code: "c0de", issuer: nil, error: "org_internal"))
+        for error in ["org_internal", "<script>alert(1)</script>"] {
+            let flow = try await fixture.open()
+            let step: WebStep
+            switch provider {
+            case .apple:
+                let state = try await fixture.appleAnswer(flow).state
+                step = try await fixture.finish(
+                    AppleAnswer(state: state, code: "c0de", idToken: nil, user: nil, error: error))
+            case .google:
+                let state = try await fixture.googleAnswer(flow).state
+                step = try await fixture.finish(
+                    GoogleAnswer(state: state, code: "c0de", issuer: nil, error: error))
+            }
+            #expect(try step.error == "server_error")
+            let uri = try step.appReturn.uri
+            #expect(!uri.contains("org_internal") && !uri.contains("script"))
         }
-        #expect(try step.error == "server_error")
-        #expect(try !step.appReturn.uri.contains("org_internal"))
         #expect(try await fixture.exchanges(at: provider).isEmpty)
     }
 

@@ -40,6 +40,7 @@ import Texts
                 #expect(allowed.contains(element.name), "\(element.name) on \(name)")
                 for (attribute, value) in element.attributes {
                     #expect(attribute != "style" && !attribute.hasPrefix("on"), "\(attribute) on \(name)")
+                    #expect(!value.contains("javascript:"), "\(attribute) on \(name)")
                     if attribute == "src" || element.name == "link" && attribute == "href" || attribute == "action" {
                         #expect(value.hasPrefix("/web/"), "\(value) on \(name)")
                     }
@@ -71,7 +72,7 @@ import Texts
             #expect(document.all("title").count == 1, "\(name)")
             let title = try #require(document.all("title").first).text
             let heading = try #require(document.all("h1").first).text
-            #expect(title.contains(heading), "\(title) of \(name)")
+            #expect(!heading.isEmpty && title.contains(heading), "\(title) of \(name)")
             let ids = document.elements.compactMap { $0.attributes["id"] }
             #expect(Set(ids).count == ids.count, "\(name)")
             let labels = document.all("label").compactMap { $0.attributes["for"] }

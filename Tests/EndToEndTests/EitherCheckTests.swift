@@ -5,159 +5,125 @@ import TestSupport
 import Testing
 
 /// Tokens and codes that come together, and codes of anybody's making, as a real process answers them.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct EitherCheckTests {
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct EitherCheckTests {
+    var world: World { .current }
+
     private static let junk: TokenMint.Members = ["authorizationCode": "c0ffee.invented"]
 
     @Test func `a good code signs in beside a token that does not verify, and the log says what was wrong with that`()
         async throws
     {
-        try await World.run { world in
-            for provider in Sandbox.Provider.allCases {
-                let created = try await world.newGrantedAccount("kim-\(provider)", provider)
-                let late = try await world.authorize("kim-\(provider)", provider, token: .init(expired: true))
-                let answer = try await world.service.signIn(provider, late.both)
-                #expect(answer.status == 200, "\(answer.text)")
-                #expect(try answer.text("account.accountId") == created.text("account.accountId"))
-                var lines: [JSONValue] = []
-                try await eventually("the line about the token") {
-                    lines = try world.service.logLines().filter {
-                        $0["message"]?.string == "token refused, code tried instead"
-                            && $0["provider"]?.string == provider.rawValue
-                    }
-                    return !lines.isEmpty
+        for provider in Sandbox.Provider.allCases {
+            let created = try await world.newGrantedAccount("kim-\(provider)", provider)
+            let late = try await world.authorize("kim-\(provider)", provider, token: .init(expired: true))
+            let answer = try await world.service.signIn(provider, late.both)
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(try answer.text("account.accountId") == created.text("account.accountId"))
+            var lines: [JSONValue] = []
+            try await eventually("the line about the token") {
+                lines = try world.service.logLines().filter {
+                    $0["message"]?.string == "token refused, code tried instead"
+                        && $0["requestId"]?.string == answer.header("X-Request-Id")
                 }
-                #expect(lines.map { $0["reason"]?.string } == ["expired"])
-                #expect(lines.first?["requestId"]?.string == answer.header("X-Request-Id"))
-                // The code is spent, and two refusals look like one.
-                let again = try await world.service.signIn(provider, late.both)
-                let alone = try await world.service.signIn(provider, late.tokenAlone)
-                #expect(again.status == 401)
-                #expect(again.code == "invalid_token")
-                #expect(again.withoutRequestID == alone.withoutRequestID)
+                return !lines.isEmpty
             }
+            #expect(lines.map { $0["reason"]?.string } == ["expired"])
+            #expect(lines.first?["provider"]?.string == provider.rawValue)
+            // The code is spent, and two refusals look like one.
+            let again = try await world.service.signIn(provider, late.both)
+            let alone = try await world.service.signIn(provider, late.tokenAlone)
+            #expect(again.status == 401)
+            #expect(again.code == "invalid_token")
+            #expect(again.withoutRequestID == alone.withoutRequestID)
         }
     }
 
     /// Up to the limit of the body. Where such a token comes alone, the form is at fault.
     @Test func `a good code signs in beside a token that is larger than any`() async throws {
-        try await World.run { world in
-            for provider in Sandbox.Provider.allCases {
-                let created = try await world.newGrantedAccount("kim-\(provider)", provider)
-                for size in [16_385, 60_000] {
-                    let large = World.Credential(
-                        provider: provider, token: String(repeating: "a", count: size),
-                        code: try await world.authorize("kim-\(provider)", provider).code)
-                    let alone = try await world.service.signIn(provider, large.tokenAlone)
-                    #expect(alone.status == 400)
-                    let member = provider == .apple ? "identityToken" : "idToken"
-                    #expect(alone.json?.fieldErrors == ["\(member) too_long"])
-                    let answer = try await world.service.signIn(provider, large.both)
-                    #expect(answer.status == 200, "\(answer.text)")
-                    #expect(try answer.text("account.accountId") == created.text("account.accountId"))
-                    // The code is spent, and the refusal is that of any token.
-                    let again = try await world.service.signIn(provider, large.both)
-                    #expect(again.status == 401 && again.code == "invalid_token", "\(again.text)")
-                }
-                try await eventually("the reasons in the trail") {
-                    try await world.count(
-                        """
-                        SELECT COALESCE(sum(occurrences), 0) FROM audit_events
-                        WHERE type = 'credential_rejected' AND reason = 'too_large' AND provider = \(provider.rawValue)
-                        """) == 4
-                }
+        for provider in Sandbox.Provider.allCases {
+            let created = try await world.newGrantedAccount("large-\(provider)", provider)
+            for size in [16_385, 60_000] {
+                let large = World.Credential(
+                    provider: provider, token: String(repeating: "a", count: size),
+                    code: try await world.authorize("large-\(provider)", provider).code)
+                let alone = try await world.service.signIn(provider, large.tokenAlone)
+                #expect(alone.status == 400)
+                let member = provider == .apple ? "identityToken" : "idToken"
+                #expect(alone.json?.fieldErrors == ["\(member) too_long"])
+                let answer = try await world.service.signIn(provider, large.both)
+                #expect(answer.status == 200, "\(answer.text)")
+                #expect(try answer.text("account.accountId") == created.text("account.accountId"))
+                // The code is spent, and the refusal is that of any token.
+                let again = try await world.service.signIn(provider, large.both)
+                #expect(again.status == 401 && again.code == "invalid_token", "\(again.text)")
+            }
+            try await eventually("the reasons in the trail") {
+                try await world.count(
+                    """
+                    SELECT COALESCE(sum(occurrences), 0) FROM audit_events
+                    WHERE type = 'credential_rejected' AND reason = 'too_large' AND provider = \(provider.rawValue)
+                    """) == 4
             }
         }
     }
 
-    @Test func `a key that Apple refuses is an error in the log that names it, with a redirect URI too, once a minute`()
-        async throws
-    {
-        let uri = "https://app.example.com/apple"
-        let settings = [
-            "apple.keyId": "WRONGKEY01", "apple.redirectUris": uri, "limits.junkCodesPerNetwork": "0",
-        ]
-        try await World.run(settings) { world in
-            for _ in 1...3 {
-                let answer = try await world.service.signIn(.apple, Self.junk.with("redirectUri", .string(uri)))
-                #expect(answer.status == 503)
-                #expect(answer.code == "provider_unavailable")
-            }
-            // The lines of a request come before its own.
-            let last = try await world.service.signIn(.apple, Self.junk)
-            _ = try await world.service.logged(try #require(last.header("X-Request-Id")))
-            let lines = try world.service.logLines().filter {
-                $0["message"]?.string?.hasPrefix("client credentials refused") == true
-            }
-            #expect(lines.map { $0["level"]?.string } == ["error"])
-            #expect(lines.first?["key"]?.string == "WRONGKEY01")
-            #expect(lines.first?["redirectUri"]?.string == uri)
-            let refused = try await world.service.metric(
-                "countersign_code_exchanges_total", #"provider="apple""#, #"outcome="client_rejected""#)
-            #expect(refused == 4)
+    @Test(.world(["limits.junkCodesPerNetwork": "2/15min", "server.trustedProxies": "127.0.0.1"]))
+    func `a network that posts made-up codes waits as long as the answer says, and tokens do not`() async throws {
+        func post(_ members: TokenMint.Members, from address: String = "192.0.2.7") async throws -> Answer {
+            try await world.service.post(
+                "/v1/sign-in/apple", members, headers: [("X-Forwarded-For", address)])
         }
+        for _ in 0..<2 { #expect(try await post(Self.junk).code == "invalid_token") }
+        let refused = try await post(Self.junk, from: "192.0.2.200")
+        #expect(refused.status == 429)
+        #expect(refused.code == "rate_limited")
+        #expect((1...450).contains(refused.retryAfter ?? 0))
+        #expect(try await world.exchanges().values.reduce(0, +) == 2)
+        let refusals = try await world.service.metric(
+            "countersign_limit_refusals_total", #"limit="junkCodesPerNetwork""#)
+        #expect(refusals == 1)
+        let signIns = try await world.service.metric(
+            "countersign_sign_ins_total", #"provider="apple""#, #"reason="junkCodesPerNetwork""#)
+        #expect(signIns == 1)
+
+        #expect(try await post(Self.junk, from: "198.51.100.7").status == 401)
+        try await world.newPerson("kim")
+        let kim = try await world.authorize("kim")
+        #expect(try await post(kim.tokenAlone).status == 200)
+        #expect(try await post(kim.both).status == 200)
     }
 
-    @Test func `a network that posts made-up codes waits as long as the answer says, and tokens do not`() async throws {
-        let settings = ["limits.junkCodesPerNetwork": "2/15min", "server.trustedProxies": "127.0.0.1"]
-        try await World.run(settings) { world in
-            func post(_ members: TokenMint.Members, from address: String = "192.0.2.7") async throws -> Answer {
-                try await world.service.post(
-                    "/v1/sign-in/apple", members, headers: [("X-Forwarded-For", address)])
-            }
-            for _ in 0..<2 { #expect(try await post(Self.junk).code == "invalid_token") }
-            let refused = try await post(Self.junk, from: "192.0.2.200")
-            #expect(refused.status == 429)
-            #expect(refused.code == "rate_limited")
-            #expect((1...450).contains(refused.retryAfter ?? 0))
-            #expect(try await world.exchanges().values.reduce(0, +) == 2)
-            let refusals = try await world.service.metric(
-                "countersign_limit_refusals_total", #"limit="junkCodesPerNetwork""#)
-            #expect(refusals == 1)
-            let signIns = try await world.service.metric(
-                "countersign_sign_ins_total", #"provider="apple""#, #"reason="junkCodesPerNetwork""#)
-            #expect(signIns == 1)
-
-            #expect(try await post(Self.junk, from: "198.51.100.7").status == 401)
-            try await world.newPerson("kim")
-            let kim = try await world.authorize("kim")
-            #expect(try await post(kim.tokenAlone).status == 200)
-            #expect(try await post(kim.both).status == 200)
-        }
-    }
-
-    @Test func `codes beyond those that wait for the provider are not sent, and may come again`() async throws {
-        let settings = ["limits.junkCodesPerNetwork": "0", "server.trustedProxies": "127.0.0.1"]
-        try await World.run(settings) { world in
-            try await world.newPerson("kim")
-            let kim = try await world.authorize("kim")
-            try await world.sandbox.fail("/apple/auth/token", .hang, times: CodesUnderWay.limit)
-            try await withThrowingTaskGroup(of: Int.self) { group in
-                // No network has more than a quarter of the places.
-                for index in 0..<CodesUnderWay.limit {
-                    group.addTask {
-                        try await world.service.post(
-                            "/v1/sign-in/apple", Self.junk, headers: [("X-Forwarded-For", "192.\(index / 4).2.7")]
-                        ).status
-                    }
+    @Test(.world(["limits.junkCodesPerNetwork": "0", "server.trustedProxies": "127.0.0.1"]))
+    func `codes beyond those that wait for the provider are not sent, and may come again`() async throws {
+        try await world.newPerson("kim")
+        let kim = try await world.authorize("kim")
+        try await world.sandbox.fail("/apple/auth/token", .hang, times: CodesUnderWay.limit)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            // No network has more than a quarter of the places.
+            for index in 0..<CodesUnderWay.limit {
+                group.addTask {
+                    try await world.service.post(
+                        "/v1/sign-in/apple", Self.junk, headers: [("X-Forwarded-For", "192.\(index / 4).2.7")]
+                    ).status
                 }
-                let hanging = try await world.sandbox.history(
-                    path: "/apple/auth/token", count: CodesUnderWay.limit, wait: 60)
-                try #require(hanging.count == CodesUnderWay.limit)
-                let refused = try await world.service.signIn(.apple, kim.codeAlone)
-                #expect(refused.status == 503)
-                #expect(refused.code == "temporarily_unavailable")
-                #expect(refused.retryAfter == 1)
-                let notSent = try await world.service.metric(
-                    "countersign_code_exchanges_total", #"provider="apple""#, #"outcome="not_sent""#)
-                #expect(notSent == 1)
-                // Their ten seconds are not over.
-                group.addTask { 0 }
-                #expect(try await group.next() == 0, "the calls that hang ended before those that don't")
-                let statuses = try await group.reduce(into: [Int]()) { $0.append($1) }
-                #expect(statuses == Array(repeating: 503, count: hanging.count))
             }
-            let signedIn = try await world.service.signIn(.apple, kim.codeAlone)
-            #expect(signedIn.status == 200, "\(signedIn.text)")
+            let hanging = try await world.sandbox.history(
+                path: "/apple/auth/token", count: CodesUnderWay.limit, wait: 60)
+            try #require(hanging.count == CodesUnderWay.limit)
+            let refused = try await world.service.signIn(.apple, kim.codeAlone)
+            #expect(refused.status == 503)
+            #expect(refused.code == "temporarily_unavailable")
+            #expect(refused.retryAfter == 1)
+            let notSent = try await world.service.metric(
+                "countersign_code_exchanges_total", #"provider="apple""#, #"outcome="not_sent""#)
+            #expect(notSent == 1)
+            // Their ten seconds are not over.
+            group.addTask { 0 }
+            #expect(try await group.next() == 0, "the calls that hang ended before those that don't")
+            let statuses = try await group.reduce(into: [Int]()) { $0.append($1) }
+            #expect(statuses == Array(repeating: 503, count: hanging.count))
         }
+        let signedIn = try await world.service.signIn(.apple, kim.codeAlone)
+        #expect(signedIn.status == 200, "\(signedIn.text)")
     }
 }

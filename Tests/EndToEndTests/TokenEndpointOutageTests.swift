@@ -69,14 +69,18 @@ import Testing
 
     // MARK: Our own key
 
+    private static let redirectURI = "https://app.example.com/apple"
+
     private func expectClientRejected(
-        _ provider: Sandbox.Provider, key: String, _ world: World, _ location: SourceLocation = #_sourceLocation
+        _ provider: Sandbox.Provider, key: String, redirectURI: String? = nil, _ world: World,
+        _ location: SourceLocation = #_sourceLocation
     ) async throws {
         let rejected = ("countersign_code_exchanges_total", "provider=\"\(provider)\"", "outcome=\"client_rejected\"")
         let before = try await world.service.metric(rejected.0, rejected.1, rejected.2)
         try await world.newPerson("\(provider)-person")
         // The code says nothing about the token beside it, and the person gets no authorization.
         let both = try await world.authorize("\(provider)-person", provider).both
+            .with("redirectUri", redirectURI.map { .string($0) })
         let beside = try await world.create(of: try await world.service.signIn(provider, both))
         #expect(try beside.text("identity.authorization") == "none", sourceLocation: location)
         let code = try await world.authorize("\(provider)-person", provider).codeAlone
@@ -87,23 +91,23 @@ import Testing
         for answer in [beside, alone] { #expect(!answer.text.contains(key), sourceLocation: location) }
         let after = try await world.service.metric(rejected.0, rejected.1, rejected.2)
         #expect(after - before == 2, sourceLocation: location)
-        // One line a minute for each key.
-        var errors: [JSONValue] = []
-        try await eventually("the line") {
-            errors = try world.service.logLines().filter {
-                $0["level"]?.string == "error" && $0["provider"]?.string == provider.rawValue
-            }
-            return !errors.isEmpty
+        // One line a minute for each key. The lines of a request come before its own.
+        _ = try await world.service.logged(try #require(alone.header("X-Request-Id")))
+        let lines = try world.service.logLines().filter {
+            $0["message"]?.string?.hasPrefix("client credentials refused") == true
+                && $0["provider"]?.string == provider.rawValue
         }
-        #expect(errors.allSatisfy { $0["key"]?.string == key }, sourceLocation: location)
+        #expect(lines.map { $0["level"]?.string } == ["error"], sourceLocation: location)
+        #expect(lines.first?["key"]?.string == key, sourceLocation: location)
+        #expect(lines.first?["redirectUri"]?.string == redirectURI, sourceLocation: location)
     }
 
-    @Test(.world)
+    @Test(.world(["apple.redirectUris": redirectURI]))
     func `a key that the provider refuses stops no token and any code alone, and the log says why`()
         async throws
     {
         try await world.sandbox.revokeAppleKey(team: World.appleTeam, keyID: World.appleKeyID)
-        try await expectClientRejected(.apple, key: World.appleKeyID, world)
+        try await expectClientRejected(.apple, key: World.appleKeyID, redirectURI: Self.redirectURI, world)
         try await world.sandbox.deleteGoogleClient(Countersign.googleClient)
         try await expectClientRejected(.google, key: Countersign.googleClient, world)
         try await expectNoCodeTwice(world)

@@ -138,9 +138,5 @@ import Testing
         #expect(lines.map { $0["level"]?.string } == ["error"])
         #expect(lines.first?["key"]?.string == "WRONGKEY01")
         #expect(lines.first?["redirectUri"]?.string == WebWorld.appleCallback)
-        // Without a token there is nothing that suffices.
-        let codeAlone = try await self.pending("codeless", #""withoutParameters":["id_token"]"#)
-        let refused = try AppAnswer(try await codeAlone.browser.submit(codeAlone.form, on: codeAlone.page))
-        #expect(refused["error"] == "temporarily_unavailable")
     }
 }

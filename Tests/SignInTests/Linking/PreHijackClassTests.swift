@@ -1,6 +1,7 @@
 import Accounts
 import Postgres
 import SignIn
+import Storage
 import TestSupport
 import Testing
 
@@ -23,7 +24,10 @@ import Testing
         let address = Self.address
         switch arrival {
         case .create:
-            return try await fixture.signUp(.apple("victim", SignInFixture.appleMail(address)))
+            let ticket = try await fixture.ticket(.apple("victim", SignInFixture.appleMail(address)))
+            // The account is not found by the address that it never proved.
+            #expect(ticket.choices == [.create, .bind])
+            return try await fixture.create(ticket)
         case .signInCode:
             return try await fixture.signIn(address, code: try await fixture.code(.signIn, for: address))
         case .bindCode:
@@ -55,9 +59,14 @@ import Testing
 
     @Test(arguments: Arrival.allCases)
     func `class 1, classic-federated merge: the attacker's password is gone`(arrival: Arrival) async throws {
-        try await fixture.register(Self.address, password: Self.attack)
+        let attacker = try await fixture.register(Self.address, password: Self.attack)
         let victim = try await arrive(arrival, fixture)
-        try await expectShutOut([], of: victim, fixture)
+        try await expectShutOut([attacker], of: victim, fixture)
+        guard arrival == .create else { return }
+        // The account that the address was taken from can't be opened any more.
+        #expect(attacker.account.id != victim.account.id)
+        let loser = try await fixture.storage.accounts.account(attacker.account.id)
+        #expect(loser?.status == .disabled && loser?.email == nil && loser?.hasPassword == false)
     }
 
     @Test(arguments: Arrival.allCases)

@@ -11,26 +11,6 @@ import Testing
 
     private static let address = "victim@example.com"
 
-    @Test func `the verified owner takes the address back and the attacker's password and session die`() async throws {
-        let attacker = try await fixture.register(Self.address, password: "attacker's password")
-        let ticket = try await fixture.ticket(.google("1", SignInFixture.hosted(Self.address)))
-        // The account is not found by the address that it never proved.
-        #expect(ticket.choices == [.create, .bind])
-        let victim = try await fixture.create(ticket)
-        #expect(victim.account.id != attacker.account.id)
-        #expect(victim.account.email?.text == Self.address)
-        #expect(victim.account.emailProof == .proven)
-
-        try await expectFailure("invalidCredentials") {
-            try await fixture.signIn(Self.address, password: "attacker's password")
-        }
-        try await fixture.expectEnded(attacker.session)
-        let loser = try await fixture.storage.accounts.account(attacker.account.id)
-        #expect(loser?.status == .disabled)
-        #expect(loser?.email == nil)
-        #expect(loser?.hasPassword == false)
-    }
-
     @Test func `an account that loses its address keeps the identity it can be entered by`() async throws {
         let other = try await fixture.register(Self.address)
         let apple = try await fixture.ticket(.apple("a-1"))

@@ -125,7 +125,8 @@ import Testing
         #expect(
             try await fixture.count(
                 "sessions WHERE other_network_replacements = \(counted) AND same_network_replacements = 0") == 1)
-        _ = try await refresh(fixture, try #require(tokens.first), from: Self.home)
+        let next = try await fixture.refresh(try #require(tokens.first))
+        #expect(try await fixture.opened(next).generation == (age > 0 ? 4 : 3))
     }
 
     // MARK: What is noted

@@ -50,19 +50,6 @@ import Testing
         try await expectFailure("refreshTokenReused") { try await fixture.refresh(lost.refreshToken) }
     }
 
-    @Test func `twenty parallel refreshes are one lineage`() async throws {
-        let first = try await signedIn(fixture).session
-        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
-            for _ in 0..<20 {
-                group.addTask { try await fixture.refresh(first.refreshToken).refreshToken }
-            }
-            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
-        }
-        #expect(tokens.count == 1)
-        let next = try await fixture.refresh(try #require(tokens.first))
-        #expect(try await fixture.opened(next).generation == 3)
-    }
-
     @Test func `a session that was not refreshed for its lifetime is over`() async throws {
         let first = try await signedIn(fixture).session
         fixture.clock.advance(by: 5_184_000)

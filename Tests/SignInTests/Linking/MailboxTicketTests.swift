@@ -206,18 +206,6 @@ import Testing
         #expect(try await fixture.isLive(former))
     }
 
-    @Test func `an account that its person has proven meanwhile is entered, and nothing goes`() async throws {
-        let former = try await fixture.formerReader()
-        let ticket = try await fixture.ownersAnswer().ticket
-        // The code came to the mailbox that the ticket's person reads, and somebody in the account has typed it.
-        try await fixture.verify(former)
-        try await expectFailure("emailTaken") { try await fixture.create(ticket) }
-        let owner = try await fixture.bind(ticket, .ticket)
-        #expect(owner.account.id == former.account.id)
-        #expect(owner.account.hasPassword)
-        #expect(try await fixture.isLive(former))
-    }
-
     @Test func `an address that is registered while the account is made is taken all the same`() async throws {
         let former = try await fixture.formerReader()
         let ticket = try await fixture.ownersAnswer().ticket

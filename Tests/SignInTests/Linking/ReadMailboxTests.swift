@@ -96,55 +96,6 @@ import Testing
         try await fixture.expectUntouched(former)
     }
 
-    // MARK: What has changed since
-
-    @Test func `an account that has another address by now is not taken over`() async throws {
-        let former = try await fixture.formerReader()
-        let (ticket, _) = try await shownTicket(fixture)
-        try await fixture.database.execute(
-            "UPDATE accounts SET email = 'former@example.org' WHERE account_id = \(former.account.id)")
-        let before = try await fixture.state()
-        try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
-        #expect(try await fixture.state() == before)
-        #expect(try await fixture.isLive(former))
-    }
-
-    @Test func `an account with an identity that was linked since is not taken over`() async throws {
-        let former = try await fixture.formerReader()
-        let (ticket, code) = try await shownTicket(fixture)
-        _ = try await fixture.bind(.google("late"), former.session.credential)
-        let before = try await fixture.state()
-        try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
-        #expect(try await fixture.state() == before)
-        // The code shows it once more, and then the ticket is good again.
-        _ = try await fixture.answer(toBinding: ticket, code).ticket
-        #expect(
-            try await fixture.bind(ticket, .ticket, replacing: true).account.identities.map(\.key.subject.text)
-                .sorted() == ["former", "owner"])
-    }
-
-    @Test func `an account that its person has proven since is entered, and keeps what it has`() async throws {
-        let former = try await fixture.formerReader()
-        let (ticket, _) = try await shownTicket(fixture)
-        try await fixture.verify(former)
-        let owner = try await fixture.bind(ticket, .ticket)
-        #expect(owner.account.id == former.account.id)
-        #expect(owner.account.hasPassword)
-        #expect(try await fixture.isLive(former))
-    }
-
-    @Test func `an account that was signed out everywhere, or disabled, since is not taken over`() async throws {
-        let former = try await fixture.formerReader()
-        let (ticket, _) = try await shownTicket(fixture)
-        fixture.clock.advance(by: 5)
-        try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(former), by: fixture.call)
-        try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
-        #expect(try await fixture.account(former).emailProof == .stated)
-        let (second, _) = try await shownTicket(fixture)
-        try await fixture.disable(former)
-        try await expectFailure("accountDisabled") { try await fixture.bind(second, .ticket) }
-    }
-
     // MARK: The ticket's end
 
     @Test func `the proof ends with the ticket, however that ends`() async throws {

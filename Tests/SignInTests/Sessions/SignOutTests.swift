@@ -309,21 +309,4 @@ import Testing
         let renewed = try fixture.google("kim", SignInFixture.email(address))
         #expect(try await fixture.session(.google, renewed).account.id == member.account.id)
     }
-
-    /// Of the provider that runs the mailbox, or of a mailed code.
-    @Test(arguments: [false, true])
-    func `a ticket from before takes no account over, one from afterwards does`(isMailed: Bool) async throws {
-        func ownersTicket() async throws -> LinkRequired {
-            isMailed ? try await fixture.ownersAnswer().ticket : try await fixture.ownersTicket()
-        }
-        let former = try await fixture.formerReader()
-        let early = try await ownersTicket()
-        fixture.clock.advance(by: 10)
-        try await signOut(.everywhere, former, fixture)
-        try await expectFailure("invalidCredentials") { try await fixture.bind(early, .ticket) }
-        #expect(try await fixture.account(former).emailProof == .stated)
-        fixture.clock.advance(by: 61)
-        let taken = try await fixture.bind(try await ownersTicket(), .ticket)
-        #expect(taken.account.id == former.account.id)
-    }
 }

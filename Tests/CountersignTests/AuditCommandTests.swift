@@ -85,18 +85,6 @@ import Testing
         #expect(run.output.hasPrefix("0 rows under 0 seals checked, 0 not sealed yet, findings: 0; head 1:"))
     }
 
-    @Test(
-        .noFixture(AuditTrailFixture.self),
-        arguments: [
-            ["audit", "verify", "--since", "yesterday"], ["audit", "verify", "--head", "1"],
-            ["audit", "verify", "--head", "1:12"], ["audit", "verify", "--head", "x:0000000000000000"],
-        ])
-    func `a command line that can't be meant is a usage error`(_ arguments: [String]) throws {
-        let refusal = try #require(CountersignProcess.refusal(of: arguments))
-        #expect(refusal.code == 2)
-        #expect(refusal.message.hasPrefix("countersign: The value "), "\(refusal.message)")
-    }
-
     @Test(.noFixture(AuditTrailFixture.self)) func `without a key ring nothing is touched`() async throws {
         let run = try await CountersignProcess.run(
             ["audit", "verify"], environment: ["COUNTERSIGN_POSTGRES_URL": "postgresql:///nowhere"])

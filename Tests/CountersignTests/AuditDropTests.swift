@@ -150,12 +150,4 @@ import Testing
             #expect(try await Self.count(trail) == ["6 6"])
         }
     }
-
-    @Test(arguments: ["2026", "2026-13", "2026-1", "26-01", "2026-01-01", "9000-01", "x"])
-    func `what is no month that has begun is a usage error`(_ month: String) throws {
-        let refusal = try #require(CountersignProcess.refusal(of: ["audit", "drop-before", month]))
-        #expect(refusal.code == 2)
-        let message = refusal.message
-        #expect(message.contains("month") || message.contains("has not begun"), "\(message)")
-    }
 }

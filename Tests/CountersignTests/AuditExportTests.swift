@@ -284,27 +284,6 @@ import Testing
         #expect(run.output.isEmpty)
         #expect(run.errors.hasPrefix("countersign: audit_events has columns that this release doesn't know (colour)"))
     }
-
-    @Test(
-        .noFixture(AuditTrailFixture.self),
-        arguments: [
-            ([], "Missing expected argument '--since"), (["--since", "yesterday"], "The value 'yesterday' is invalid"),
-            (["--since", "2026-11-01T00:00:00+01:00"], "The value '2026-11-01T00:00:00+01:00' is invalid"),
-            (
-                ["--since", "2026-11-01T00:00:00Z", "--until", "2026-11-31T00:00:00Z"],
-                "The value '2026-11-31T00:00:00Z' is"
-            ),
-            (
-                ["--since", "2026-11-01T00:00:00Z", "--until", "2026-11-01T00:00:00Z"],
-                "--until has to be later than --since"
-            ),
-            (["--since", "2026-11-01T00:00:00Z", "more"], "Unexpected argument 'more'"),
-        ])
-    func `a command line that can't be meant is a usage error`(_ arguments: [String], _ sentence: String) throws {
-        let refusal = try #require(CountersignProcess.refusal(of: ["audit", "export"] + arguments))
-        #expect(refusal.code == 2)
-        #expect(refusal.message.hasPrefix("countersign: \(sentence)"), "\(refusal.message)")
-    }
 }
 
 extension JSONValue {

@@ -89,14 +89,4 @@ import Testing
             #expect(run.errors == "countersign: There is no event \(id).\n")
         }
     }
-
-    @Test(arguments: [
-        ["show"], ["show", "x"], ["replay", "01A1FC41-9B43-7CEF-AC4A-000000000001"], ["list", "--limit", "0"],
-        ["list", "--status", "new"], ["list", "--provider", "github"], ["forget"],
-    ])
-    func `A command line that makes no sense is a usage error`(_ arguments: [String]) throws {
-        let refusal = try #require(CountersignProcess.refusal(of: ["events"] + arguments))
-        #expect(refusal.code == 2)
-        #expect(refusal.message.hasPrefix("countersign: "))
-    }
 }

@@ -120,19 +120,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ["register"], ["register", "--url", "http://auth.example.com/"], ["register", "--url", "auth.example.com"],
-        ["register", "--url", endpoint, "--events", "sessions-revokd"],
-        ["register", "--url", endpoint, "--events", "consent-revoked"],
-        ["register", "--url", endpoint, "--events", ""], ["verify"], ["verify", "--state", ""],
-        ["verify", "--state", "a\nb"], ["status", "--api-url", "http://risc.example"], ["stop"],
-    ])
-    func `A command line that makes no sense is a usage error`(_ arguments: [String]) throws {
-        let refusal = try #require(CountersignProcess.refusal(of: ["google", "risc"] + arguments))
-        #expect(refusal.code == 2)
-        #expect(refusal.message.hasPrefix("countersign: "))
-    }
-
     private static let setting = "google.serviceAccountPath (COUNTERSIGN_GOOGLE_SERVICE_ACCOUNT_PATH): "
 
     private func status(_ path: String?) async throws -> FinishedProcess {

@@ -229,30 +229,13 @@ import Testing
 
     @Test(
         arguments: [
-            (["--provider", "microsoft", "x"], "microsoft"),
-            (["x"], "--provider"),
-            (["--signature-only", "x"], "--provider"),
-            (["--provider", "apple", "--client-id", "a", "--at", "yesterday", "x"], "--at"),
-            (["--provider", "apple", "--client-id", "a", "--at", "2024-02-30T00:00:00Z", "x"], "--at"),
-            (["--provider", "apple", "--frobnicate", "x"], "--frobnicate"),
-        ] as [([String], String)])
-    func `a command line that makes no sense is a usage error of one sentence`(
-        arguments: [String], word: String
-    ) throws {
-        let refusal = try #require(CountersignProcess.refusal(of: ["token", "verify"] + arguments))
-        #expect(refusal.code == 2)
-        #expect(refusal.message.hasPrefix("countersign: "))
-        #expect(refusal.message.contains(word))
-        #expect(refusal.message.split(separator: "\n").count == 1)
-    }
-
-    @Test(
-        arguments: [
             (["--provider", "apple", "x"], "--client-id"),
             (["--provider", "apple", "--client-id", "a", "--jwks", "/nowhere", "x"], "/nowhere"),
             (["--provider", "apple", "--client-id", "a", "--config", "/nowhere", "x"], "/nowhere"),
         ] as [([String], String)])
-    func `a command line that names what there is not is one, too`(arguments: [String], word: String) async throws {
+    func `a command line that names what there is not is a usage error of one sentence`(
+        arguments: [String], word: String
+    ) async throws {
         let run = try await CountersignProcess.run(["token", "verify"] + arguments)
         #expect(run.code == 2)
         #expect(run.output.isEmpty)

@@ -135,32 +135,6 @@ struct AppleEventTests {
             Change("events", event(.string(String(repeating: "t", count: 256))), .claimInvalid),
         ]
 
-    @Test(arguments: changes)
-    func `a notification with one wrong claim is refused for it`(change: Change) async throws {
-        await #expect(throws: CredentialRefusal(change.reason)) {
-            try await read(Self.claims.with(change.name, change.value))
-        }
-    }
-
-    @Test
-    func `a notification of another's key, of the wrong algorithm or tampered with is refused`() async throws {
-        let provider = try AppleFixture.provider()
-        func expect(_ reason: TokenRejection, of token: [UInt8]) async {
-            await #expect(throws: CredentialRefusal(reason)) {
-                try await provider.events(of: token, at: Timestamp(seconds: referenceTime))
-            }
-        }
-        await expect(.signatureMismatch, of: try TokenMint.otherSigner.token(Self.claims))
-        let header = try TokenMint.shared.header(.rs256)
-        await expect(.keyUnknown, of: try TokenMint.shared.token(Self.claims, header: header.with("kid", "theirs")))
-        await expect(
-            .algorithmRejected, of: try TokenMint.shared.token(Self.claims, header: header.with("alg", "HS256")))
-        await expect(.malformed, of: [])
-        await expect(.malformed, of: Array("{}".utf8))
-        let token = try TokenMint.shared.token(Self.claims)
-        for change in try Tampering.all(of: token) { await expect(.signatureMismatch, of: change) }
-    }
-
     // MARK: Kinds
 
     @Test
@@ -173,16 +147,6 @@ struct AppleEventTests {
         let own = try TokenMint.shared.token(ownAccessToken, header: ownHeader, by: .es256)
         await #expect(throws: CredentialRefusal(.headerRejected)) {
             try await AppleFixture.provider().events(of: own, at: Timestamp(seconds: referenceTime))
-        }
-    }
-
-    @Test
-    func `a notification is no identity token, even with all that one has`() async throws {
-        let provider = try AppleFixture.provider()
-        for claims in [Self.claims, AppleFixture.claims.with("events", Self.claims["events"])] {
-            await #expect(throws: CredentialRefusal(.eventToken)) {
-                try await provider.judge(claims, nonce: AppleFixture.rawNonce)
-            }
         }
     }
 

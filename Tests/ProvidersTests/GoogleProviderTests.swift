@@ -40,24 +40,10 @@ struct GoogleProviderTests {
             Change("aud", [.string(GoogleFixture.clientID.text), 1], .claimInvalid),
         ]
 
-    @Test(arguments: changes)
-    func `a token with one wrong claim is refused for it`(change: Change) async throws {
-        let provider = try GoogleFixture.provider()
-        await #expect(throws: CredentialRefusal(change.reason)) {
-            try await provider.judge(claims.with(change.name, change.value))
-        }
-    }
-
     @Test
     func `both spellings of the issuer are Google's`() async throws {
         let identity = try await GoogleFixture.provider().judge(claims.with("iss", "accounts.google.com"))
         #expect(identity.key.subject.text == "109876543210987654321")
-    }
-
-    @Test
-    func `nobody's client IDs accept nothing`() async throws {
-        let provider = try GoogleFixture.provider { $0.clientIDs = [] }
-        await #expect(throws: CredentialRefusal(.audienceRejected)) { try await provider.judge(claims) }
     }
 
     @Test

@@ -47,21 +47,20 @@ import Testing
         #expect(setup.faults().count == 1)
     }
 
-    @Test func `a list of staff with a name that is none is one fault`() throws {
+    /// The scope of the feed opens no page.
+    @Test(
+        arguments: [
+            ("STAFF", "kim,kim@support", "console.staff"),
+            ("PERSON_KIM_SCOPES", "read,feed", "console.person.kim.scopes"),
+        ])
+    func `a list with a name or a scope that no person can have is one fault`(
+        variable: String, value: String, key: String
+    ) throws {
         let setup = try Self.setup()
-        setup.environment["COUNTERSIGN_CONSOLE_STAFF"] = "kim,kim@support"
+        setup.environment["COUNTERSIGN_CONSOLE_\(variable)"] = value
         let faults = setup.faults()
         #expect(faults.count == 1, "\(faults)")
-        #expect(faults.first?.hasPrefix("console.staff (") == true, "\(faults)")
-        #expect(faults.first?.hasSuffix(": item 2 of 2 isn't one") == true, "\(faults)")
-    }
-
-    @Test func `the scope of the feed, which opens no page, is none of a person's`() throws {
-        let setup = try Self.setup()
-        setup.environment["COUNTERSIGN_CONSOLE_PERSON_KIM_SCOPES"] = "read,feed"
-        let faults = setup.faults()
-        #expect(faults.count == 1, "\(faults)")
-        #expect(faults.first?.hasPrefix("console.person.kim.scopes (") == true, "\(faults)")
+        #expect(faults.first?.hasPrefix("\(key) (") == true, "\(faults)")
         #expect(faults.first?.hasSuffix(": item 2 of 2 isn't one") == true, "\(faults)")
     }
 

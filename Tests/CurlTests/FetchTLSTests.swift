@@ -18,35 +18,18 @@ struct FetchTLSTests {
         }
     }
 
-    @Test(arguments: [TLSPeer.Certificate.issuedForAnotherHost, .selfSignedExpired])
-    func `a certificate of a trusted authority for another host or another time is refused`(
-        certificate: TLSPeer.Certificate
+    /// By the file of its own authority, of none, and of one that isn't there.
+    @Test(
+        arguments: [
+            (.issuedForAnotherHost, ""), (.selfSignedExpired, ""), (.issued, nil), (.selfSigned, nil),
+            (.issued, ".missing"),
+        ] as [(TLSPeer.Certificate, String?)])
+    func `a certificate for another host or time, or of an authority that isn't trusted, is refused`(
+        certificate: TLSPeer.Certificate, ending: String?
     ) async throws {
         let peer = try TLSPeer(certificate, .respond(Self.response))
         try await withFetcher {
-            $0.caBundlePath = peer.authority
-        } _: { fetcher in
-            await #expect(throws: FetchError(.tls, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: peer.url))
-            }
-        }
-    }
-
-    @Test(arguments: [TLSPeer.Certificate.issued, .selfSigned])
-    func `a certificate without a trusted authority is refused`(certificate: TLSPeer.Certificate) async throws {
-        let peer = try TLSPeer(certificate, .respond(Self.response))
-        try await withFetcher { fetcher in
-            await #expect(throws: FetchError(.tls, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest.forTests(url: peer.url))
-            }
-        }
-    }
-
-    @Test
-    func `an authority file that isn't there is no reason to trust`() async throws {
-        let peer = try TLSPeer(.issued, .respond(Self.response))
-        try await withFetcher {
-            $0.caBundlePath = peer.authority + ".missing"
+            if let ending { $0.caBundlePath = peer.authority + ending }
         } _: { fetcher in
             await #expect(throws: FetchError(.tls, requestSent: false)) {
                 try await fetcher.fetch(FetchRequest.forTests(url: peer.url))

@@ -23,16 +23,11 @@ import Testing
         }
     }
 
-    @Test(arguments: ["256", "null", "true", "[\"RS256\"]", "{\"RS256\":1}"])
-    func `an algorithm that is not a string is refused`(literal: String) throws {
+    @Test(arguments: ["256", "null", "true", "[\"RS256\"]", "{\"RS256\":1}", nil])
+    func `an algorithm that is not a string, or is missing, is refused`(literal: String?) throws {
         let mint = try TokenMint.shared
-        let token = try mint.token(Self.claims, header: mint.header(.rs256).with("alg", .raw(literal)))
-        #expect(rejection(of: token, by: mint.keySet) == .algorithmRejected)
-    }
-
-    @Test func `a token without an algorithm is refused`() throws {
-        let mint = try TokenMint.shared
-        let token = try mint.token(Self.claims, header: mint.header(.rs256).with("alg", nil))
+        let header = mint.header(.rs256).with("alg", literal.map { .raw($0) })
+        let token = try mint.token(Self.claims, header: header)
         #expect(rejection(of: token, by: mint.keySet) == .algorithmRejected)
     }
 

@@ -300,9 +300,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "kim", "kim@", "kim@new.example\r\nBcc: ada@example.com"])
-    func `an address that is none is refused`(email: String) async throws {
+    @Test func `an address that is none is refused`() async throws {
         let member = try await fixture.register(Self.old)
-        try await expectFailure("malformedEmail") { try await request(fixture, email, of: member) }
+        for email in ["", "kim", "kim@", "kim@new.example\r\nBcc: ada@example.com"] {
+            try await expectFailure("malformedEmail") { try await request(fixture, email, of: member) }
+        }
     }
 }

@@ -108,30 +108,37 @@ import Texts
         #expect(message.header("Content-Type")?.hasPrefix("multipart/alternative;") == true)
     }
 
-    @Test(
-        .fixture(MailFixture.self),
-        arguments: [
+    @Test(.fixture(MailFixture.self)) func `a date has its weekday`() async throws {
+        for (seconds, date) in [
             (1_767_225_599, "Wed, 31 Dec 2025 23:59:59 +0000"), (1_772_323_200, "Sun, 01 Mar 2026 00:00:00 +0000"),
             (1_835_395_200, "Tue, 29 Feb 2028 00:00:00 +0000"), (4_102_444_800, "Fri, 01 Jan 2100 00:00:00 +0000"),
-        ] as [(Int64, String)])
-    func `a date has its weekday`(seconds: Int64, date: String) async throws {
-        fixture.clock.set(to: seconds)
-        try await fixture.enqueue("password_changed", to: "kim@example.com")
-        try await fixture.work()
-        #expect(try await fixture.arrived().first?.header("Date") == date)
+        ] as [(Int64, String)] {
+            fixture.clock.set(to: seconds)
+            try await fixture.enqueue("password_changed", to: "kim@example.com")
+            try await fixture.work()
+            #expect(try await fixture.arrived().last?.header("Date") == date)
+        }
     }
 
-    @Test(
-        arguments: [
+    /// The mail of a service of this name, and how many have arrived by then.
+    private func mail(
+        _ template: String, provider: Provider? = nil, serviceName: String
+    ) async throws -> (count: Int, message: MailServer.Message) {
+        try await fixture.enqueue(template, to: "kim@example.com", provider: provider)
+        let worker = try fixture.makeWorker(templates: MailTemplates(serviceName: serviceName))
+        #expect(try await worker.sendNext())
+        let arrived = try await fixture.arrived()
+        return (arrived.count, try #require(arrived.last))
+    }
+
+    @Test(.fixture(MailFixture.self))
+    func `whatever the service is called, everybody reads its name`() async throws {
+        for name in [
             "Lamp", "Lämpchen 💡 für 日本語", "a \"quoted\" name, with \\ and <angles>", "=?UTF-8?B?TGFtcA==?=",
             "👩‍👩‍👧‍👦 family of four, and combining: n\u{303}o\u{308}", String(repeating: "lang ", count: 19) + "Ende",
             String(repeating: "ö", count: 100), String(repeating: "x", count: 100), "trailing dots...", "{{code}}",
-        ])
-    func `whatever the service is called, everybody reads its name`(name: String) async throws {
-        try await MailFixture.run(templates: MailTemplates(serviceName: name)) { fixture in
-            try await fixture.enqueue("identity_linked", to: "kim@example.com", provider: .apple)
-            try await fixture.work()
-            let message = try #require(try await fixture.arrived().first)
+        ] {
+            let message = try await mail("identity_linked", provider: .apple, serviceName: name).message
             Self.expectSound(message)
             #expect(message.header("Subject") == "Apple was linked to your \(name) account")
             #expect(message.text?.contains("sign in to \(name) with Apple.") == true, "\(message.text ?? "")")
@@ -141,19 +148,16 @@ import Texts
         }
     }
 
-    @Test(
-        arguments: [
+    @Test(.fixture(MailFixture.self))
+    func `a line break in a value begins no header, no body and no second mail`() async throws {
+        let names = [
             "Lamp\r\nBcc: eve@example.com", "Lamp\nBcc: eve@example.com", "Lamp\r\n\r\nAnother body",
             "Lamp\r\n.\r\nQUIT",
             "Lamp\u{0}\u{7F}", "Lamp\r\n Bcc: eve@example.com", "Lamp\u{85}Bcc: eve@example.com", "Lamp\"\r\nTo: x",
-        ])
-    func `a line break in a value begins no header, no body and no second mail`(name: String) async throws {
-        try await MailFixture.run(templates: MailTemplates(serviceName: name)) { fixture in
-            try await fixture.enqueue("password_changed", to: "kim@example.com")
-            try await fixture.work()
-            let arrived = try await fixture.arrived()
-            #expect(arrived.count == 1)
-            let message = try #require(arrived.first)
+        ]
+        for (index, name) in names.enumerated() {
+            let (count, message) = try await mail("password_changed", serviceName: name)
+            #expect(count == index + 1)
             #expect(message.recipients == ["kim@example.com"])
             #expect(message.headers.map { $0[0] } == Self.usualHeaders)
             #expect(message.header("Bcc") == nil)
@@ -164,15 +168,11 @@ import Texts
         }
     }
 
-    @Test func `a value is escaped in HTML and nowhere else`() async throws {
-        try await MailFixture.run(templates: MailTemplates(serviceName: "<b>\"Lamp\" & 'Co'")) { fixture in
-            try await fixture.enqueue("password_changed", to: "kim@example.com")
-            try await fixture.work()
-            let message = try #require(try await fixture.arrived().first)
-            #expect(message.html?.contains("&lt;b&gt;&quot;Lamp&quot; &amp; &#39;Co&#39;") == true)
-            #expect(message.html?.contains("<b>") == false)
-            #expect(message.text?.contains("<b>\"Lamp\" & 'Co'") == true)
-        }
+    @Test(.fixture(MailFixture.self)) func `a value is escaped in HTML and nowhere else`() async throws {
+        let message = try await mail("password_changed", serviceName: "<b>\"Lamp\" & 'Co'").message
+        #expect(message.html?.contains("&lt;b&gt;&quot;Lamp&quot; &amp; &#39;Co&#39;") == true)
+        #expect(message.html?.contains("<b>") == false)
+        #expect(message.text?.contains("<b>\"Lamp\" & 'Co'") == true)
     }
 
     @Test(.fixture(MailFixture.self)) func `an address beyond ASCII stands in the header as it is`() async throws {

@@ -64,11 +64,12 @@ import Testing
         try await change(fixture, of: member)
     }
 
-    @Test(arguments: ["short", "password", email, String(repeating: "x1", count: 513)])
-    func `a weak password is refused before anything is compared`(weak: String) async throws {
+    @Test func `a weak password is refused before anything is compared`() async throws {
         let member = try await fixture.member(Self.email)
         let hashed = fixture.passwordHasher.finished
-        try await expectFailure("weakPassword") { try await change(fixture, of: member, to: weak) }
+        for weak in ["short", "password", Self.email, String(repeating: "x1", count: 513)] {
+            try await expectFailure("weakPassword") { try await change(fixture, of: member, to: weak) }
+        }
         #expect(fixture.passwordHasher.finished == hashed)
     }
 

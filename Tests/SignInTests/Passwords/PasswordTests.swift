@@ -68,12 +68,14 @@ import Testing
         #expect(try await fixture.count("sessions") == 1)
     }
 
-    @Test(arguments: [
-        "", "1234567", "password", "PassWord", "12345678", "iloveyou", "kim@example.com", "KIM@example.com",
-        "aaaaaaaaaaaa", String(repeating: "x1", count: 513),
-    ]) func `a weak password is refused`(password: String) async throws {
-        let refused = try await failure { try await fixture.register("kim@example.com", password: password) }
-        #expect(refused == "weakPassword")
+    @Test func `a weak password is refused`() async throws {
+        for password in [
+            "", "1234567", "password", "PassWord", "12345678", "iloveyou", "kim@example.com", "KIM@example.com",
+            "aaaaaaaaaaaa", String(repeating: "x1", count: 513),
+        ] {
+            let refused = try await failure { try await fixture.register("kim@example.com", password: password) }
+            #expect(refused == "weakPassword", "\(password)")
+        }
         #expect(try await fixture.count("accounts") == 0)
     }
 

@@ -9,6 +9,7 @@ import Testing
 @Suite(.fixture(LifeCycleFixture.self)) struct CodeFaultTests {
     var fixture: LifeCycleFixture { .current }
 
+    /// One of each kind. `TokenExchangeFaultTests` has every fault that a provider's answer can have.
     struct EndpointFault: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var fault: Sandbox.Fault?
@@ -16,19 +17,10 @@ import Testing
         var exchange = Sandbox.ExchangeChanges()
 
         static let all = [
-            EndpointFault(testDescription: "500", fault: .status(500)),
-            EndpointFault(testDescription: "429", fault: .status(429, headers: [("Retry-After", "30")])),
             EndpointFault(testDescription: "reset", fault: .reset),
-            EndpointFault(testDescription: "reset in mid-body", fault: .resetMidBody),
-            EndpointFault(testDescription: "end in mid-body", fault: .truncated),
-            EndpointFault(testDescription: "HTML with 200", fault: .html),
-            EndpointFault(testDescription: "100 MB", fault: .oversized(bytes: 100_000_000)),
-            EndpointFault(testDescription: "redirect", fault: .redirect(to: "https://evil.example/token")),
-            EndpointFault(testDescription: "unknown error", fault: .status(400, body: #"{"error":"slow_down"}"#)),
             EndpointFault(testDescription: "answer lost", fault: .lost),
             EndpointFault(testDescription: "500 after the exchange", fault: .status(500), afterwards: true),
             EndpointFault(testDescription: "no ID token", exchange: .init(omitsIDToken: true)),
-            EndpointFault(testDescription: "no access token", exchange: .init(withoutAnswer: ["access_token"])),
         ]
 
         func begin(at provider: Provider, in fixture: LifeCycleFixture) async throws {

@@ -57,10 +57,13 @@ struct MailFixture: TestFixture {
         return SMTPTransport(server: server, configuration: configuration)
     }
 
-    /// The same worker with another transport, or in a process with another key ring.
-    func makeWorker(transport: (any MailTransport)? = nil, codes: EmailCodes? = nil) throws -> MailWorker {
+    /// The same worker with another transport, in a process with another key ring, or of another service.
+    func makeWorker(
+        transport: (any MailTransport)? = nil, codes: EmailCodes? = nil, templates: MailTemplates? = nil
+    ) throws -> MailWorker {
         try Self.makeWorker(
-            storage: storage, transport: try transport ?? Self.transport(to: peer), templates: templates,
+            storage: storage, transport: try transport ?? Self.transport(to: peer),
+            templates: templates ?? self.templates,
             codes: codes ?? self.codes, clock: clock, log: log)
     }
 

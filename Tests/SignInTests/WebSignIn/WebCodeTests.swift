@@ -146,11 +146,12 @@ import Testing
         #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.endedBy) == [.revoke])
     }
 
-    @Test(arguments: ["", "code", String(repeating: "A", count: 43), String(repeating: "A", count: 64)])
-    func `a code that is none of ours is refused`(code: String) async throws {
-        await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
+    @Test func `a code that is none of ours is refused`() async throws {
+        for code in ["", "code", String(repeating: "A", count: 43), String(repeating: "A", count: 64)] {
+            await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
+        }
         let refusals = try await fixture.refusals()
-        #expect(refusals == ["web_code_unknown"])
+        #expect(Set(refusals) == ["web_code_unknown"])
     }
 
     @Test func `an account that is disabled by then is refused as ever`() async throws {

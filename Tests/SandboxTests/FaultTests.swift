@@ -119,6 +119,21 @@ import Testing
         #expect(await failure() == nil)
     }
 
+    @Test func `when all faults are cleared a delay is over, and what hangs is reset`() async throws {
+        for (count, fault, code) in [
+            (1, .delay(milliseconds: 600_000), nil), (2, .hang, .closed),
+        ] as [(Int, Sandbox.Fault, FetchError.Code?)] {
+            try await sandbox.fail(Self.keys, fault, times: 1)
+            async let waiting = failure()
+            while try await sandbox.history(path: Self.keys, count: count).last?.fault == nil {
+                try await pollingPause()
+            }
+            try await sandbox.clearFaults()
+            let ending = await waiting
+            #expect(ending == code, "\(fault)")
+        }
+    }
+
     @Test(
         .sharedSandbox,
         arguments: [

@@ -45,7 +45,7 @@ extension Sandbox {
         /// Half of the body, then RST.
         case resetMidBody
         case slow(bytesPerSecond: Int)
-        /// No answer for ten minutes.
+        /// No answer for ten minutes, or until `clearFaults`, and then a reset.
         case hang
         case reset
         /// The request takes effect and its answer gets lost: a reset `afterwards`.
@@ -101,6 +101,7 @@ extension Sandbox {
         }
     }
 
+    /// What waits by a fault waits no longer.
     package func clearFaults() async throws {
         try await control("faults/clear", "{}")
     }

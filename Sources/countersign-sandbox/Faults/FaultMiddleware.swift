@@ -12,12 +12,13 @@ struct FaultMiddleware: RouterMiddleware {
         _ request: Request, context: SandboxContext,
         next: (Request, SandboxContext) async throws -> Response
     ) async throws -> Response {
+        let clearings = plan.clearings
         guard let entry = context.historyEntry,
             let fault = plan.nextFault(method: request.method.rawValue, path: request.uri.path)
         else { return try await next(request, context) }
         history.note(fault: fault.name.rawValue, in: entry)
         let done = fault.comesAfterwards ? try await next(request, context) : nil
-        if fault.delay > .zero { try await Task.sleep(for: fault.delay) }
+        if fault.delay > .zero { try await plan.pause(for: fault.delay, since: clearings) }
         switch fault.effect {
         case .none, .altered:
             if let done { return done }
@@ -39,7 +40,7 @@ struct FaultMiddleware: RouterMiddleware {
         case .slow(let rate):
             return try await next(request, context).altered { writer, _ in ThrottledWriter(parent: writer, rate: rate) }
         case .hang:
-            try await Task.sleep(for: Self.hangDuration)
+            try await plan.pause(for: Self.hangDuration, since: clearings)
             throw try await context.reset()
         case .reset:
             throw try await context.reset()

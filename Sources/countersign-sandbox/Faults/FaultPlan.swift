@@ -12,11 +12,18 @@ final class FaultPlan: Sendable {
     private struct State {
         var entries: [Entry] = []
         var lastID: Int64 = 0
+        var clearings = 0
+        /// Of requests that have met a fault.
+        var pauses: [Int: Task<Void, Never>] = [:]
+        var lastPause = 0
     }
 
     private let state = Mutex(State())
 
     var entries: [Entry] { state.withLock { $0.entries } }
+
+    /// How often all faults were cleared.
+    var clearings: Int { state.withLock { $0.clearings } }
 
     func add(_ fault: Fault) -> Entry {
         state.withLock { state in
@@ -63,6 +70,34 @@ final class FaultPlan: Sendable {
     }
 
     func clear() {
-        state.withLock { $0.entries = [] }
+        state.withLock { state in
+            state.entries = []
+            state.clearings += 1
+            for pause in state.pauses.values { pause.cancel() }
+        }
+    }
+
+    /// Waits for so long, or until all faults are cleared.
+    ///
+    /// - Parameter clearings: how often they had been when the request came.
+    func pause(for duration: Duration, since clearings: Int) async throws {
+        let pause = Task { _ = try? await Task.sleep(for: duration) }
+        let number = state.withLock { state -> Int? in
+            guard state.clearings == clearings else { return nil }
+            state.lastPause += 1
+            state.pauses[state.lastPause] = pause
+            return state.lastPause
+        }
+        guard let number else {
+            pause.cancel()
+            return
+        }
+        await withTaskCancellationHandler {
+            await pause.value
+        } onCancel: {
+            pause.cancel()
+        }
+        state.withLock { $0.pauses[number] = nil }
+        try Task.checkCancellation()
     }
 }

@@ -96,9 +96,18 @@ import Testing
     @Test(.world(["limits.junkCodesPerNetwork": "0", "server.trustedProxies": "127.0.0.1"]))
     func `codes beyond those that wait for the provider are not sent, and may come again`() async throws {
         try await world.newPerson("kim")
-        let kim = try await world.authorize("kim")
+        // The calls are given up after ten seconds, which a busy machine may need for the others once.
+        let isInTime = try await onceOfThree { try await refusesCodeBesideHangingCalls() }
+        #expect(isInTime, "the calls that hang ended before those that don't")
+    }
+
+    /// Whether a code was refused while others hung at the provider in all places.
+    private func refusesCodeBesideHangingCalls() async throws -> Bool {
+        let code = try await world.authorize("kim").codeAlone
+        let exchanges = try await world.sandbox.history(path: "/apple/auth/token").count
+        let notSent = try await codesNotSent()
         try await world.sandbox.fail("/apple/auth/token", .hang, times: CodesUnderWay.limit)
-        try await withThrowingTaskGroup(of: Int.self) { group in
+        return try await withThrowingTaskGroup(of: Int.self) { group in
             // No network has more than a quarter of the places.
             for index in 0..<CodesUnderWay.limit {
                 group.addTask {
@@ -108,22 +117,27 @@ import Testing
                 }
             }
             let hanging = try await world.sandbox.history(
-                path: "/apple/auth/token", count: CodesUnderWay.limit, wait: 60)
-            try #require(hanging.count == CodesUnderWay.limit)
-            let refused = try await world.service.signIn(.apple, kim.codeAlone)
+                path: "/apple/auth/token", count: exchanges + CodesUnderWay.limit, wait: 60)
+            try #require(hanging.count == exchanges + CodesUnderWay.limit)
+            let refused = try await world.service.signIn(.apple, code)
+            group.addTask { 0 }
+            let isInTime = try await group.next() == 0
+            try await world.sandbox.clearFaults()
+            let statuses = try await group.reduce(into: [Int]()) { $0.append($1) }
+            guard isInTime else { return false }
             #expect(refused.status == 503)
             #expect(refused.code == "temporarily_unavailable")
             #expect(refused.retryAfter == 1)
-            let notSent = try await world.service.metric(
-                "countersign_code_exchanges_total", #"provider="apple""#, #"outcome="not_sent""#)
-            #expect(notSent == 1)
-            // Their ten seconds are not over.
-            group.addTask { 0 }
-            #expect(try await group.next() == 0, "the calls that hang ended before those that don't")
-            let statuses = try await group.reduce(into: [Int]()) { $0.append($1) }
-            #expect(statuses == Array(repeating: 503, count: hanging.count))
+            #expect(statuses == Array(repeating: 503, count: CodesUnderWay.limit))
+            #expect(try await codesNotSent() == notSent + 1)
+            let signedIn = try await world.service.signIn(.apple, code)
+            #expect(signedIn.status == 200, "\(signedIn.text)")
+            return true
         }
-        let signedIn = try await world.service.signIn(.apple, kim.codeAlone)
-        #expect(signedIn.status == 200, "\(signedIn.text)")
+    }
+
+    private func codesNotSent() async throws -> Double {
+        try await world.service.metric(
+            "countersign_code_exchanges_total", #"provider="apple""#, #"outcome="not_sent""#)
     }
 }

@@ -12,12 +12,13 @@ import Testing
             let service = world.service
             try await world.newPerson("kim")
             let credential = try await world.authorize("kim")
-            // The answer comes when the database is away, and within the ten seconds of a code on its own.
-            try await world.sandbox.fail("/apple/auth/token", .delay(milliseconds: 6_000), times: 1, afterwards: true)
+            // The answer is held until the database is away, within the ten seconds of a code on its own.
+            try await world.sandbox.fail("/apple/auth/token", .delay(milliseconds: 60_000), times: 1, afterwards: true)
             async let signIn = service.signIn(.apple, credential.codeAlone)
             try await eventually("the exchange") { try await world.grants(of: "kim").count == 1 }
-            // At once: a shutdown may take longer than the answer.
+            // At once: a shutdown may take longer than they do.
             try await cluster.crash()
+            try await world.sandbox.clearFaults()
             let refused = try await signIn
             #expect(refused.status == 503)
             #expect(refused.code == "temporarily_unavailable")

@@ -298,13 +298,10 @@ import Testing
         #expect(try await fixture.refusals() == [reason])
     }
 
-    @Test(arguments: [Sandbox.ExchangeChanges(omitsIDToken: true), .init(withoutAnswer: ["id_token"])])
-    func `an exchange of Google's that brings no ID token proves nobody`(
-        exchange: Sandbox.ExchangeChanges
-    ) async throws {
-        try await fixture.base.sandbox.alterNext(.google, exchange: exchange)
-        let error = try await fixture.sign(in: try await fixture.open(), at: .google).error
-        #expect(["server_error", "temporarily_unavailable"].contains(error))
+    @Test func `an exchange of Google's that brings no ID token proves nobody`() async throws {
+        try await fixture.base.sandbox.alterNext(.google, exchange: .init(omitsIDToken: true))
+        let step = try await fixture.sign(in: try await fixture.open(), at: .google)
+        #expect(try step.error == "temporarily_unavailable")
     }
 
     @Test func `an answer of Google's without a code proves nobody`() async throws {

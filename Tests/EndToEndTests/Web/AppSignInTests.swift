@@ -28,7 +28,7 @@ import Testing
         #expect(code.wholeMatch(of: /[A-Za-z0-9_-]{43}/) != nil)
 
         let device = TokenMint.Literal.raw(#"{"name":"Kim's phone","platform":"android"}"#)
-        let answer = try await world.exchange(code, attempt, ["device": device])
+        let answer = try await world.exchange(code, attempt, device: device)
         let question = try Question(answer)
         #expect(question.method == provider.rawValue)
         #expect(question.email == "\(person)@example.com")

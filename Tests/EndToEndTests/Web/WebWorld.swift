@@ -203,17 +203,13 @@ extension World {
 
     /// The app turns a code into a session or a question.
     func exchange(
-        _ code: String, _ attempt: AppAttempt, _ changes: TokenMint.Members = [:],
-        headers: [(String, String)] = []
+        _ code: String, _ attempt: AppAttempt, device: TokenMint.Literal? = nil
     ) async throws -> Answer {
-        var members: TokenMint.Members = [
+        let members: TokenMint.Members = [
             "code": .string(code), "codeVerifier": .string(attempt.verifier),
             "redirectUri": .string(attempt.redirectURI),
         ]
-        for name in ["code", "codeVerifier", "redirectUri", "device"] {
-            if let change = changes[name] { members[name] = change }
-        }
-        return try await service.post("/v1/sign-in/web", members, headers: headers)
+        return try await service.post("/v1/sign-in/web", members.with("device", device))
     }
 
     /// Everything, until the app has its answer.

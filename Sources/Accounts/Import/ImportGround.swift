@@ -1,13 +1,24 @@
 /// What is there of that which the rows of a batch bring. Each row that becomes an account is added, so that the rows behind it
 /// meet it.
 package struct ImportGround: Sendable {
+    /// Who has an address.
+    package struct Holder: Sendable {
+        let id: AccountID
+        let proof: EmailProof
+
+        package init(id: AccountID, proof: EmailProof) {
+            self.id = id
+            self.proof = proof
+        }
+    }
+
     /// The accounts of rows that came before; `nil` for one that is gone.
     private var rows: [ExternalID: AccountID?]
     private var identities: [IdentityKey: AccountID]
-    private var addresses: [EmailAddress: AccountID]
+    private var addresses: [EmailAddress: Holder]
 
     package init(
-        rows: [ExternalID: AccountID?], identities: [IdentityKey: AccountID], addresses: [EmailAddress: AccountID]
+        rows: [ExternalID: AccountID?], identities: [IdentityKey: AccountID], addresses: [EmailAddress: Holder]
     ) {
         self.rows = rows
         self.identities = identities
@@ -37,14 +48,17 @@ package struct ImportGround: Sendable {
         if let email = person.email, let holder = addresses[email] {
             // A relay address is of an identity, which leads to the account without it.
             guard email.isAppleRelay, !person.identities.isEmpty else {
-                return (result(.conflict(.emailTaken, holder)), nil)
+                var claims: [ImportNote] = []
+                if holder.proof == .claimed { claims.append(.holderClaimed) }
+                if person.emailProof == .claimed { claims.append(.rowClaimed) }
+                return (result(.conflict(.emailTaken, holder.id), claims), nil)
             }
             person.email = nil
             if !row.notes.contains(.emailDropped) { notes.append(.emailDropped) }
         }
         rows[person.externalID] = .some(id)
         for identity in person.identities { identities[identity.key] = id }
-        if let email = person.email { addresses[email] = id }
+        if let email = person.email { addresses[email] = Holder(id: id, proof: person.emailProof) }
         return (result(.created(id), notes), person)
     }
 }

@@ -84,13 +84,17 @@ package enum ImportCode: String, CaseIterable, Sendable {
     package var isExpected: Bool { self == .deleted || self == .anonymous }
 }
 
-/// What of a row did not come along; of one that can't be read, why.
+/// What of a row did not come along, and what else its reader has to know; of one that can't be read, why.
 package enum ImportNote: Hashable, Sendable {
     case passwordDropped(ForeignPasswordHash.Kind)
     /// By the source's own word for it.
     case identitySkipped(String)
     case emailDropped
     case nameCut
+    /// Of a conflict over an address: the account that has it doesn't prove it, and may be another person's.
+    case holderClaimed
+    /// Of a conflict over an address: the source doesn't call the row's verified.
+    case rowClaimed
     /// By the kind of fault and the member that has it. It is in no report, whose words are fixed: a run says it beside.
     case rowMalformed(String)
 
@@ -105,6 +109,8 @@ package enum ImportNote: Hashable, Sendable {
         case .identitySkipped(let word): "identity_skipped:\(word)"
         case .emailDropped: "email_dropped"
         case .nameCut: "name_cut"
+        case .holderClaimed: "holder_claimed"
+        case .rowClaimed: "row_claimed"
         case .rowMalformed(let fault): fault
         }
     }
@@ -144,7 +150,7 @@ package enum ImportOutcome: Hashable, Sendable {
     }
 }
 
-/// A row's outcome with all that did not come along.
+/// A row's outcome with its notes.
 package struct ImportResult: Sendable {
     package let externalID: ExternalID?
     package let outcome: ImportOutcome

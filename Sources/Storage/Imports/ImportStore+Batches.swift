@@ -18,7 +18,7 @@ package struct ImportTables: Sendable {
 
     fileprivate static let temporary = ImportTables(
         accounts: "rehearsed_accounts", identities: "rehearsed_identities", rows: "rehearsed_rows",
-        allAccounts: both("account_id, email", "accounts", "rehearsed_accounts"),
+        allAccounts: both("account_id, email, email_verified, email_proof", "accounts", "rehearsed_accounts"),
         allIdentities: both("account_id, provider, realm, subject", "identities", "rehearsed_identities"),
         allRows: both("import_id, external_id_digest, account_id", "imported_rows", "rehearsed_rows"))
 
@@ -142,12 +142,15 @@ extension ImportStore {
             """, as: Int.self, AccountID.self)
         let addresses = try await session.query(
             """
-            SELECT e.position, a.account_id
+            SELECT e.position, a.account_id, a.proof
             FROM unnest(\(emails.map(\.text))) WITH ORDINALITY AS e (email, position)
             CROSS JOIN LATERAL (
-                SELECT a.account_id FROM \(tables.allAccounts) a WHERE a.email = e.email LIMIT 1
+                SELECT a.account_id, \(AccountRow.proof) AS proof
+                FROM \(tables.allAccounts) a
+                WHERE a.email = e.email
+                LIMIT 1
             ) a
-            """, as: Int.self, AccountID.self)
+            """, as: Int.self, AccountID.self, EmailProof.self)
         var known: [ExternalID: AccountID?] = [:]
         for (digest, account) in rows {
             if let externalID = digests[digest] { known[externalID] = .some(account) }
@@ -156,7 +159,9 @@ extension ImportStore {
             rows: known,
             // PostgreSQL counts from 1.
             identities: Dictionary(holders.map { (keys[$0.0 - 1], $0.1) }) { one, _ in one },
-            addresses: Dictionary(addresses.map { (emails[$0.0 - 1], $0.1) }) { one, _ in one })
+            addresses: Dictionary(
+                addresses.map { (emails[$0.0 - 1], ImportGround.Holder(id: $0.1, proof: $0.2)) }
+            ) { one, _ in one })
     }
 
     /// The one place where accounts are written that an import makes.

@@ -148,7 +148,8 @@ struct ImportRunCommand: AsyncParsableCommand {
             printNotice(
                 """
                 some are not in: the report says which and why. Who is in conflict is here already, or stands twice in \
-                the source; put right the others there, and run it again
+                the source; with the note holder_claimed or row_claimed it may be another person. Put right the others \
+                there, and run it again
                 """)
         case .done:
             printNotice("all are in; `countersign import undo \(name)` takes back what is untouched")

@@ -51,7 +51,7 @@ import Testing
 
     /// The outcomes of the rows of a file, in an empty database; `nil` when the file can't be read to its end.
     private static func outcomes(_ bytes: [UInt8], _ format: Format) async throws -> [ImportOutcome]? {
-        var ground = ImportGround(rows: [:], identities: [:], addresses: [:])
+        var ground = ImportGround(rows: [:], identities: [:], addresses: [:], sharedIDs: [])
         var outcomes: [ImportOutcome] = []
         do {
             var source = try format.source(PieceInput(bytes, size: 61))

@@ -55,4 +55,21 @@ import Testing
                 "12 f1 conflict email_taken holder_claimed",
             ])
     }
+
+    @Test func `a row whose id an account of another import has comes with a note, and both are found by it`()
+        async throws
+    {
+        func rows(_ name: String, _ ids: [String]) -> [String] {
+            ids.map { #"{"externalId":"\#($0)","email":"\#($0)@\#(name).example"}"# }
+        }
+        #expect(try await run("one", rows("one", ["5", "6"])) == ["1 5 created", "2 6 created"])
+        #expect(
+            try await run("two", rows("two", ["4", "5", "6", "6"]))
+                == ["1 4 created", "2 5 created external_id_shared", "3 6 created external_id_shared", "4 6 unchanged"])
+        let shown = try await ImportCommandTests.run(["show", "two"], scratch)
+        #expect(shown.output.contains(#""note:external_id_shared":2"#), "\(shown.output)")
+        #expect(try await scratch.count("SELECT count(*) FROM accounts WHERE external_id = '5'") == 2)
+        // What is of the same import is shared with none.
+        #expect(try await run("one", rows("one", ["5", "7"])) == ["1 5 unchanged", "2 7 created"])
+    }
 }

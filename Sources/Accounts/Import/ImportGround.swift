@@ -16,13 +16,17 @@ package struct ImportGround: Sendable {
     private var rows: [ExternalID: AccountID?]
     private var identities: [IdentityKey: AccountID]
     private var addresses: [EmailAddress: Holder]
+    /// The ids that accounts have which are of other imports.
+    private let sharedIDs: Set<ExternalID>
 
     package init(
-        rows: [ExternalID: AccountID?], identities: [IdentityKey: AccountID], addresses: [EmailAddress: Holder]
+        rows: [ExternalID: AccountID?], identities: [IdentityKey: AccountID], addresses: [EmailAddress: Holder],
+        sharedIDs: Set<ExternalID>
     ) {
         self.rows = rows
         self.identities = identities
         self.addresses = addresses
+        self.sharedIDs = sharedIDs
     }
 
     /// Decides a row. Whatever came before stays as it is, also where the row has changed since or would be refused now.
@@ -56,6 +60,7 @@ package struct ImportGround: Sendable {
             person.email = nil
             if !row.notes.contains(.emailDropped) { notes.append(.emailDropped) }
         }
+        if sharedIDs.contains(person.externalID) { notes.append(.externalIDShared) }
         rows[person.externalID] = .some(id)
         for identity in person.identities { identities[identity.key] = id }
         if let email = person.email { addresses[email] = Holder(id: id, proof: person.emailProof) }

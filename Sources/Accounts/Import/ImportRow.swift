@@ -95,6 +95,8 @@ package enum ImportNote: Hashable, Sendable {
     case holderClaimed
     /// Of a conflict over an address: the source doesn't call the row's verified.
     case rowClaimed
+    /// An account of another import has the same id.
+    case externalIDShared
     /// By the kind of fault and the member that has it. It is in no report, whose words are fixed: a run says it beside.
     case rowMalformed(String)
 
@@ -111,6 +113,7 @@ package enum ImportNote: Hashable, Sendable {
         case .nameCut: "name_cut"
         case .holderClaimed: "holder_claimed"
         case .rowClaimed: "row_claimed"
+        case .externalIDShared: "external_id_shared"
         case .rowMalformed(let fault): fault
         }
     }

@@ -18,7 +18,8 @@ package struct ImportTables: Sendable {
 
     fileprivate static let temporary = ImportTables(
         accounts: "rehearsed_accounts", identities: "rehearsed_identities", rows: "rehearsed_rows",
-        allAccounts: both("account_id, email, email_verified, email_proof", "accounts", "rehearsed_accounts"),
+        allAccounts: both(
+            "account_id, email, email_verified, email_proof, external_id", "accounts", "rehearsed_accounts"),
         allIdentities: both("account_id, provider, realm, subject", "identities", "rehearsed_identities"),
         allRows: both("import_id, external_id_digest, account_id", "imported_rows", "rehearsed_rows"))
 
@@ -106,28 +107,37 @@ extension ImportStore {
     private static func ground(
         of batch: [ImportRow], of run: OpenImport, in tables: ImportTables, _ session: some PostgresSession
     ) async throws -> ImportGround {
-        var digests: [[UInt8]: ExternalID] = [:]
-        for case let externalID? in batch.map(\.externalID) { digests[try run.digest(of: externalID)] = externalID }
+        let externalIDs = Array(Set(batch.compactMap(\.externalID)))
+        let digests = try externalIDs.map { try run.digest(of: $0) }
         let persons = batch.compactMap { row in
             if case .person(let person) = row.content { person } else { nil }
         }
         let keys = Array(Set(persons.flatMap { $0.identities.map(\.key) }))
         let emails = Array(Set(persons.compactMap(\.email)))
 
+        // By the order the index is taken, whatever the statistics know of a table that has just been filled.
         let rows = try await session.query(
             """
-            SELECT r.external_id_digest, a.account_id
-            FROM unnest(\(Array(digests.keys))) AS d (digest)
-            CROSS JOIN LATERAL (
-                SELECT r.external_id_digest, r.account_id
+            SELECT d.position, r.account_id IS NOT NULL, a.account_id
+            FROM unnest(\(digests), \(externalIDs.map(\.text))) WITH ORDINALITY AS d (digest, external_id, position)
+            LEFT JOIN LATERAL (
+                SELECT r.account_id
                 FROM \(tables.allRows) r
                 WHERE r.import_id = \(run.id) AND r.external_id_digest = d.digest
                 LIMIT 1
-            ) r
+            ) r ON true
             LEFT JOIN LATERAL (
                 SELECT a.account_id FROM \(tables.allAccounts) a WHERE a.account_id = r.account_id LIMIT 1
             ) a ON true
-            """, as: [UInt8].self, AccountID?.self)
+            LEFT JOIN LATERAL (
+                SELECT a.account_id
+                FROM \(tables.allAccounts) a
+                WHERE r.account_id IS NULL AND a.external_id = d.external_id
+                ORDER BY a.account_id
+                LIMIT 1
+            ) s ON true
+            WHERE r.account_id IS NOT NULL OR s.account_id IS NOT NULL
+            """, as: Int.self, Bool.self, AccountID?.self)
         let holders = try await session.query(
             """
             SELECT k.position, i.account_id
@@ -152,16 +162,19 @@ extension ImportStore {
             ) a
             """, as: Int.self, AccountID.self, EmailProof.self)
         var known: [ExternalID: AccountID?] = [:]
-        for (digest, account) in rows {
-            if let externalID = digests[digest] { known[externalID] = .some(account) }
+        var shared: Set<ExternalID> = []
+        for (position, isKnown, account) in rows {
+            // PostgreSQL counts from 1.
+            let externalID = externalIDs[position - 1]
+            if isKnown { known[externalID] = .some(account) } else { shared.insert(externalID) }
         }
         return ImportGround(
             rows: known,
-            // PostgreSQL counts from 1.
             identities: Dictionary(holders.map { (keys[$0.0 - 1], $0.1) }) { one, _ in one },
             addresses: Dictionary(
                 addresses.map { (emails[$0.0 - 1], ImportGround.Holder(id: $0.1, proof: $0.2)) }
-            ) { one, _ in one })
+            ) { one, _ in one },
+            sharedIDs: shared)
     }
 
     /// The one place where accounts are written that an import makes.

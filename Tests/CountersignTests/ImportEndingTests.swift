@@ -117,14 +117,12 @@ import Testing
         #expect(ends.count == 1 && ends.last?.hasSuffix("; stopped") == true, "\(ends)")
     }
 
-    @Test(arguments: [SIGINT, SIGTERM])
-    func `an undo that is stopped ends behind its page, and the next one takes back the rest`(_ signal: Int32)
-        async throws
-    {
-        _ = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows(3_000).joined())
-        let undo = try await scratch.withPool(.test(poolSize: 1)) { database in
+    /// Runs the body while an undo of more than one page waits at the second one, for one of the accounts there.
+    private static func withUndo<Result: Sendable>(
+        atItsSecondPageIn scratch: ScratchDatabase, _ body: @Sendable (ImportUnderWay) async throws -> Result
+    ) async throws -> Result {
+        try await scratch.withPool(.test(poolSize: 1)) { database in
             try await database.withConnection { connection in
-                // The second page waits for one of its accounts.
                 try await connection.execute("BEGIN")
                 try await connection.execute(
                     """
@@ -134,10 +132,21 @@ import Testing
                     """)
                 let undo = try ImportUnderWay(scratch, ["undo", "ndjson"])
                 try await undo.awaitBlocked(by: connection)
-                kill(undo.process.processIdentifier, signal)
+                let result = try await body(undo)
                 try await connection.execute("ROLLBACK")
-                return undo
+                return result
             }
+        }
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `an undo that is stopped ends behind its page, and the next one takes back the rest`(_ signal: Int32)
+        async throws
+    {
+        _ = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows(3_000).joined())
+        let undo = try await Self.withUndo(atItsSecondPageIn: scratch) { undo in
+            kill(undo.process.processIdentifier, signal)
+            return undo
         }
         let (kept, notices) = try await undo.end()
         #expect(undo.process.terminationStatus == 1 && kept.isEmpty, "\(notices)")
@@ -150,6 +159,35 @@ import Testing
             try await Self.ends(scratch).suffix(2) == [
                 "import_undone ndjson: \(3_000 - left) removed, 0 kept; stopped",
                 "import_undone ndjson: \(left) removed, 0 kept",
+            ])
+    }
+
+    @Test func `of an undo that is killed whole pages are undone, and the next one records them`() async throws {
+        _ = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows(1_200).joined())
+        try await Self.withUndo(atItsSecondPageIn: scratch) { undo in
+            let shown = try await ImportCommandTests.run(["show", "ndjson"], scratch)
+            #expect(shown.output.contains(#""state":"under_way""#), "\(shown.output)")
+            kill(undo.process.processIdentifier, SIGKILL)
+            await FinishedProcess.onThread { undo.process.waitUntilExit() }
+        }
+        try await scratch.withPool(.test(poolSize: 1)) { database in
+            try await database.withConnection { connection in
+                while try await ImportUnderWay.isTrue("EXISTS (\(Self.others))", connection) {
+                    try await pollingPause()
+                }
+            }
+        }
+        #expect(try await Self.count("accounts", scratch) == 700)
+        #expect(try await Self.ends(scratch) == ["accounts_imported ndjson: created 1200"])
+        let shown = try await ImportCommandTests.run(["show", "ndjson"], scratch)
+        for part in [#""state":"cut_off""#, #""accounts":700"#, #""counts":{"undone":500}"#] {
+            #expect(shown.output.contains(part), "\(shown.output)")
+        }
+        let rest = try await ImportCommandTests.run(["undo", "ndjson"], scratch)
+        #expect(rest.code == 0, "\(rest.errors)")
+        #expect(
+            try await Self.ends(scratch).dropFirst() == [
+                "import_undone ndjson: cut off, with 500 removed", "import_undone ndjson: 700 removed, 0 kept",
             ])
     }
 

@@ -11,14 +11,15 @@ package struct ImportRecord: Sendable {
     /// `nil` while a run is under way, and where one was cut off.
     package let finishedAt: Timestamp?
     package let state: State
-    /// Rows of the last run by outcome, by outcome and code (`conflict:email_taken`), and by note.
+    /// Rows of the last run by outcome, by outcome and code (`conflict:email_taken`), and by note. While an undo is not over,
+    /// what it has removed (`undone`).
     package let counts: [(outcome: String, count: Int)]
     /// The rows that became an account.
     package let accounts: Int
 
     package enum State: String, Sendable {
         case underWay = "under_way"
-        /// The process of the last run was killed. What it had written stays.
+        /// The process of the last run, or of an undo, was killed. What it had done stays.
         case cutOff = "cut_off"
         case finished
     }
@@ -42,7 +43,7 @@ package struct ImportRecords: Sendable {
         try await database.query(
             """
             SELECT name, source, created_at, last_run_at, finished_at, CASE
-                    WHEN finished_at IS NOT NULL THEN \(ImportRecord.State.finished.rawValue)
+                    WHEN finished_at IS NOT NULL AND NOT \(ImportStore.isUndone) THEN \(ImportRecord.State.finished.rawValue)
                     WHEN \(isLocked) THEN \(ImportRecord.State.underWay.rawValue)
                     ELSE \(ImportRecord.State.cutOff.rawValue)
                 END, outcomes, outcome_counts,

@@ -19,13 +19,18 @@ extension ImportStore {
     /// Of an undo.
     private static let rowsPerPage = 500
 
-    /// Removes those accounts of a page of the import's rows that nothing but the import has touched, and forgets the rows.
+    /// Removes those accounts of a page of the import's rows that nothing but the import has touched, and forgets the rows. How
+    /// many went is kept with the import until the undo is recorded.
     ///
     /// - Parameter isRehearsal: says what would be done, and does nothing.
     package func undo(
         _ run: OpenImport, after digest: [UInt8]?, isRehearsal: Bool, by call: Call
     ) async throws -> UndonePage {
         try await database.change(by: call) { change in
+            // Before the accounts, as a run has it.
+            if !isRehearsal {
+                _ = try await change.execute("SELECT FROM imports WHERE import_id = \(run.id) FOR UPDATE")
+            }
             let rows = try await change.query(
                 """
                 SELECT r.external_id_digest, r.account_id
@@ -59,6 +64,14 @@ extension ImportStore {
                     WHERE import_id = \(run.id) AND external_id_digest = ANY (\(rows.map(\.0)))
                         AND account_id = ANY (\(removed))
                     """)
+                // In the place of the last run's counts, which hold no longer.
+                _ = try await change.execute(
+                    """
+                    UPDATE imports
+                    SET outcomes = \([ImportStore.undone]), outcome_counts = ARRAY[
+                            \(removed.count) + CASE WHEN \(ImportStore.isUndone) THEN outcome_counts[1] ELSE 0 END]
+                    WHERE import_id = \(run.id)
+                    """)
             }
             return UndonePage(
                 removed: removed.count,
@@ -68,15 +81,40 @@ extension ImportStore {
     }
 
     /// Ends an undo: forgets the import if nothing of it is left, and records what was done.
-    package func finishUndo(_ run: OpenImport, summary: String, by call: Call) async throws {
+    ///
+    /// - Parameters:
+    ///   - kept: how many accounts stay.
+    ///   - end: what the record ends in, if the undo did before its time.
+    package func finishUndo(
+        _ run: OpenImport, of name: ImportName, kept: Int, end: String, by call: Call
+    ) async throws {
         try await database.change(by: call) { change in
+            let removed = try await ImportStore.takeUndone(name, in: change) ?? 0
             _ = try await change.execute(
                 """
                 DELETE FROM imports
                 WHERE import_id = \(run.id)
                     AND NOT EXISTS (SELECT FROM imported_rows r WHERE r.import_id = \(run.id))
                 """)
-            try await change.record(.importUndone, reason: summary)
+            try await change.record(.importUndone, reason: "\(name): \(removed) removed, \(kept) kept\(end)")
         }
+    }
+
+    /// The only count of an import while an undo of it is not recorded yet: the accounts that it has removed.
+    private static let undone = "undone"
+
+    /// Whether an undo of the import is not recorded yet.
+    static var isUndone: SQL { "outcomes = \([undone])" }
+
+    /// Takes what an undo has removed, for the one record of it.
+    ///
+    /// - Returns: `nil` where none is to be recorded.
+    static func takeUndone(_ name: ImportName, in change: Change) async throws -> Int? {
+        let counts = try await change.query(
+            "SELECT outcome_counts[1] FROM imports WHERE name = \(name.text) AND \(isUndone) FOR UPDATE", as: Int.self)
+        guard let removed = counts.first else { return nil }
+        _ = try await change.execute(
+            "UPDATE imports SET outcomes = '{}', outcome_counts = '{}' WHERE name = \(name.text)")
+        return removed
     }
 }

@@ -91,7 +91,7 @@ package struct ImportStore: Sendable {
             id: id, key: try keyRing.open(sealed, for: .imports, at: Self.location(id)), begunAt: begunAt)
     }
 
-    /// Records that the last run of an import was cut off, if it was. For a caller that is ``alone(_:_:)``: then a run
+    /// Records that the last run of an import or its undo was cut off, if it was. For a caller that is ``alone(_:_:)``: then one
     /// without an end is under way nowhere.
     package func settle(_ name: ImportName, by call: Call) async throws {
         try await database.change(by: call) { change in
@@ -100,6 +100,9 @@ package struct ImportStore: Sendable {
     }
 
     private static func recordCutOff(_ name: ImportName, in change: Change) async throws {
+        if let removed = try await takeUndone(name, in: change) {
+            try await change.record(.importUndone, reason: "\(name): cut off, with \(removed) removed")
+        }
         let accounts = try await change.query(
             """
             UPDATE imports

@@ -69,13 +69,10 @@ struct ImportCommand: AsyncParsableCommand {
             let stop = await StopSignal()
             var (removed, kept) = (0, 0)
             var next: [UInt8]?
-            func finish(_ end: String) async throws -> String {
-                let summary = "\(removed) removed, \(kept) kept\(end)"
-                if !dryRun {
-                    try await store.finishUndo(
-                        run, summary: "\(name): \(summary)", by: clock.call(by: .thisOperator))
-                }
-                return summary
+            func finish(_ end: String) async throws {
+                guard !dryRun else { return }
+                try await store.finishUndo(
+                    run, of: name, kept: kept, end: end, by: clock.call(by: .thisOperator))
             }
             do {
                 repeat {
@@ -88,11 +85,12 @@ struct ImportCommand: AsyncParsableCommand {
                 } while next != nil && !stop.isRaised
             } catch {
                 // What went is gone, and so it is recorded, unless it is the database that is away.
-                _ = try? await finish("; failed")
+                try? await finish("; failed")
                 throw error
             }
-            let summary = try await finish(next == nil ? "" : "; stopped")
-            printNotice("\(name): \(summary)\(dryRun ? " (nothing was done)" : "")")
+            let end = next == nil ? "" : "; stopped"
+            try await finish(end)
+            printNotice("\(name): \(removed) removed, \(kept) kept\(end)\(dryRun ? " (nothing was done)" : "")")
             if next != nil { throw ExitCode(1) }
             return kept
         }

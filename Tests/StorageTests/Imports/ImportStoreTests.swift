@@ -49,6 +49,28 @@ import Testing
         }
     }
 
+    @Test func `what an undo has removed that never ended is recorded once, by the next run`() async throws {
+        let name = try #require(ImportName("moved"))
+        try await ScratchDatabase.withMigrated { scratch in
+            try await scratch.withPool(.test(poolSize: 1)) { database in
+                let keyRing = try KeyRing(parsing: "k1 \(String(repeating: "BwcH", count: 10))Bwc=\n")
+                let store = ImportStore(database: database, keyRing: keyRing)
+                let call = Self.call
+                let run = try await store.begin(name, source: "ndjson", by: call)
+                _ = try await store.merge([try Self.row(1), try Self.row(2)], of: run, by: call)
+                try await store.finish(run, counts: [("created", 2)], summary: "moved: created 2", by: call)
+                let page = try await store.undo(run, after: nil, isRehearsal: false, by: call)
+                #expect(page.removed == 2 && page.kept.isEmpty && page.next == nil)
+                let record = try #require(try await store.records.record(of: name))
+                #expect(record.state == .cutOff && record.accounts == 0)
+                for _ in 0..<2 { _ = try await store.begin(name, source: "ndjson", by: call) }
+                let undone = try await database.query(
+                    "SELECT reason FROM audit_events WHERE type = 'import_undone'", as: String.self)
+                #expect(undone == ["moved: cut off, with 2 removed"])
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `what people write is counted, and what an import or a service that waits writes is not`() async throws {
         let name = try #require(ImportName("moved"))

@@ -102,7 +102,7 @@ import Testing
         let second = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
         let again = try Self.lines(second.output)
         #expect(again.map(\.outcome).filter { $0 == "unchanged" }.count == 4)
-        #expect(again[0].accountId == lines[0].accountId && again[7].notes == nil)
+        #expect(again[0].accountId == lines[0].accountId && again[0].notes == nil)
         #expect(try await scratch.count("SELECT count(*) FROM accounts") == 3)
     }
 

@@ -72,4 +72,17 @@ import Testing
         // What is of the same import is shared with none.
         #expect(try await run("one", rows("one", ["5", "7"])) == ["1 5 unchanged", "2 7 created"])
     }
+
+    @Test func `a row that came before has the notes of its row again, unless its account is gone`() async throws {
+        let rows = ["a", "b"].map {
+            #"{"externalId":"\#($0)","email":"\#($0)@example.com","passwordHash":"md5$x","identities":["#
+                + #"{"provider":"github","subject":"\#($0)"}]}"#
+        }
+        let notes = "identity_skipped:github password_dropped:unknown"
+        #expect(try await run("one", rows) == ["1 a created \(notes)", "2 b created \(notes)"])
+        try await scratch.execute("DELETE FROM accounts WHERE external_id = 'b'")
+        let unread = #"{"externalId":"a","email":1}"#
+        #expect(
+            try await run("one", rows + [unread]) == ["1 a unchanged \(notes)", "2 b unchanged", "3 a unchanged"])
+    }
 }

@@ -35,12 +35,13 @@ package struct ImportGround: Sendable {
     /// - Returns: the person to be written besides, if one is.
     package mutating func decide(_ row: ImportRow, id: AccountID) -> (ImportResult, ImportedPerson?) {
         func result(_ outcome: ImportOutcome, _ more: [ImportNote] = []) -> ImportResult {
-            let keepsNotes: Bool
-            if case .unchanged = outcome { keepsNotes = false } else { keepsNotes = true }
-            return ImportResult(
-                externalID: row.externalID, outcome: outcome, notes: keepsNotes ? row.notes + more : [])
+            ImportResult(externalID: row.externalID, outcome: outcome, notes: row.notes + more)
         }
-        if let externalID = row.externalID, let known = rows[externalID] { return (result(.unchanged(known)), nil) }
+        if let externalID = row.externalID, let known = rows[externalID] {
+            // A run that was killed has its report from the one behind it. Of an account that is gone nothing is said.
+            let notes = known == nil ? [] : row.notes.filter { $0.reported != nil }
+            return (ImportResult(externalID: externalID, outcome: .unchanged(known), notes: notes), nil)
+        }
         guard case .person(var person) = row.content else {
             guard case .refused(let code) = row.content else { return (result(.refused(.rowMalformed)), nil) }
             return (result(.refused(code)), nil)

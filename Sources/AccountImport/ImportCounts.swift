@@ -53,7 +53,7 @@ extension ImportNote {
         switch self {
         case .rowMalformed: nil
         case .identitySkipped: "identity_skipped"
-        case .passwordDropped, .emailDropped, .nameCut, .holderClaimed, .rowClaimed, .externalIDShared: text
+        case .passwordDropped, .emailDropped, .nameCut, .holderClaimed, .rowClaimed, .externalIDShared, .differs: text
         }
     }
 }

@@ -85,4 +85,50 @@ import Testing
         #expect(
             try await run("one", rows + [unread]) == ["1 a unchanged \(notes)", "2 b unchanged", "3 a unchanged"])
     }
+
+    @Test func `a row that came before names what of its person has changed, here or there, and nothing else`()
+        async throws
+    {
+        let (old, new) = (
+            "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu",
+            "$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy"
+        )
+        func row(_ id: String, _ email: String? = nil, hash: String? = nil, more: String = "") -> String {
+            let address = email ?? "\(id)@example.com"
+            let password = hash.map { #","passwordHash":"\#($0)""# } ?? ""
+            return #"{"externalId":"\#(id)","email":"\#(address)"\#(password)\#(more)}"#
+        }
+        let relay = "x@privaterelay.appleid.com"
+        let linked = #","identities":[{"provider":"google","subject":"1"}]"#
+        let first = [
+            row("same", hash: old), row("blocked"), row("moved"), row("changed", hash: old), row("added"),
+            row("used", hash: old), row("reset", hash: "md5$x"), row("relayed", relay),
+            row("linked", relay, more: linked),
+        ]
+        #expect(
+            try await run("one", first) == [
+                "1 same created", "2 blocked created", "3 moved created", "4 changed created", "5 added created",
+                "6 used created", "7 reset created password_dropped:unknown", "8 relayed created",
+                "9 linked created email_dropped",
+            ])
+        // Two have signed in, or set a password here.
+        try await scratch.execute(
+            """
+            UPDATE accounts
+            SET password_hash = '$scrypt$ln=17,r=8,p=1$AAAA$AAAA', password_is_unused = false
+            WHERE external_id IN ('used', 'reset')
+            """)
+        let later = [
+            row("same", hash: old), row("blocked", more: #","disabled":true"#), row("moved", "other@example.com"),
+            row("changed", hash: new), row("added", hash: new), row("used", hash: new), row("reset", hash: "md5$x"),
+            row("relayed", relay), row("linked", relay, more: linked),
+        ]
+        #expect(
+            try await run("one", later) == [
+                "1 same unchanged", "2 blocked unchanged differs:disabled", "3 moved unchanged differs:email",
+                "4 changed unchanged differs:password", "5 added unchanged differs:password", "6 used unchanged",
+                "7 reset unchanged", "8 relayed unchanged", "9 linked unchanged",
+            ])
+        #expect(try await scratch.count("SELECT count(*) FROM accounts WHERE status = 'disabled'") == 0)
+    }
 }

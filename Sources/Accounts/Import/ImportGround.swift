@@ -12,15 +12,30 @@ package struct ImportGround: Sendable {
         }
     }
 
+    /// The account of a row that came before, as it is now: what a row may differ in.
+    package struct Standing: Sendable {
+        let id: AccountID
+        let email: EmailAddress?
+        let isDisabled: Bool
+        let passwordHash: PasswordHash?
+
+        package init(id: AccountID, email: EmailAddress?, isDisabled: Bool, passwordHash: PasswordHash?) {
+            self.id = id
+            self.email = email
+            self.isDisabled = isDisabled
+            self.passwordHash = passwordHash
+        }
+    }
+
     /// The accounts of rows that came before; `nil` for one that is gone.
-    private var rows: [ExternalID: AccountID?]
+    private var rows: [ExternalID: Standing?]
     private var identities: [IdentityKey: AccountID]
     private var addresses: [EmailAddress: Holder]
     /// The ids that accounts have which are of other imports.
     private let sharedIDs: Set<ExternalID>
 
     package init(
-        rows: [ExternalID: AccountID?], identities: [IdentityKey: AccountID], addresses: [EmailAddress: Holder],
+        rows: [ExternalID: Standing?], identities: [IdentityKey: AccountID], addresses: [EmailAddress: Holder],
         sharedIDs: Set<ExternalID>
     ) {
         self.rows = rows
@@ -39,8 +54,8 @@ package struct ImportGround: Sendable {
         }
         if let externalID = row.externalID, let known = rows[externalID] {
             // A run that was killed has its report from the one behind it. Of an account that is gone nothing is said.
-            let notes = known == nil ? [] : row.notes.filter { $0.reported != nil }
-            return (ImportResult(externalID: externalID, outcome: .unchanged(known), notes: notes), nil)
+            let notes = known?.notes(of: row) ?? []
+            return (ImportResult(externalID: externalID, outcome: .unchanged(known?.id), notes: notes), nil)
         }
         guard case .person(var person) = row.content else {
             guard case .refused(let code) = row.content else { return (result(.refused(.rowMalformed)), nil) }
@@ -62,10 +77,39 @@ package struct ImportGround: Sendable {
             if !row.notes.contains(.emailDropped) { notes.append(.emailDropped) }
         }
         if sharedIDs.contains(person.externalID) { notes.append(.externalIDShared) }
-        rows[person.externalID] = .some(id)
+        rows[person.externalID] = Standing(
+            id: id, email: person.email, isDisabled: person.isDisabled, passwordHash: person.passwordHash)
         for identity in person.identities { identities[identity.key] = id }
         if let email = person.email { addresses[email] = Holder(id: id, proof: person.emailProof) }
         return (result(.created(id), notes), person)
+    }
+}
+
+extension ImportGround.Standing {
+    /// The notes of a row that came before: its own, as far as they hold, and what it differs in.
+    fileprivate func notes(of row: ImportRow) -> [ImportNote] {
+        var dropsPassword = false
+        let notes = row.notes.filter { note in
+            switch note {
+            case .passwordDropped:
+                dropsPassword = true
+                return passwordHash == nil
+            case .rowMalformed: return false
+            case .identitySkipped, .emailDropped, .nameCut, .holderClaimed, .rowClaimed, .externalIDShared, .differs:
+                return true
+            }
+        }
+        guard case .person(let person) = row.content else { return notes }
+        var differences: [ImportNote] = []
+        if person.isDisabled != isDisabled { differences.append(.differs(.disabled)) }
+        // With one of ours, which its owner has signed in with or set here, nothing can be compared. The operator has both
+        // hashes, so that it shows nothing how long this takes.
+        let (here, there) = (passwordHash, person.passwordHash)
+        if !dropsPassword, here?.isOwn != true, here != there { differences.append(.differs(.password)) }
+        // A relay address that another account has stayed away.
+        let isDropped = email == nil && person.email?.isAppleRelay == true && !person.identities.isEmpty
+        if !isDropped, person.email != email { differences.append(.differs(.email)) }
+        return notes + differences
     }
 }
 

@@ -97,8 +97,16 @@ package enum ImportNote: Hashable, Sendable {
     case rowClaimed
     /// An account of another import has the same id.
     case externalIDShared
+    /// The account of a row that came before is not as the row is now: one of the two has changed.
+    case differs(Difference)
     /// By the kind of fault and the member that has it. It is in no report, whose words are fixed: a run says it beside.
     case rowMalformed(String)
+
+    package enum Difference: String, Sendable {
+        case disabled
+        case password
+        case email
+    }
 
     /// The word of the report.
     package var reported: String? {
@@ -114,6 +122,7 @@ package enum ImportNote: Hashable, Sendable {
         case .holderClaimed: "holder_claimed"
         case .rowClaimed: "row_claimed"
         case .externalIDShared: "external_id_shared"
+        case .differs(let difference): "differs:\(difference.rawValue)"
         case .rowMalformed(let fault): fault
         }
     }

@@ -19,7 +19,8 @@ package struct ImportTables: Sendable {
     fileprivate static let temporary = ImportTables(
         accounts: "rehearsed_accounts", identities: "rehearsed_identities", rows: "rehearsed_rows",
         allAccounts: both(
-            "account_id, email, email_verified, email_proof, external_id", "accounts", "rehearsed_accounts"),
+            "account_id, email, email_verified, email_proof, password_hash, status, external_id", "accounts",
+            "rehearsed_accounts"),
         allIdentities: both("account_id, provider, realm, subject", "identities", "rehearsed_identities"),
         allRows: both("import_id, external_id_digest, account_id", "imported_rows", "rehearsed_rows"))
 
@@ -118,7 +119,7 @@ extension ImportStore {
         // By the order the index is taken, whatever the statistics know of a table that has just been filled.
         let rows = try await session.query(
             """
-            SELECT d.position, r.account_id IS NOT NULL, a.account_id
+            SELECT d.position, r.account_id IS NOT NULL, a.account_id, a.email, a.status, a.password_hash
             FROM unnest(\(digests), \(externalIDs.map(\.text))) WITH ORDINALITY AS d (digest, external_id, position)
             LEFT JOIN LATERAL (
                 SELECT r.account_id
@@ -127,7 +128,10 @@ extension ImportStore {
                 LIMIT 1
             ) r ON true
             LEFT JOIN LATERAL (
-                SELECT a.account_id FROM \(tables.allAccounts) a WHERE a.account_id = r.account_id LIMIT 1
+                SELECT a.account_id, a.email, a.status, a.password_hash
+                FROM \(tables.allAccounts) a
+                WHERE a.account_id = r.account_id
+                LIMIT 1
             ) a ON true
             LEFT JOIN LATERAL (
                 SELECT a.account_id
@@ -137,7 +141,7 @@ extension ImportStore {
                 LIMIT 1
             ) s ON true
             WHERE r.account_id IS NOT NULL OR s.account_id IS NOT NULL
-            """, as: Int.self, Bool.self, AccountID?.self)
+            """, as: Int.self, Bool.self, AccountID?.self, EmailAddress?.self, Account.Status?.self, PasswordHash?.self)
         let holders = try await session.query(
             """
             SELECT k.position, i.account_id
@@ -161,12 +165,20 @@ extension ImportStore {
                 LIMIT 1
             ) a
             """, as: Int.self, AccountID.self, EmailProof.self)
-        var known: [ExternalID: AccountID?] = [:]
+        var known: [ExternalID: ImportGround.Standing?] = [:]
         var shared: Set<ExternalID> = []
-        for (position, isKnown, account) in rows {
+        for (position, isKnown, account, email, status, hash) in rows {
             // PostgreSQL counts from 1.
             let externalID = externalIDs[position - 1]
-            if isKnown { known[externalID] = .some(account) } else { shared.insert(externalID) }
+            guard isKnown else {
+                shared.insert(externalID)
+                continue
+            }
+            known[externalID] = .some(
+                account.map {
+                    ImportGround.Standing(
+                        id: $0, email: email, isDisabled: status == .disabled, passwordHash: hash)
+                })
         }
         return ImportGround(
             rows: known,

@@ -12,12 +12,13 @@ package protocol ByteInput: AnyObject, Sendable {
 /// The run was stopped while its source waited for more: what has come of the next row is no row.
 struct InputStopped: Error {}
 
-/// A file, or standard input.
+/// A file, or standard input, without the byte order mark that some editors write before UTF-8.
 package final class FileInput: ByteInput {
     private let descriptor: Int32
     private let name: String
     private let isStopped: @Sendable () -> Bool
     private let consumed = Atomic(0)
+    private let hasBegun = Atomic(false)
     /// The size of a regular file.
     package let size: Int?
     /// How much of it has been read, in bytes.
@@ -51,6 +52,25 @@ package final class FileInput: ByteInput {
     }
 
     package func read() throws -> [UInt8]? {
+        if hasBegun.exchange(true, ordering: .relaxed) { return try readOn() }
+        // As many as a mark has: a pipe may bring them one by one.
+        var begin: [UInt8] = []
+        while begin.count < Self.mark.count, let more = try readOn() { begin += more }
+        guard !begin.starts(with: [0xFF, 0xFE]), !begin.starts(with: [0xFE, 0xFF]) else {
+            throw SourceFault(
+                """
+                \(name) is UTF-16, as PowerShell 5 writes it by “>”, and has to be UTF-8: write it by \
+                “| Out-File -Encoding utf8”, or convert it by iconv -f UTF-16 -t UTF-8.
+                """)
+        }
+        if begin.starts(with: Self.mark) { begin.removeFirst(Self.mark.count) }
+        return try begin.isEmpty ? readOn() : begin
+    }
+
+    /// Of UTF-8.
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    private func readOn() throws -> [UInt8]? {
         var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while size == nil, poll(&ready, 1, 200) <= 0 {
             if isStopped() { throw InputStopped() }

@@ -57,10 +57,11 @@ package struct ImportRun: Sendable {
             let degree = rules.verified == .proven ? "; verified means proven" : ""
             let run = try await store.begin(name, source: source, by: clock.call(by: origin))
             let counts = Counted()
-            func finish(_ end: String) async throws {
+            func finish(_ state: ImportRecord.State) async throws {
                 let total = await counts.counts
+                let end = state == .finished ? "" : "; \(state.rawValue)"
                 try await store.finish(
-                    run, counts: total.all, summary: "\(name): \(total.summary)\(degree)\(end)",
+                    run, as: state, counts: total.all, summary: "\(name): \(total.summary)\(degree)\(end)",
                     by: clock.call(by: origin))
             }
             do {
@@ -71,11 +72,11 @@ package struct ImportRun: Sendable {
                     try await lock.requireHeld()
                     return try await store.merge(batch, of: run, by: call)
                 }
-                try await finish(ending == .stopped ? "; stopped" : "")
+                try await finish(ending == .stopped ? .stopped : .finished)
                 return ending
             } catch {
                 // Whole batches stay, and so they are recorded, unless it is our own database that is away.
-                try? await finish("; failed")
+                try? await finish(.failed)
                 throw error
             }
         }

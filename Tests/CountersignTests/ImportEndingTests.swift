@@ -49,9 +49,14 @@ import Testing
         #expect(notices.contains("run the same command again"), "\(notices)")
         #expect(try await Self.count("accounts", scratch) == report.count)
         #expect(try await Self.ends(scratch).last?.hasSuffix("created \(report.count); stopped") == true)
+        let stopped = try await ImportCommandTests.run(["show", "ndjson"], scratch)
+        #expect(stopped.output.contains(#""state":"stopped""#), "\(stopped.output)")
+        #expect(stopped.output.contains(#""counts":{"created":\#(report.count)}"#), "\(stopped.output)")
         let rest = try await ImportCommandTests.run(["ndjson", "-"], scratch, input: Self.rows.joined())
         #expect(rest.code == 0, "\(rest.errors)")
         #expect(try ImportCommandTests.lines(rest.output).count { $0.outcome == "created" } == 1_200 - report.count)
+        let finished = try await ImportCommandTests.run(["show", "ndjson"], scratch)
+        #expect(finished.output.contains(#""state":"finished""#), "\(finished.output)")
     }
 
     /// A source in a pipe: its rows, and a row that is never whole.
@@ -287,5 +292,7 @@ import Testing
         #expect(notices.contains("connection to the database was lost"), "\(notices)")
         #expect(try await Self.count("accounts", scratch) == report.count && report.count < 1_200)
         #expect(try await Self.ends(scratch).last?.hasSuffix("; failed") == true)
+        let shown = try await ImportCommandTests.run(["show", "ndjson"], scratch)
+        #expect(shown.output.contains(#""state":"failed""#), "\(shown.output)")
     }
 }

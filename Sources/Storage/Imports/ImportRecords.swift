@@ -21,7 +21,16 @@ package struct ImportRecord: Sendable {
         case underWay = "under_way"
         /// The process of the last run, or of an undo, was killed. What it had done stays.
         case cutOff = "cut_off"
+        /// The last run was stopped behind a batch.
+        case stopped
+        /// The last run came to a fault behind a batch.
+        case failed
+        /// The last run came to the end of its source.
         case finished
+
+        /// How a run ended before its source did stands among its counts, as this with a 1.
+        var mark: String { ImportRecord.State.markPrefix + rawValue }
+        fileprivate static let markPrefix = "end:"
     }
 }
 
@@ -59,9 +68,12 @@ package struct ImportRecords: Sendable {
             guard let name = ImportName(name), let state = ImportRecord.State(rawValue: state) else {
                 throw PostgresValue.mismatch("a text that names no import or no state")
             }
+            let ended = [ImportRecord.State.cutOff, .stopped, .failed].first { outcomes.contains($0.mark) }
             return ImportRecord(
                 name: name, source: source, createdAt: created, lastRunAt: run, finishedAt: finished,
-                state: state, counts: zip(outcomes, counts).map { ($0, $1) }, accounts: accounts)
+                state: state == .finished ? ended ?? .finished : state,
+                counts: zip(outcomes, counts).filter { !$0.0.hasPrefix(ImportRecord.State.markPrefix) }
+                    .map { ($0.0, $0.1) }, accounts: accounts)
         }
     }
 

@@ -81,7 +81,7 @@ package struct ImportStore: Sendable {
                 VALUES (\(id), \(name.text), \(source), \(sealed), \(call.now), \(call.now))
                 ON CONFLICT ON CONSTRAINT imports_name_key DO UPDATE
                 SET last_run_at = GREATEST(EXCLUDED.last_run_at, imports.last_run_at + interval '1 microsecond'),
-                    finished_at = NULL
+                    finished_at = NULL, outcomes = '{}', outcome_counts = '{}'
                 RETURNING import_id, sealed_key, last_run_at
                 """, as: ImportID.self, [UInt8].self, Timestamp.self)
             return rows.first
@@ -106,7 +106,7 @@ package struct ImportStore: Sendable {
         let accounts = try await change.query(
             """
             UPDATE imports
-            SET finished_at = \(change.call.now)
+            SET finished_at = \(change.call.now), outcomes = \([ImportRecord.State.cutOff.mark]), outcome_counts = '{1}'
             WHERE name = \(name.text) AND finished_at IS NULL
             RETURNING (SELECT count(*) FROM imported_rows r WHERE r.import_id = imports.import_id)
             """, as: Int.self)
@@ -126,11 +126,15 @@ package struct ImportStore: Sendable {
     /// Ends a run, which is recorded.
     ///
     /// - Parameters:
+    ///   - state: how it ends: finished, stopped or failed.
     ///   - counts: as ``ImportRecord/counts``.
     ///   - summary: for the audit trail.
     package func finish(
-        _ run: OpenImport, counts: [(outcome: String, count: Int)], summary: String, by call: Call
+        _ run: OpenImport, as state: ImportRecord.State, counts: [(outcome: String, count: Int)], summary: String,
+        by call: Call
     ) async throws {
+        let marks: [(outcome: String, count: Int)] = state == .finished ? [] : [(state.mark, 1)]
+        let counts = counts + marks
         try await database.change(by: call) { change in
             let ended = try await change.execute(
                 """

@@ -33,7 +33,8 @@ import Testing
                 await #expect(throws: ImportSuperseded.self) {
                     _ = try await store.merge([try Self.row(2)], of: first, by: call)
                 }
-                try await store.finish(first, counts: [("created", 9)], summary: "moved: created 9", by: call)
+                try await store.finish(
+                    first, as: .finished, counts: [("created", 9)], summary: "moved: created 9", by: call)
                 let results = try await store.merge([try Self.row(1), try Self.row(3)], of: second, by: call)
                 #expect(results.map(\.outcome.word) == ["unchanged", "created"])
                 try await store.settle(name, by: call)
@@ -41,7 +42,7 @@ import Testing
                     _ = try await store.merge([try Self.row(4)], of: second, by: call)
                 }
                 let record = try #require(try await store.records.record(of: name))
-                #expect(record.state == .finished && record.counts.isEmpty && record.accounts == 2)
+                #expect(record.state == .cutOff && record.counts.isEmpty && record.accounts == 2)
                 let ends = try await database.query(
                     "SELECT reason FROM audit_events WHERE type = 'accounts_imported' ORDER BY reason", as: String.self)
                 #expect(ends == ["moved: cut off, with 1 rows in", "moved: cut off, with 2 rows in"])
@@ -58,7 +59,8 @@ import Testing
                 let call = Self.call
                 let run = try await store.begin(name, source: "ndjson", by: call)
                 _ = try await store.merge([try Self.row(1), try Self.row(2)], of: run, by: call)
-                try await store.finish(run, counts: [("created", 2)], summary: "moved: created 2", by: call)
+                try await store.finish(
+                    run, as: .finished, counts: [("created", 2)], summary: "moved: created 2", by: call)
                 let page = try await store.undo(run, after: nil, isRehearsal: false, by: call)
                 #expect(page.removed == 2 && page.kept.isEmpty && page.next == nil)
                 let record = try #require(try await store.records.record(of: name))

@@ -1,6 +1,7 @@
 import Accounts
 import Curl
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -30,8 +31,10 @@ import Testing
     }
 
     /// What is said of passwords by a machine that is not too busy for it: a warning is of a check that took too long.
-    private static func findings(_ scratch: ScratchDatabase) async throws -> [String] {
-        let variables = try ImportCommandTests.environment(scratch)
+    private static func findings(
+        _ scratch: ScratchDatabase, _ more: [String: String] = [:]
+    ) async throws -> [String] {
+        let variables = try ImportCommandTests.environment(scratch).merging(more) { $1 }
         var findings: [Finding] = []
         for _ in 0..<10 {
             findings = try await Doctor.with(variables, clock: SystemClock(), timeout: .seconds(60)) {
@@ -57,7 +60,7 @@ import Testing
         #expect(run.code == 0, "\(run.errors)")
         let sound = try await Self.findings(scratch)
         #expect(sound.count == 1 && sound[0].hasPrefix("ok "), "\(sound)")
-        #expect(sound.first?.contains("3 passwords imported") == true, "\(sound)")
+        #expect(sound.first?.hasSuffix("3 passwords imported, of kinds that can be checked here") == true, "\(sound)")
         try await Self.withoutArgon2 { folder in
             let run = try await Self.run(["doctor"], scratch, libraries: folder)
             let found = run.lines.filter { $0.contains(" passwords: ") }
@@ -65,6 +68,20 @@ import Testing
             #expect(found.first?.contains("2 passwords imported, which can't be checked here") == true, "\(found)")
             #expect(found.first?.contains("libargon2-1") == true, "\(found)")
         }
+    }
+
+    @Test func `Firebase's passwords are not said to be right, as they may be of another project's key`() async throws {
+        let folder = try ScratchDirectory()
+        defer { folder.remove() }
+        let key = try folder.write("signer", Data(repeating: 7, count: 64).base64EncodedString())
+        try await scratch.execute(
+            """
+            INSERT INTO accounts (account_id, password_hash, created_at)
+            VALUES (gen_random_uuid(), 'firebase$42xEC+ixf3L2lw==$' || repeat('A', 86), now())
+            """)
+        let found = try await Self.findings(scratch, ["COUNTERSIGN_PASSWORDS_FIREBASE_SIGNER_KEY_PATH": key])
+        #expect(found.count == 1 && found[0].hasPrefix("ok "), "\(found)")
+        #expect(found.first?.contains("can be checked here; Firebase's by the key of one project") == true, "\(found)")
     }
 
     @Test func `an import without the library drops what needs it, and takes the row`() async throws {

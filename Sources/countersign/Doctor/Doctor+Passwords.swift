@@ -20,7 +20,10 @@ extension Doctor {
         guard !stored.isEmpty else { return [.ok(.passwords, "all are hashed by this service")] }
         let findings = missing(of: stored) + (await costly(of: stored, exceedsFloor))
         guard findings.isEmpty else { return findings }
-        return [.ok(.passwords, "\(Self.counted(stored)) imported, which their owners can sign in with")]
+        // No hash shows whether it is of the project whose key is configured.
+        let isOfFirebase = stored.contains { ForeignPasswordHash.kind(of: $0.example) == .firebase }
+        let doubt = isOfFirebase ? "; Firebase's by the key of one project: try a password that you know" : ""
+        return [.ok(.passwords, "\(Self.counted(stored)) imported, of kinds that can be checked here\(doubt)")]
     }
 
     private static func counted(_ stored: [StoredForeignPasswords]) -> String {

@@ -77,7 +77,7 @@ package struct RowRules: Sendable {
         var hash: PasswordHash?
         if let text = row.password, !text.isEmpty {
             if accepts(text) {
-                hash = PasswordHash(text)
+                hash = PasswordHash.imported(text)
             } else {
                 notes.append(.passwordDropped(ForeignPasswordHash.kind(of: text)))
             }

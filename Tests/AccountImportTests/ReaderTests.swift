@@ -197,6 +197,10 @@ final class PieceInput: ByteInput {
                 { $0.password = "scrypt$1099511627776$s$8$1$AAAA" }, { _ in }
             ),
             (
+                "hash of our own form beyond the caps", ["password_dropped:scrypt"],
+                { $0.password = "$scrypt$ln=18,r=8,p=1$c2FsdA$oRvuhEVfAWL6Kg92ZnOJlrI8fuQWEwBzxrO0bOUN4Ko" }, { _ in }
+            ),
+            (
                 "skip passwords", ["password_dropped:bcrypt"],
                 {
                     $0.password = "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"
@@ -221,6 +225,15 @@ final class PieceInput: ByteInput {
             #expect(person(row) != nil, "\(name)")
             #expect(row.notes.map(\.text) == notes, "\(name)")
         }
+    }
+
+    @Test func `a hash of another installation comes as an imported one, which is none of ours yet`() throws {
+        let row = try checked {
+            $0.password = "$scrypt$ln=17,r=8,p=1$-vv8_f7_AAAAAAAAAAAAAA$oRvuhEVfAWL6Kg92ZnOJlrI8fuQWEwBzxrO0bOUN4Ko"
+        }
+        #expect(row.notes.isEmpty)
+        let hash = try #require(person(row)?.passwordHash)
+        #expect(!hash.isOwn && hash.text.hasPrefix("scrypt$ln=17,r=8,p=1$-vv8_f7_"))
     }
 
     @Test func `an address has the degree of the row's own word`() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import JOSE
 import JSON
+import Postgres
 import Primitives
 import TestSupport
 import Testing
@@ -70,6 +71,31 @@ import Testing
         #expect(undone.output.contains("old/1") && undone.output.contains("old/2"), "\(undone.output)")
         #expect(!undone.output.contains("old/3"))
         #expect(undone.error.contains("1 removed, 2 kept"), "\(undone.error)")
+    }
+
+    @Test func `a person moves here from another installation with the hash that it has made`() async throws {
+        func hash(of id: String) async throws -> String {
+            try #require(
+                try await world.scratch.texts("SELECT password_hash FROM accounts WHERE external_id = \(id)").first)
+        }
+        func row(_ id: String, hash: String) -> String {
+            #"{"externalId":"\#(id)","email":"\#(id)@example.com","passwordHash":"\#(hash)"}"#
+        }
+        let bcrypt = "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"
+        #expect(try await Self.import("there", [row("there", hash: bcrypt)], into: world).status == 0)
+        #expect(try await world.signIn("there@example.com", password: "test").status == 200)
+        let made = try await hash(of: "there")
+        try #require(made.hasPrefix("$scrypt$ln="))
+
+        let run = try await Self.import("moving", [row("moving", hash: made)], into: world)
+        #expect(run.status == 0 && !run.output.contains("notes"), "\(run.output)\(run.error)")
+        #expect(try await hash(of: "moving") == String(made.dropFirst()))
+        #expect(try await world.signIn("moving@example.com", password: "wrong").status == 401)
+        for _ in 0..<2 {
+            #expect(try await world.signIn("moving@example.com", password: "test").status == 200)
+        }
+        let replaced = try await hash(of: "moving")
+        #expect(replaced.hasPrefix("$scrypt$ln=") && replaced != made)
     }
 
     /// What `Tests/Django/people.py` makes in a database.

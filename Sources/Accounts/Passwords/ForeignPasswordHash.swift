@@ -9,7 +9,7 @@ import Primitives
 /// | `$y$…` | yescrypt |
 /// | `$argon2i$ $argon2id$`, `argon2$argon2id$…` | argon2 |
 /// | `pbkdf2_sha256$…`, `pbkdf2_sha1$…` | pbkdf2 |
-/// | `scrypt$N$salt$r$p$key` | scrypt |
+/// | `scrypt$N$salt$r$p$key`, `$scrypt$ln=17,r=8,p=1$…` and the same without its first `$` | scrypt |
 /// | `salt:key`, in hexadecimal | better-auth |
 /// | `firebase$salt$hash` | firebase |
 /// | `keycloak$pbkdf2-sha256$iterations$salt$key`, `keycloak$argon2id$…` | keycloak |
@@ -110,7 +110,8 @@ package struct ForeignPasswordHash: Sendable {
             case .yescrypt: Self.yescrypt(text)
             case .argon2: Self.argon2(text.hasPrefix("argon2$") ? text.dropFirst("argon2".count) : text[...], .argon2)
             case .pbkdf2: Self.djangoPBKDF2(text)
-            case .scrypt: Self.djangoScrypt(text)
+            case .scrypt:
+                ["$", "scrypt$ln="].contains(where: text.hasPrefix) ? Self.phcScrypt(text) : Self.djangoScrypt(text)
             case .betterAuth: Self.betterAuth(text)
             case .firebase: Self.firebase(text)
             case .keycloak: Self.keycloak(text)
@@ -134,7 +135,7 @@ package struct ForeignPasswordHash: Sendable {
         case _ where text.hasPrefix("$y$"): .yescrypt
         case _ where ["$argon2", "argon2$"].contains(where: text.hasPrefix): .argon2
         case _ where text.hasPrefix("pbkdf2_"): .pbkdf2
-        case _ where text.hasPrefix("scrypt$"): .scrypt
+        case _ where ["scrypt$", "$scrypt$"].contains(where: text.hasPrefix): .scrypt
         case _ where text.hasPrefix("firebase$"): .firebase
         case _ where text.hasPrefix("keycloak$"): .keycloak
         case _ where text.hasPrefix("{"): .encrypted
@@ -268,6 +269,20 @@ package struct ForeignPasswordHash: Sendable {
             let key = base64(fields[5])
         else { return nil }
         return scrypt(n: UInt64(n), r: r, p: p, salt: Array(fields[2].utf8), key: key, .scrypt)
+    }
+
+    /// `$scrypt$ln=17,r=8,p=1$salt$key` (the PHC form, in which ours are too), with its first `$` or without.
+    private static func phcScrypt(_ text: String) -> ForeignPasswordHash? {
+        let fields = text.dropFirst(text.hasPrefix("$") ? 1 : 0).split(separator: "$", omittingEmptySubsequences: false)
+        guard fields.count == 4 else { return nil }
+        let costs = fields[1].split(separator: ",", omittingEmptySubsequences: false)
+        // Kratos writes N itself as `ln`.
+        guard costs.count == 3, costs[0].hasPrefix("ln="), costs[1].hasPrefix("r="), costs[2].hasPrefix("p="),
+            let exponent = number(costs[0].dropFirst(3)), (1...17).contains(exponent),
+            let r = number(costs[1].dropFirst(2)), let p = number(costs[2].dropFirst(2)),
+            let salt = base64(fields[2]), let key = base64(fields[3])
+        else { return nil }
+        return scrypt(n: 1 << UInt64(exponent), r: r, p: p, salt: salt, key: key, .scrypt)
     }
 
     /// `salt:key` in hexadecimal; the salt is its text.

@@ -8,6 +8,12 @@ package struct PasswordHash: ExactString {
 
     package init(_ text: String) { self.text = text }
 
+    /// A hash that comes with an import. One in our own form, as another installation of the service makes it, is kept without
+    /// its first `$`: until its owner has signed in it is no password of this service.
+    package static func imported(_ text: String) -> PasswordHash {
+        PasswordHash(text.hasPrefix("$scrypt$") ? String(text.dropFirst()) : text)
+    }
+
     /// Whether it is in our own form. One that is not came with an import, and its owner has not signed in yet.
     package var isOwn: Bool { text.hasPrefix("$scrypt$ln=") }
 

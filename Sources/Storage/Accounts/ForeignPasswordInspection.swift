@@ -18,6 +18,7 @@ extension DatabaseInspection {
                         WHEN password_hash LIKE '$2%' THEN left(password_hash, 7)
                         WHEN password_hash LIKE 'bcrypt_sha256$%' THEN left(password_hash, 21)
                         WHEN password_hash LIKE '%argon2%' THEN left(password_hash, strpos(password_hash, ',p=') + 4)
+                        WHEN password_hash LIKE 'scrypt$ln=%' THEN split_part(password_hash, '$', 2)
                         WHEN password_hash LIKE 'scrypt$%' THEN
                             concat_ws('$', 'scrypt', split_part(password_hash, '$', 2), split_part(password_hash, '$', 4),
                                 split_part(password_hash, '$', 5))

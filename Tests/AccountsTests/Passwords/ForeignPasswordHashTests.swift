@@ -27,6 +27,9 @@ import Testing
         ("scrypt$131072$salt$16$10$\(longKey)", "scrypt$131072$salt$17$1$\(longKey)"),
         ("scrypt$2$salt$1$10$\(longKey)", "scrypt$2$salt$1$11$\(longKey)"),
         ("scrypt$32768$salt$1$1$\(longKey)", "scrypt$65536$salt$1$1$\(longKey)"),
+        ("$scrypt$ln=17,r=16,p=10$c2FsdA$\(longKey)", "$scrypt$ln=18,r=8,p=1$c2FsdA$\(longKey)"),
+        ("scrypt$ln=17,r=8,p=1$c2FsdA$\(key)", "$scrypt$ln=17,r=17,p=1$c2FsdA$\(key)"),
+        ("scrypt$ln=1,r=1,p=1$c2FsdA$\(key)", "scrypt$ln=0,r=1,p=1$c2FsdA$\(key)"),
         ("pbkdf2_sha256$5000000$salt$\(longKey)", "pbkdf2_sha256$5000001$salt$\(longKey)"),
         ("scrypt$4$salt$1$1$\(longKey)", "scrypt$3$salt$1$1$\(longKey)"),
         ("keycloak$pbkdf2-sha512$210000$c2FsdA==$\(longKey)", "keycloak$pbkdf2-sha3$210000$c2FsdA==$\(longKey)"),
@@ -57,7 +60,8 @@ import Testing
             "garbage", "ab", "*0", "*1", "$1$salt$xxxxxxxxxxxxxxxxxxxxxx", "$5$salt$x", "$6$salt$x",
             "$2x$04$\(Self.bcrypt)",
             "$2$04$\(Self.bcrypt)", "$2b$04$\(Self.bcrypt)x", "$scrypt$ln=16384,r=8,p=1$c2FsdA$\(Self.key)", "",
-            "!unusable",
+            "!unusable", "$scrypt$16384$salt$8$1$\(Self.longKey)", "$$scrypt$ln=4,r=1,p=1$c2FsdA$\(Self.key)",
+            "$scrypt$ln=4,r=1$c2FsdA$\(Self.key)", "$scrypt$ln=4,r=1,p=1$c2FsdA",
             "$2b$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4z u",
         ] {
             #expect(ForeignPasswordHash(text) == nil, "\(text)")
@@ -67,7 +71,8 @@ import Testing
     @Test func `the kind of a text is known also where it is refused`() {
         for (text, kind) in [
             ("$2b$31$x", .bcrypt), ("$y$x", .yescrypt), ("$argon2d$x", .argon2), ("argon2$x", .argon2),
-            ("pbkdf2_sha512$x", .pbkdf2), ("scrypt$x", .scrypt), ("firebase$x", .firebase), ("keycloak$x", .keycloak),
+            ("pbkdf2_sha512$x", .pbkdf2), ("scrypt$x", .scrypt), ("$scrypt$ln=16384", .scrypt),
+            ("firebase$x", .firebase), ("keycloak$x", .keycloak),
             (#"{"key":"x"}"#, .encrypted), ("$2x$04$x", .unknown), ("md5$x", .unknown),
             (String(repeating: "0", count: 32) + ":" + String(repeating: "z", count: 128), .betterAuth),
         ] as [(String, ForeignPasswordHash.Kind)] {

@@ -28,6 +28,11 @@ import Testing
             "lètmein",
             "scrypt$16384$seasalt$8$1$Qj3+9PPyRjSJIebHnG81TMjsqtaIGxNQG/aEB/NYafTJ7tibgfYz71m0ldQESkXFRkdVCBhhY8mx7rQwite/Pw=="
         ),
+        // RFC 7914 §12, in the form in which another installation has it and an import keeps it
+        (
+            "pleaseletmein",
+            "scrypt$ln=14,r=8,p=1$U29kaXVtQ2hsb3JpZGU$cCO9yzr9c0hGHAbNgf046_2o-7qQT44-qbVD9lRdofLVQylVYT8Pz2LUlwUkKpr55h6F3A1lHkDfzwF7RVdYhw"
+        ),
         ("lètmein", "bcrypt_sha256$$2b$04$abcdefghijklmnopqrstuulyx/yrfLnuLCi6gwFG5mrkJjuQKpL6S"),
         (
             "\u{FB01}sh",

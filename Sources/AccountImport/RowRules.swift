@@ -75,7 +75,8 @@ package struct RowRules: Sendable {
         let name = row.displayName.flatMap(DisplayName.init)
         if let given = row.displayName, DisplayName.cuts(given) { notes.append(.nameCut) }
         var hash: PasswordHash?
-        if let text = row.password, !text.isEmpty {
+        // What begins with `!` is Django's mark of an account without a password.
+        if let text = row.password, !text.isEmpty, !text.hasPrefix("!") {
             if accepts(text) {
                 hash = PasswordHash.imported(text)
             } else {

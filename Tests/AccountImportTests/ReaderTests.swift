@@ -196,6 +196,12 @@ final class PieceInput: ByteInput {
                 "hash beyond the caps", ["password_dropped:scrypt"],
                 { $0.password = "scrypt$1099511627776$s$8$1$AAAA" }, { _ in }
             ),
+            ("no password at Django's", [], { $0.password = "!8xBlGd3jVgvJ" }, { _ in }),
+            (
+                "Kratos' scrypt, whose N is another", ["password_dropped:scrypt"],
+                { $0.password = "$scrypt$ln=16384,r=8,p=1$c2FsdA$oRvuhEVfAWL6Kg92ZnOJlrI8fuQWEwBzxrO0bOUN4Ko" },
+                { _ in }
+            ),
             (
                 "hash of our own form beyond the caps", ["password_dropped:scrypt"],
                 { $0.password = "$scrypt$ln=18,r=8,p=1$c2FsdA$oRvuhEVfAWL6Kg92ZnOJlrI8fuQWEwBzxrO0bOUN4Ko" }, { _ in }

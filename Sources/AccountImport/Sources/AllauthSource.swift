@@ -49,8 +49,7 @@ package struct AllauthSource: ImportSource {
         row.displayName = parts.isEmpty ? nil : parts.joined(separator: " ")
         row.createdAt = value["date_joined"]?.time
         row.isDisabled = value["is_active"]?.bool == false
-        // Django's mark of an account without a password.
-        row.password = value["password"]?.string.flatMap { $0.hasPrefix("!") ? nil : $0 }
+        row.password = value["password"]?.string
         for entry in value["identities"]?.elements ?? [] {
             guard let word = entry["provider"]?.string else { continue }
             guard let provider = aliases.provider(named: word) else {

@@ -8,7 +8,7 @@ import Primitives
 /// | `$2a$ $2b$ $2y$`, `bcrypt_sha256$…` | bcrypt |
 /// | `$y$…` | yescrypt |
 /// | `$argon2i$ $argon2id$`, `argon2$argon2id$…` | argon2 |
-/// | `pbkdf2_sha256$…`, `pbkdf2_sha1$…` | pbkdf2 |
+/// | `pbkdf2_sha256$…`, `pbkdf2_sha1$…`, `$pbkdf2$…`, `$pbkdf2-sha256$…`, `$pbkdf2-sha512$…` | pbkdf2 |
 /// | `scrypt$N$salt$r$p$key`, `$scrypt$ln=17,r=8,p=1$…` and the same without its first `$` | scrypt |
 /// | `salt:key`, in hexadecimal | better-auth |
 /// | `firebase$salt$hash` | firebase |
@@ -61,6 +61,16 @@ package struct ForeignPasswordHash: Sendable {
             case sha256
             case sha512
 
+            /// As Keycloak, passlib and Kratos call it.
+            fileprivate init?(named name: Substring) {
+                switch name {
+                case "pbkdf2": self = .sha1
+                case "pbkdf2-sha256": self = .sha256
+                case "pbkdf2-sha512": self = .sha512
+                default: return nil
+                }
+            }
+
             var byteCount: Int {
                 switch self {
                 case .sha1: 20
@@ -109,7 +119,7 @@ package struct ForeignPasswordHash: Sendable {
             case .bcrypt: Self.bcrypt(text)
             case .yescrypt: Self.yescrypt(text)
             case .argon2: Self.argon2(text.hasPrefix("argon2$") ? text.dropFirst("argon2".count) : text[...], .argon2)
-            case .pbkdf2: Self.djangoPBKDF2(text)
+            case .pbkdf2: text.hasPrefix("$") ? Self.modularPBKDF2(text) : Self.djangoPBKDF2(text)
             case .scrypt:
                 ["$", "scrypt$ln="].contains(where: text.hasPrefix) ? Self.phcScrypt(text) : Self.djangoScrypt(text)
             case .betterAuth: Self.betterAuth(text)
@@ -134,7 +144,7 @@ package struct ForeignPasswordHash: Sendable {
         case _ where ["$2a$", "$2b$", "$2y$", "bcrypt_sha256$"].contains(where: text.hasPrefix): .bcrypt
         case _ where text.hasPrefix("$y$"): .yescrypt
         case _ where ["$argon2", "argon2$"].contains(where: text.hasPrefix): .argon2
-        case _ where text.hasPrefix("pbkdf2_"): .pbkdf2
+        case _ where ["pbkdf2_", "$pbkdf2$", "$pbkdf2-"].contains(where: text.hasPrefix): .pbkdf2
         case _ where ["scrypt$", "$scrypt$"].contains(where: text.hasPrefix): .scrypt
         case _ where text.hasPrefix("firebase$"): .firebase
         case _ where text.hasPrefix("keycloak$"): .keycloak
@@ -249,6 +259,21 @@ package struct ForeignPasswordHash: Sendable {
         return pbkdf2(digest, fields[1], salt: Array(fields[2].utf8), key: base64(fields[3]), .pbkdf2)
     }
 
+    /// `$pbkdf2-sha256$29000$salt$key` (passlib), `$pbkdf2-sha256$i=29000,l=32$salt$key` (Kratos); the salt in base64.
+    private static func modularPBKDF2(_ text: String) -> ForeignPasswordHash? {
+        let fields = text.split(separator: "$", omittingEmptySubsequences: false)
+        guard fields.count == 5, let digest = PBKDF2.Digest(named: fields[1]), let key = base64(fields[4]) else {
+            return nil
+        }
+        var iterations = fields[2]
+        if iterations.hasPrefix("i=") {
+            let costs = iterations.split(separator: ",", omittingEmptySubsequences: false)
+            guard costs.count == 2, costs[1] == "l=\(key.count)" else { return nil }
+            iterations = costs[0].dropFirst(2)
+        }
+        return pbkdf2(digest, iterations, salt: base64(fields[3]), key: key, .pbkdf2)
+    }
+
     private static func pbkdf2(
         _ digest: PBKDF2.Digest, _ iterations: Substring, salt: [UInt8]?, key: [UInt8]?, _ kind: Kind
     ) -> ForeignPasswordHash? {
@@ -323,14 +348,7 @@ package struct ForeignPasswordHash: Sendable {
     private static func keycloak(_ text: String) -> ForeignPasswordHash? {
         if text.hasPrefix("keycloak$argon2") { return argon2(text.dropFirst("keycloak".count), .keycloak) }
         let fields = text.split(separator: "$", omittingEmptySubsequences: false)
-        guard fields.count == 5 else { return nil }
-        let digest: PBKDF2.Digest
-        switch fields[1] {
-        case "pbkdf2": digest = .sha1
-        case "pbkdf2-sha256": digest = .sha256
-        case "pbkdf2-sha512": digest = .sha512
-        default: return nil
-        }
+        guard fields.count == 5, let digest = PBKDF2.Digest(named: fields[1]) else { return nil }
         return pbkdf2(digest, fields[2], salt: base64(fields[3]), key: base64(fields[4]), .keycloak)
     }
 
@@ -343,13 +361,13 @@ package struct ForeignPasswordHash: Sendable {
         text.utf8.allSatisfy(\.isASCIIDigit) ? UInt32(text) : nil
     }
 
-    /// Either alphabet, with its padding or without: exporters differ.
+    /// Either alphabet, or passlib's, with its padding or without: exporters differ.
     private static func base64(_ text: Substring) -> [UInt8]? {
         var unpadded = text.utf8[...]
         while unpadded.last == UInt8(ascii: "=") { unpadded.removeLast() }
         let translated = unpadded.map { byte in
             switch byte {
-            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "+"), UInt8(ascii: "."): UInt8(ascii: "-")
             case UInt8(ascii: "/"): UInt8(ascii: "_")
             default: byte
             }

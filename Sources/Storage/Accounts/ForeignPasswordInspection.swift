@@ -24,7 +24,7 @@ extension DatabaseInspection {
                                 split_part(password_hash, '$', 5))
                         WHEN password_hash LIKE 'pbkdf2%' THEN
                             split_part(password_hash, '$', 1) || '$' || split_part(password_hash, '$', 2)
-                        WHEN password_hash LIKE '$y$%' OR password_hash LIKE 'keycloak$%' THEN
+                        WHEN password_hash LIKE '$y$%' OR password_hash LIKE '$pbkdf2%' OR password_hash LIKE 'keycloak$%' THEN
                             split_part(password_hash, '$', 2) || '$' || split_part(password_hash, '$', 3)
                         WHEN password_hash LIKE 'firebase$%' THEN 'firebase'
                     END AS cost

@@ -27,6 +27,9 @@ import Testing
         ("scrypt$131072$salt$16$10$\(longKey)", "scrypt$131072$salt$17$1$\(longKey)"),
         ("scrypt$2$salt$1$10$\(longKey)", "scrypt$2$salt$1$11$\(longKey)"),
         ("scrypt$32768$salt$1$1$\(longKey)", "scrypt$65536$salt$1$1$\(longKey)"),
+        ("$pbkdf2-sha512$10000000$c2FsdA$\(longKey)", "$pbkdf2-sha512$10000001$c2FsdA$\(longKey)"),
+        ("$pbkdf2$1$c2FsdA$\(key)", "$pbkdf2-sha3$1$c2FsdA$\(key)"),
+        ("$pbkdf2-sha256$i=1000,l=16$c2FsdA$\(key)", "$pbkdf2-sha256$i=1000,l=32$c2FsdA$\(key)"),
         ("$scrypt$ln=17,r=16,p=10$c2FsdA$\(longKey)", "$scrypt$ln=18,r=8,p=1$c2FsdA$\(longKey)"),
         ("scrypt$ln=17,r=8,p=1$c2FsdA$\(key)", "$scrypt$ln=17,r=17,p=1$c2FsdA$\(key)"),
         ("scrypt$ln=1,r=1,p=1$c2FsdA$\(key)", "scrypt$ln=0,r=1,p=1$c2FsdA$\(key)"),
@@ -72,7 +75,7 @@ import Testing
         for (text, kind) in [
             ("$2b$31$x", .bcrypt), ("$y$x", .yescrypt), ("$argon2d$x", .argon2), ("argon2$x", .argon2),
             ("pbkdf2_sha512$x", .pbkdf2), ("scrypt$x", .scrypt), ("$scrypt$ln=16384", .scrypt),
-            ("firebase$x", .firebase), ("keycloak$x", .keycloak),
+            ("$pbkdf2$x", .pbkdf2), ("$pbkdf2-sha1$x", .pbkdf2), ("firebase$x", .firebase), ("keycloak$x", .keycloak),
             (#"{"key":"x"}"#, .encrypted), ("$2x$04$x", .unknown), ("md5$x", .unknown),
             (String(repeating: "0", count: 32) + ":" + String(repeating: "z", count: 128), .betterAuth),
         ] as [(String, ForeignPasswordHash.Kind)] {

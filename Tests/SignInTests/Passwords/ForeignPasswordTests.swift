@@ -28,6 +28,14 @@ import Testing
             "lètmein",
             "scrypt$16384$seasalt$8$1$Qj3+9PPyRjSJIebHnG81TMjsqtaIGxNQG/aEB/NYafTJ7tibgfYz71m0ldQESkXFRkdVCBhhY8mx7rQwite/Pw=="
         ),
+        // passlib's, of each digest, and Kratos', made here by hashlib
+        ("lètmein", "$pbkdf2$29000$....cGFzc2xpYiBzYWx0$qFarOWCJ1Jm3jS2iwEDY/DPG0M4"),
+        ("lètmein", "$pbkdf2-sha256$29000$....cGFzc2xpYiBzYWx0$7O.mF8AStxqrxh.fUiPrkxqtQMNbM/Lh.l55GAvdxxM"),
+        (
+            "lètmein",
+            "$pbkdf2-sha512$29000$....cGFzc2xpYiBzYWx0$IoWgXSCYAIc4Lu//eeWW0Xtl89mucLnBCXa01eZUbGNlzGOcxnk2rHfh4ovx2zPsYifWv5aWYP5YfF9ACseOBA"
+        ),
+        ("lètmein", "$pbkdf2-sha256$i=1000,l=32$++++cGFzc2xpYiBzYWx0$B0Zp0CrkkUZXFDamRdvZipw4rfZcWCWJgIbygFLfXco"),
         // RFC 7914 §12, in the form in which another installation has it and an import keeps it
         (
             "pleaseletmein",

@@ -14,6 +14,7 @@ import Testing
         ["pbkdf2_sha256$390000$aa$bb", "pbkdf2_sha256$390000$cc$dd"],
         ["pbkdf2_sha256$1000000$aa$bb", "pbkdf2_sha256$1000000$cc$dd"],
         ["scrypt$16384$aa$8$1$bb", "scrypt$16384$cc$8$1$dd"], ["scrypt$16384$aa$8$5$bb", "scrypt$16384$cc$8$5$dd"],
+        ["$pbkdf2-sha256$29000$aa$bb", "$pbkdf2-sha256$29000$cc$dd"],
         ["scrypt$ln=17,r=8,p=1$aa$bb", "scrypt$ln=17,r=8,p=1$cc$dd"],
         ["keycloak$pbkdf2-sha512$210000$aa$bb", "keycloak$pbkdf2-sha512$210000$cc$dd"],
         ["keycloak$argon2id$v=19$m=7168,t=5,p=1$aa$bb", "keycloak$argon2id$v=19$m=7168,t=5,p=1$cc$dd"],

@@ -59,18 +59,21 @@ import Testing
         let subject =
             isOld ? "id text, provider text" : "id uuid DEFAULT gen_random_uuid(), provider text, provider_id text"
         let column = isOld ? "id" : "provider_id"
+        // Deeper than a row may be.
+        let nested = String(repeating: "[", count: 12) + String(repeating: "]", count: 12)
         try await expect(
             "supabase",
             """
             CREATE SCHEMA auth;
             CREATE TABLE auth.users (id uuid PRIMARY KEY, email text, encrypted_password text, email_confirmed_at timestamptz,
                 raw_user_meta_data jsonb, created_at timestamptz, banned_until timestamptz, deleted_at timestamptz,
-                is_anonymous boolean NOT NULL DEFAULT false);
+                is_anonymous boolean NOT NULL DEFAULT false, raw_app_meta_data jsonb DEFAULT '{"roles":\(nested)}');
             CREATE TABLE auth.identities (\(subject), user_id uuid, identity_data jsonb, created_at timestamptz);
             INSERT INTO auth.users VALUES
                 ('00000000-0000-0000-0000-000000000001', 'kim@example.com', '\(Self.bcrypt)', '2024-01-01Z',
-                    '{"full_name":"Kim"}', '2024-05-06T07:08:09Z', NULL, NULL),
-                ('00000000-0000-0000-0000-000000000002', 'lee@example.com', '', NULL, '{}', '2024-05-06T07:08:10Z',
+                    '{"full_name":"Kim","settings":\(nested)}', '2024-05-06T07:08:09Z', NULL, NULL),
+                ('00000000-0000-0000-0000-000000000002', 'lee@example.com', '', NULL,
+                    '{"full_name":{"first":"Lee"},"name":"Lee"}', '2024-05-06T07:08:10Z',
                     '2999-01-01Z', NULL),
                 ('00000000-0000-0000-0000-000000000003', 'gone@example.com', NULL, NULL, '{}', '2024-05-06T07:08:11Z', NULL,
                     '2024-06-01Z'),
@@ -80,7 +83,8 @@ import Testing
                 VALUES ('00000000-0000-0000-0000-000000000005', '2024-05-06T07:08:13Z', true);
             INSERT INTO auth.identities (\(column), provider, user_id, identity_data, created_at) VALUES
                 ('001.kim', 'apple', '00000000-0000-0000-0000-000000000001', '{"sub":"001.kim"}', '2024-05-06Z'),
-                ('109', 'google', '00000000-0000-0000-0000-000000000001', '{"sub":"109","email":"kim@gmail.com"}', '2024-05-06Z'),
+                ('109', 'google', '00000000-0000-0000-0000-000000000001', '{"sub":"109","email":"kim@gmail.com","custom_claims":\(nested)}',
+                    '2024-05-06Z'),
                 ('x', 'email', '00000000-0000-0000-0000-000000000002', '{}', '2024-05-06Z'),
                 ('7', 'github', '00000000-0000-0000-0000-000000000002', '{}', '2024-05-06Z'),
                 ('001.ada', 'custom:siwa', '00000000-0000-0000-0000-000000000004', '{}', '2024-05-06Z');
@@ -95,7 +99,7 @@ import Testing
             accounts: [
                 "00000000-0000-0000-0000-000000000001 kim@example.com stated Kim active 2024-05-06 07:08:09 apple:001.kim google:109 "
                     + "$2y$04$mIJxfrC",
-                "00000000-0000-0000-0000-000000000002 lee@example.com claimed disabled 2024-05-06 07:08:10",
+                "00000000-0000-0000-0000-000000000002 lee@example.com claimed Lee disabled 2024-05-06 07:08:10",
                 "00000000-0000-0000-0000-000000000004 ada@example.com stated active 2024-05-06 07:08:12 apple:001.ada",
             ])
     }

@@ -3,7 +3,8 @@ import JSON
 package import Postgres
 
 /// `supabase`: `auth.users` with `auth.identities`, of any age: rows are read whole, and what a column is called in each version
-/// is seen here. Until November 2023 an identity's subject stood in the column `id`.
+/// is seen here. Until November 2023 an identity's subject stood in the column `id`. Of the columns in which applications and
+/// providers keep what they like, of any size and depth, comes only what is used here.
 package struct SupabaseSource: ImportSource {
     private var rows: PostgresRows
     private let now: Timestamp
@@ -18,8 +19,15 @@ package struct SupabaseSource: ImportSource {
         rows = try await PostgresRows(
             connection, from: "auth.users",
             as: """
-                to_jsonb(u) || jsonb_build_object('identities', (
-                    SELECT jsonb_agg(to_jsonb(i) ORDER BY i.created_at, i.provider)
+                (to_jsonb(u) - '{raw_user_meta_data,raw_app_meta_data}'::text[]) || jsonb_build_object('name', COALESCE(
+                    CASE jsonb_typeof(u.raw_user_meta_data -> 'full_name') WHEN 'string' THEN
+                        u.raw_user_meta_data ->> 'full_name' END,
+                    CASE jsonb_typeof(u.raw_user_meta_data -> 'name') WHEN 'string' THEN
+                        u.raw_user_meta_data ->> 'name' END
+                ), 'identities', (
+                    SELECT jsonb_agg(to_jsonb(i) || jsonb_build_object('identity_data', jsonb_build_object(
+                        'sub', i.identity_data -> 'sub', 'email', i.identity_data -> 'email',
+                        'email_verified', i.identity_data -> 'email_verified')) ORDER BY i.created_at, i.provider)
                     FROM auth.identities i
                     WHERE i.user_id = u.id
                 ))
@@ -37,8 +45,7 @@ package struct SupabaseSource: ImportSource {
         var row = NeutralRow(externalID: id)
         row.email = value["email"]?.string
         row.isEmailVerified = value["email_confirmed_at"]?.string != nil
-        let names = value["raw_user_meta_data"]
-        row.displayName = names?["full_name"]?.string ?? names?["name"]?.string
+        row.displayName = value["name"]?.string
         row.createdAt = value["created_at"]?.time
         // A ban that is over is none.
         if let until = value["banned_until"]?.string {

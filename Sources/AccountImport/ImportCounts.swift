@@ -53,7 +53,9 @@ extension ImportNote {
         switch self {
         case .rowMalformed: nil
         case .identitySkipped: "identity_skipped"
-        case .passwordDropped, .emailDropped, .nameCut, .holderClaimed, .rowClaimed, .externalIDShared, .differs: text
+        case .passwordDropped, .emailDropped, .nameCut, .subjectUnusual, .holderClaimed, .rowClaimed, .externalIDShared,
+            .differs:
+            text
         }
     }
 }

@@ -63,6 +63,8 @@ package struct RowRules: Sendable {
                 } else {
                     identities.append(linked)
                     if losesEmail, !notes.contains(.emailDropped) { note(.emailDropped) }
+                    let isUnusual = Self.isUnusual(linked.key.subject)
+                    if isUnusual, !notes.contains(.subjectUnusual) { note(.subjectUnusual) }
                 }
             }
         }
@@ -97,6 +99,11 @@ package struct RowRules: Sendable {
         case linked(ImportedPerson.Identity, losesEmail: Bool)
         case skipped
         case refused(ImportCode)
+    }
+
+    /// An address, another system's id of the identity, a subject with what stood around it.
+    private static func isUnusual(_ subject: ProviderSubject) -> Bool {
+        subject.text.unicodeScalars.contains { $0 == "@" || $0 == "|" || $0.properties.isWhitespace }
     }
 
     /// Of how many things in one row the report speaks.

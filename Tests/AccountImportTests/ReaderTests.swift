@@ -242,6 +242,17 @@ final class PieceInput: ByteInput {
         #expect(!hash.isOwn && hash.text.hasPrefix("scrypt$ln=17,r=8,p=1$-vv8_f7_"))
     }
 
+    @Test func `a subject that is none of Apple's or Google's comes with a note`() throws {
+        for subject in ["kim@gmail.com", "google-oauth2|100012345", " 999 ", "9\u{A0}9", "a b"] {
+            let row = try checked { $0.identities = [Self.identity(.google, subject), Self.identity(.apple, subject)] }
+            #expect(person(row)?.identities.map(\.key.subject.text) == [subject, subject], "\(subject)")
+            #expect(row.notes == [.subjectUnusual], "\(subject)")
+        }
+        for subject in ["110169484474386276334", "001234.0123456789abcdef0123456789abcdef.0123"] {
+            #expect(try checked { $0.identities = [Self.identity(.apple, subject)] }.notes.isEmpty, "\(subject)")
+        }
+    }
+
     @Test func `an address has the degree of the row's own word`() throws {
         #expect(person(try checked { _ in })?.emailProof == .stated)
         #expect(person(try checked { $0.isEmailVerified = false })?.emailProof == .claimed)

@@ -95,7 +95,8 @@ extension ImportGround.Standing {
                 dropsPassword = true
                 return passwordHash == nil
             case .rowMalformed: return false
-            case .identitySkipped, .emailDropped, .nameCut, .holderClaimed, .rowClaimed, .externalIDShared, .differs:
+            case .identitySkipped, .emailDropped, .nameCut, .subjectUnusual, .holderClaimed, .rowClaimed,
+                .externalIDShared, .differs:
                 return true
             }
         }

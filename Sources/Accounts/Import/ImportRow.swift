@@ -91,6 +91,8 @@ package enum ImportNote: Hashable, Sendable {
     case identitySkipped(String)
     case emailDropped
     case nameCut
+    /// A subject is like none that Apple or Google give out, so that no sign-in finds it.
+    case subjectUnusual
     /// Of a conflict over an address: the account that has it doesn't prove it, and may be another person's.
     case holderClaimed
     /// Of a conflict over an address: the source doesn't call the row's verified.
@@ -119,6 +121,7 @@ package enum ImportNote: Hashable, Sendable {
         case .identitySkipped(let word): "identity_skipped:\(word)"
         case .emailDropped: "email_dropped"
         case .nameCut: "name_cut"
+        case .subjectUnusual: "subject_unusual"
         case .holderClaimed: "holder_claimed"
         case .rowClaimed: "row_claimed"
         case .externalIDShared: "external_id_shared"

@@ -204,7 +204,8 @@ import Testing
             (["ndjson", "-", "--apple-team", "other"], "", "no team other"),
             (["ndjson"], "", "FILE"), (["ndjson", "/nowhere"], "", "can't be read"),
             (["paypal", "-"], "", "paypal"),
-            (["ndjson", "-", "--id", "No Name"], "", "--id"), (["undo", "No Name"], "", "name"),
+            (["ndjson", "-", "--id", "productA"], "", "it has to be 1 to 64 lower-case letters"),
+            (["undo", "No Name"], "", "it has to be 1 to 64 lower-case letters"),
             (["ndjson", "-", "--apple-team", "main", "--skip-apple"], "", "exclude"),
             (["ndjson", "-", "--report", "/nowhere/report"], "", "can't be written"),
         ] {

@@ -30,7 +30,7 @@ struct ImportCommand: AsyncParsableCommand {
             commandName: "show", abstract: "Prints an import as a JSON object.")
 
         @OptionGroup var options: ConfigurationOptions
-        @Argument(help: "The import's name.") var name: ImportName
+        @Argument(help: "The import's name.", transform: ImportName.argument) var name: ImportName
 
         func run() async throws {
             let record = try await withImportRecords(options) { try await $0.record(of: name) }
@@ -49,7 +49,7 @@ struct ImportCommand: AsyncParsableCommand {
                 """)
 
         @OptionGroup var options: ConfigurationOptions
-        @Argument(help: "The import's name.") var name: ImportName
+        @Argument(help: "The import's name.", transform: ImportName.argument) var name: ImportName
         @Flag(help: "Say what would be done, and do nothing.") var dryRun = false
 
         func run() async throws {
@@ -130,6 +130,15 @@ func withImports<Result: Sendable>(
     }
 }
 
-extension ImportName: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+extension ImportName {
+    /// The name that an argument states.
+    @Sendable static func argument(_ text: String) throws -> ImportName {
+        guard let name = ImportName(text) else {
+            throw ValidationError(
+                """
+                it has to be 1 to 64 lower-case letters, digits, dots, hyphens and underscores, a letter or a digit first
+                """)
+        }
+        return name
+    }
 }

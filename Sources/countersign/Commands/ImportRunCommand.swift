@@ -36,7 +36,12 @@ struct ImportRunCommand: AsyncParsableCommand {
     var file: String?
     @Option(help: "The URL of its database, without a password: PGPASSFILE names the file that has it.")
     var from: String?
-    @Option(name: .customLong("id"), help: "The import's name; the source's, if absent.") var name: ImportName?
+    @Option(
+        name: .customLong("id"),
+        help: """
+            The import's name: up to 64 lower-case letters, digits, dots, hyphens and underscores; the source's, if absent.
+            """, transform: ImportName.argument)
+    var name: ImportName?
     @Flag(help: "Change nothing, and report what a run would come to.") var dryRun = false
     @Option(
         help: "Where the report goes, readable by the owner alone; standard output, if absent.", completion: .file())

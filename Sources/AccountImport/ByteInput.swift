@@ -98,6 +98,7 @@ typealias RowBytes = [UInt8]?
 /// The lines of an input that are not blank, without their ends. Of a line that is too long nothing is kept.
 struct LineReader {
     private let input: any ByteInput
+    private var hasBegun = false
     private var chunk: [UInt8]
     private var position = 0
 
@@ -108,7 +109,16 @@ struct LineReader {
     }
 
     /// - Returns: `nil` behind the last line.
+    /// - Throws: ``SourceFault`` when the input is an array: one document, of which no line is a row.
     mutating func next() throws -> RowBytes? {
+        if !hasBegun {
+            hasBegun = true
+            while chunk.allSatisfy(\.isJSONSpace), let more = try input.read() { chunk = more }
+            guard chunk.first(where: { !$0.isJSONSpace }) != UInt8(ascii: "[") else {
+                throw SourceFault(
+                    "The source is a JSON array, and has to have an object a line: jq -c '.[]' FILE makes that of it.")
+            }
+        }
         while let line = try nextLine() {
             if let bytes = line, bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
             return .some(line)

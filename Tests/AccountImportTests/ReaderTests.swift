@@ -55,7 +55,7 @@ final class PieceInput: ByteInput {
         let deep = String(repeating: "[", count: 8) + String(repeating: "]", count: 8)
         let identity = #"{"provider":"google","subject":"1"}"#
         let lines: [(String, String)] = [
-            ("nonsense", "- unreadable"), ("[]", "- unreadable"), (#"{"externalId":"a","ema"#, "- unreadable"),
+            ("nonsense", "- unreadable"), ("17", "- unreadable"), (#"{"externalId":"a","ema"#, "- unreadable"),
             (#"{"externalId":"a"} {}"#, "- unreadable"), ("{}", "- required:externalId"),
             (#"{"externalId":1}"#, "- invalid:externalId"), (#"{"externalId":null}"#, "- required:externalId"),
             (#"{"externalId":"a","externalId":"a"}"#, "- duplicate:externalId"),
@@ -76,6 +76,28 @@ final class PieceInput: ByteInput {
         for (line, fault) in lines {
             let words = words(try await rows(line + "\n" + #"{"externalId":"next"}"#, size: 65_536))
             #expect(words == ["malformed \(fault)", "next"], "\(line.prefix(80))")
+        }
+    }
+
+    @Test func `an array is no source of lines, in one line or in many, and the fault says what makes lines of it`()
+        async throws
+    {
+        let pretty = "\n [\n  {\n    \"user_id\": \"auth0|1\"\n  }\n]\n"
+        for text in [pretty, #"[{"externalId":"a"}]"#, "[]", "[" + String(repeating: " ", count: 2 << 20) + "]"] {
+            for size in [1, 65_536] where size > 1 || text.utf8.count < 100 {
+                for source in [
+                    Auth0Source(PieceInput(text, size: size), aliases: [:]),
+                    NeutralSource(PieceInput(text, size: size), aliases: [:]),
+                ] as [any ImportSource] {
+                    var source = source
+                    do {
+                        _ = try await source.next()
+                        Issue.record("\(text.prefix(20)) was read")
+                    } catch let fault as SourceFault {
+                        #expect(fault.sentence.contains("jq -c '.[]'"))
+                    }
+                }
+            }
         }
     }
 

@@ -219,6 +219,11 @@ import Testing
                 let run = try await Self.run(["supabase", file], scratch)
                 #expect(run.code == 2 && run.errors.contains(sentence), "\(run.errors)")
             }
+            // What people export instead, of whatever mode.
+            let file = try directory.write("users.csv", "id,email\n1,kim@example.com\n", mode: 0o644)
+            let run = try await Self.run(["supabase", file], scratch)
+            #expect(run.code == 2 && run.errors.contains("neutral rows"), "\(run.errors)")
+            #expect(!run.errors.contains("kim@"), "\(run.errors)")
         }
     }
 }

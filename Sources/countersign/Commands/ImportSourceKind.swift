@@ -86,10 +86,18 @@ enum SourceDatabase {
         guard let file = RegularFile(path: path), let bytes = file.read(upTo: 65_536) else {
             throw UsageFault(sentence: "the file \(path) can't be read")
         }
+        let url = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard Database.Configuration.isReadable(url: url) else {
+            throw UsageFault(
+                sentence: """
+                    the file \(path) has no URL of a database, postgres://USER@HOST:PORT/DATABASE. Such a source is read from \
+                    its database, and neither from CSV nor from a dump: make neutral rows of these, for ndjson
+                    """)
+        }
         guard file.mode & 0o077 == 0 else {
             throw UsageFault(sentence: "the file \(path) can be opened by others than its owner: set its mode to 0600")
         }
-        return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return url
     }
 
     /// Runs the body in a read-only transaction there.

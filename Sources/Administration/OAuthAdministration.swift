@@ -28,6 +28,9 @@ package struct OAuthAdministration: Sendable {
     package struct CreatedClient: Sendable {
         package let record: OAuthClientRecord
         package let secret: String
+        /// Until when a secret would have counted that an earlier rotation had kept, and that this one has ended although it
+        /// keeps one.
+        package var endedSecretUntil: Timestamp?
     }
 
     /// - Parameter edit: what else is set of the new client.
@@ -68,14 +71,15 @@ package struct OAuthAdministration: Sendable {
         of id: OAuthClientID, keepOldSeconds: Int64, by call: Call
     ) async throws(AdministrationFailure) -> CreatedClient {
         let secret = try self.secret()
-        let isChanged = try await stored {
+        let isKept = keepOldSeconds > 0
+        let before = try await found {
             try await clients.rotateSecret(
                 of: id, to: secret.hash,
-                keepingOldUntil: keepOldSeconds > 0 ? call.now.advanced(bySeconds: keepOldSeconds) : nil,
-                by: call)
+                keepingOldUntil: isKept ? call.now.advanced(bySeconds: keepOldSeconds) : nil, by: call)
         }
-        guard isChanged else { throw .notFound }
-        return CreatedClient(record: try await client(id), secret: secret.text)
+        return CreatedClient(
+            record: try await client(id), secret: secret.text,
+            endedSecretUntil: isKept && before.keepsPreviousSecret(at: call.now) ? before.previousSecretExpiresAt : nil)
     }
 
     package func setStatus(

@@ -63,7 +63,8 @@ package final class OAuthClients: Sendable {
         let presented = OAuthSecret.hash(ofPresented: authentication.secret)
         // Compared for an unknown client too, so that it takes as long.
         let isCurrent = (found?.secretHash ?? Self.noHash).matches(presented.bytes)
-        let previous = found?.previousSecret.flatMap { $0.until > call.now ? $0.hash : nil }
+        let isKept = found?.client.keepsPreviousSecret(at: call.now) ?? false
+        let previous = isKept ? found?.previousSecretHash : nil
         let isPrevious = (previous ?? Self.noHash).matches(presented.bytes)
         guard let client = found?.client, client.status == .active, isCurrent || isPrevious else {
             try await clientCall { () throws(SignInFailure) in try await guesses.noteWrong(by: call) }

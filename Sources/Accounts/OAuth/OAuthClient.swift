@@ -34,11 +34,14 @@ package struct OAuthClient: Hashable, Sendable {
     package var introspects: Bool
     package let status: Status
     package let createdAt: Timestamp
+    /// Until when the secret before the last rotation counts, or has counted, beside its own; nil where none was kept.
+    package let previousSecretExpiresAt: Timestamp?
 
     package init(
         id: OAuthClientID, name: String, redirectURIs: [OAuthRedirectURI], scopes: OAuthScopes? = nil,
         assertionAudiences: [String] = [], requiresPKCE: Bool = false, rotatesRefresh: Bool = false,
-        createsAccounts: Bool = true, introspects: Bool = false, status: Status = .active, createdAt: Timestamp
+        createsAccounts: Bool = true, introspects: Bool = false, status: Status = .active, createdAt: Timestamp,
+        previousSecretExpiresAt: Timestamp? = nil
     ) {
         self.id = id
         self.name = name
@@ -51,6 +54,12 @@ package struct OAuthClient: Hashable, Sendable {
         self.introspects = introspects
         self.status = status
         self.createdAt = createdAt
+        self.previousSecretExpiresAt = previousSecretExpiresAt
+    }
+
+    /// Whether the secret before the last rotation still counts.
+    package func keepsPreviousSecret(at now: Timestamp) -> Bool {
+        previousSecretExpiresAt.map { $0 > now } ?? false
     }
 
     /// The scopes that may be granted to it.

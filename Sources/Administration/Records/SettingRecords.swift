@@ -32,6 +32,7 @@ package struct OAuthClientRecord: AdminRecord {
             $0.client.status.rawValue
         },
         .time("createdAt", "Made") { $0.client.createdAt },
+        .time("previousSecretExpiresAt", "Secret before until") { $0.client.previousSecretExpiresAt },
     ]
 }
 

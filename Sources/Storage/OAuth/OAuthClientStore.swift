@@ -7,8 +7,8 @@ package struct StoredOAuthClient: Sendable {
     package let client: OAuthClient
     /// SHA-256.
     package let secretHash: SecretBytes
-    /// That of the secret before, until the time.
-    package let previousSecret: (hash: SecretBytes, until: Timestamp)?
+    /// That of the secret before, which may count no more.
+    package let previousSecretHash: SecretBytes?
 }
 
 /// `oauth_clients`: the clients of the OAuth server. One is disabled and enabled, never deleted: grants and trail name it.
@@ -75,15 +75,7 @@ package struct OAuthClientStore: Sendable {
         _ id: OAuthClientID, by call: Call, _ edit: @Sendable (inout OAuthClient) -> Void
     ) async throws -> OAuthClient? {
         try await database.change(by: call) { change in
-            // What refers to a client need not wait.
-            let locked = try await change.query(
-                """
-                SELECT \(OAuthClientStore.columns)
-                FROM oauth_clients
-                WHERE client_id = \(id.text)
-                FOR NO KEY UPDATE
-                """, as: OAuthClientStore.client)
-            guard var client = locked.first?.client else { return nil }
+            guard var client = try await change.oauthClients.lock(id) else { return nil }
             edit(&client)
             _ = try await change.oauthClients.update(
                 id,
@@ -97,18 +89,22 @@ package struct OAuthClientStore: Sendable {
         }
     }
 
+    /// A secret that an earlier rotation has kept counts no more.
+    ///
     /// - Parameter keptUntil: until when the secret before counts beside the new one; nil for not at all.
-    /// - Returns: whether there is such a client.
+    /// - Returns: the client as it was before; `nil` when there is none.
     package func rotateSecret(
         of id: OAuthClientID, to hash: SecretHash, keepingOldUntil keptUntil: Timestamp?, by call: Call
-    ) async throws -> Bool {
+    ) async throws -> OAuthClient? {
         try await database.change(by: call) { change in
-            try await change.oauthClients.update(
+            guard let client = try await change.oauthClients.lock(id) else { return nil }
+            _ = try await change.oauthClients.update(
                 id,
                 """
                 previous_secret_hash = CASE WHEN \(keptUntil)::timestamptz IS NULL THEN NULL ELSE secret_hash END,
                 previous_secret_expires_at = \(keptUntil), secret_hash = \(hash)
                 """, "secret_rotated")
+            return client
         }
     }
 
@@ -125,12 +121,12 @@ package struct OAuthClientStore: Sendable {
             "https://oauth-redirect-sandbox.googleusercontent.com/%"
         ]
 
-    private static let columns: SQL = """
+    fileprivate static let columns: SQL = """
         client_id, name, redirect_uris, scopes, assertion_audiences, require_pkce, rotate_refresh, streamlined_create,
         introspect, status, created_at, secret_hash, previous_secret_hash, previous_secret_expires_at
         """
 
-    private static func client(_ row: PostgresRow) throws(PostgresError) -> StoredOAuthClient {
+    fileprivate static func client(_ row: PostgresRow) throws(PostgresError) -> StoredOAuthClient {
         let (
             id, name, uris, scopes, audiences, pkce, rotates, creates, introspects, status, created, hash, previous,
             until
@@ -141,10 +137,9 @@ package struct OAuthClientStore: Sendable {
             id: id, name: name, redirectURIs: uris.compactMap(OAuthRedirectURI.init(registering:)),
             scopes: try scopes.map(OAuthScopes.init(stored:)), assertionAudiences: audiences, requiresPKCE: pkce,
             rotatesRefresh: rotates, createsAccounts: creates, introspects: introspects, status: status,
-            createdAt: created)
-        var previousSecret: (hash: SecretBytes, until: Timestamp)?
-        if let previous, let until { previousSecret = (SecretBytes(previous), until) }
-        return StoredOAuthClient(client: client, secretHash: SecretBytes(hash), previousSecret: previousSecret)
+            createdAt: created, previousSecretExpiresAt: until)
+        return StoredOAuthClient(
+            client: client, secretHash: SecretBytes(hash), previousSecretHash: previous.map { SecretBytes($0) })
     }
 }
 
@@ -175,6 +170,18 @@ extension Change {
 }
 
 extension Change.OAuthClients {
+    fileprivate func lock(_ id: OAuthClientID) async throws(PostgresError) -> OAuthClient? {
+        // What refers to a client need not wait.
+        try await change.query(
+            """
+            SELECT \(OAuthClientStore.columns)
+            FROM oauth_clients
+            WHERE client_id = \(id.text)
+            FOR NO KEY UPDATE
+            """, as: OAuthClientStore.client
+        ).first?.client
+    }
+
     fileprivate func update(
         _ id: OAuthClientID, _ assignments: SQL, _ what: String
     ) async throws(PostgresError) -> Bool {

@@ -137,7 +137,11 @@ struct OAuthClientCommand: AsyncParsableCommand {
     struct RotateSecret: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate-secret", abstract: "Gives a client a new secret and prints it, as one JSON line.",
-            discussion: "With --keep-old the secret before counts beside it for that long.")
+            discussion: """
+                With --keep-old the secret before counts beside it for that long. It is the only one: a secret that an earlier \
+                rotation has kept counts no more, nor does the one before without --keep-old. previousSecretExpiresAt of \
+                oauth-client show says until when one is kept.
+                """)
 
         @OptionGroup var options: ConfigurationOptions
         @Argument(help: "Its clientId.", transform: oauthClientID) var id: OAuthClientID
@@ -149,6 +153,13 @@ struct OAuthClientCommand: AsyncParsableCommand {
                 try await administration.rotateSecret(of: id, keepOldSeconds: keepOld, by: call)
             }
             print(rotated.line)
+            if let ended = rotated.endedSecretUntil, let kept = rotated.record.client.previousSecretExpiresAt {
+                printNotice(
+                    """
+                    the secret that an earlier rotation kept until \(ended.rfc3339) counts no more; the one that it gave \
+                    counts until \(kept.rfc3339)
+                    """)
+            }
         }
     }
 

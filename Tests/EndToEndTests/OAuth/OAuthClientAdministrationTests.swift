@@ -63,6 +63,50 @@ import Testing
             try await world.count("SELECT count(*) FROM oauth_clients c WHERE strpos(c::text, \(secret)) > 0") == 0)
     }
 
+    @Test func `a rotation keeps the secret before alone, and says that one kept earlier is over`() async throws {
+        let client = try await world.linkingClient()
+        func keptUntil() async throws -> String? {
+            let until = try await command("show", client.id)["previousSecretExpiresAt"]?.string
+            let answer = try await administer("GET", "/\(client.id)", scopes: "read")
+            #expect(answer.json?["previousSecretExpiresAt"]?.string == until)
+            return until
+        }
+        /// - Returns: the secret, and what stands on standard error.
+        func rotate(_ words: String...) async throws -> (secret: String, notice: String) {
+            let ending = try await Countersign.run(
+                ["oauth-client", "rotate-secret", client.id] + words, ["postgres.url": world.scratch.url])
+            #expect(ending.status == 0, "\(ending.error)")
+            let line = try JSONValue(parsing: Array(ending.output.utf8.filter { $0 != 0x0A }))
+            return (try #require(line["clientSecret"]?.string), ending.error)
+        }
+        func status(_ secret: String) async throws -> Int {
+            var client = client
+            client.secret = secret
+            return try await world.introspected("x", client).status
+        }
+        #expect(try await keptUntil() == nil)
+        let first = try await rotate("--keep-old", "24h")
+        #expect(first.notice.isEmpty)
+        let firstEnd = try #require(try await keptUntil())
+
+        let second = try await rotate("--keep-old", "1h")
+        let secondEnd = try #require(try await keptUntil())
+        #expect(
+            second.notice == """
+                countersign: the secret that an earlier rotation kept until \(firstEnd) counts no more; the one that it gave \
+                counts until \(secondEnd)
+
+                """)
+        try await eventually("the end of the first secret") { try await status(client.secret) == 401 }
+        #expect(try await status(first.secret) == 200)
+        #expect(try await status(second.secret) == 200)
+
+        #expect(try await rotate().notice.isEmpty)
+        #expect(try await keptUntil() == nil)
+        try await eventually("the end of all before") { try await status(second.secret) == 401 }
+        #expect(try await status(first.secret) == 401)
+    }
+
     @Test func `the scopes of a client are all that it may have, also where it is not restricted`() async throws {
         let all = ["profile", "email", "devices.read"]
         func scopes(_ client: JSONValue?) -> [String]? { client?["scopes"]?.elements?.compactMap(\.string) }

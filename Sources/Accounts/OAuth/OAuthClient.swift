@@ -102,15 +102,19 @@ package struct LinkedClient: Hashable, Sendable {
     package let scopes: OAuthScopes
     package let linkedAt: Timestamp
     package let lastUsedAt: Timestamp?
+    /// Whether the client is disabled, so that the link opens nothing now.
+    package let isDisabled: Bool
 
     package init(
-        clientID: OAuthClientID, name: String, scopes: OAuthScopes, linkedAt: Timestamp, lastUsedAt: Timestamp?
+        clientID: OAuthClientID, name: String, scopes: OAuthScopes, linkedAt: Timestamp, lastUsedAt: Timestamp?,
+        isDisabled: Bool
     ) {
         self.clientID = clientID
         self.name = name
         self.scopes = scopes
         self.linkedAt = linkedAt
         self.lastUsedAt = lastUsedAt
+        self.isDisabled = isDisabled
     }
 }
 

@@ -112,18 +112,19 @@ package struct OAuthGrantStore: Sendable {
     package func linkedClients(of id: AccountID, by call: Call) async throws(PostgresError) -> [LinkedClient] {
         try await database.query(
             """
-            SELECT g.client_id, c.name, g.scopes, g.linked_at, g.last_used_at
+            SELECT g.client_id, c.name, g.scopes, g.linked_at, g.last_used_at, c.status
             FROM oauth_grants g
             JOIN oauth_clients c ON c.client_id = g.client_id
             WHERE g.account_id = \(id) AND \(OAuthGrantStore.isLinked(at: call.now))
             ORDER BY g.linked_at, g.client_id
             """
         ) { row throws(PostgresError) in
-            let (client, name, scopes, linkedAt, lastUsedAt) = try row.decode(
-                OAuthClientID.self, String.self, [String].self, Timestamp.self, Timestamp?.self)
+            let (client, name, scopes, linkedAt, lastUsedAt, status) = try row.decode(
+                OAuthClientID.self, String.self, [String].self, Timestamp.self, Timestamp?.self,
+                OAuthClient.Status.self)
             return LinkedClient(
                 clientID: client, name: name, scopes: try OAuthScopes(stored: scopes), linkedAt: linkedAt,
-                lastUsedAt: lastUsedAt)
+                lastUsedAt: lastUsedAt, isDisabled: status == .disabled)
         }
     }
 

@@ -107,6 +107,22 @@ import Testing
         #expect(try await status(first.secret) == 401)
     }
 
+    @Test func `the page of an account says of a linked client that it is disabled`() async throws {
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("switched-off")
+        _ = try await world.linked(client, browser)
+        func isSaid() async throws -> Bool {
+            let page = try await browser.open(WebWorld.publicURL + "/web/account")
+            #expect(page.html.forms.contains { $0.buttons.contains { $0.name == "client" && $0.value == client.id } })
+            return page.html.text.contains("Switched off at the moment")
+        }
+        #expect(try await isSaid() == false)
+        #expect(try await administer("POST", "/\(client.id)/disable").status == 204)
+        #expect(try await isSaid())
+        #expect(try await administer("POST", "/\(client.id)/enable").status == 204)
+        #expect(try await isSaid() == false)
+    }
+
     @Test func `the scopes of a client are all that it may have, also where it is not restricted`() async throws {
         let all = ["profile", "email", "devices.read"]
         func scopes(_ client: JSONValue?) -> [String]? { client?["scopes"]?.elements?.compactMap(\.string) }

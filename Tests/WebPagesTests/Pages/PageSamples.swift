@@ -274,7 +274,8 @@ struct PageSamples {
         }
         let title = AccountTitle(displayName: displayName, email: masked)
         let home = AccountPage.LinkedClient(id: "home", name: client, linkedAt: created, lastUsedAt: linked)
-        let other = AccountPage.LinkedClient(id: "other", name: app, linkedAt: linked, lastUsedAt: nil)
+        let other = AccountPage.LinkedClient(
+            id: "other", name: app, linkedAt: linked, lastUsedAt: nil, isDisabled: true)
         return [
             (
                 "account",

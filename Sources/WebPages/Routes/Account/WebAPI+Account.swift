@@ -165,7 +165,7 @@ extension WebAPI {
             clients: clients.map { client in
                 .init(
                     id: client.clientID.text, name: client.name, linkedAt: client.linkedAt,
-                    lastUsedAt: client.lastUsedAt)
+                    lastUsedAt: client.lastUsedAt, isDisabled: client.isDisabled)
             },
             unlink: try visit.target(AccountPath.unlink), endDevice: try visit.target(AccountPath.endDevice),
             signOut: try visit.target(AccountPath.signOut),

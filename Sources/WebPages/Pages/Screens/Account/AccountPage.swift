@@ -68,6 +68,8 @@ struct AccountPage: Sendable {
         let name: String
         let linkedAt: Timestamp
         let lastUsedAt: Timestamp?
+        /// Whether the operator has disabled it.
+        var isDisabled = false
     }
 
     let displayName: String?
@@ -181,7 +183,8 @@ extension AccountPage {
         {{#clients}}
         <li><span class="name">{{{client}}}</span>\
         {{#linked}}<span class="detail">{{text.linkedOn}}</span>{{/linked}}\
-        {{#lastUsed}}<span class="detail">{{text.lastUsedOn}}</span>{{/lastUsed}}
+        {{#lastUsed}}<span class="detail">{{text.lastUsedOn}}</span>{{/lastUsed}}\
+        {{#isDisabled}}<span class="detail">{{text.clientDisabled}}</span>{{/isDisabled}}
         <form method="post" action="{{{action}}}">{{> csrf}}\
         <button name="client" value="{{{id}}}">{{text.unlinkClient}}</button></form></li>
         {{/clients}}
@@ -289,7 +292,7 @@ extension AccountPage.LinkedClient {
     fileprivate func value(in localization: Localization, _ form: FormTarget) -> [String: Any] {
         var value: [String: Any] = [
             "id": HTMLText(id), "client": HTMLText(name).isolated,
-            "linked": ["date": HTMLText(localization.date(linkedAt))],
+            "linked": ["date": HTMLText(localization.date(linkedAt))], "isDisabled": isDisabled,
         ]
         value["lastUsed"] = lastUsedAt.map { ["date": HTMLText(localization.date($0))] }
         return value.merging(form.value) { $1 }

@@ -148,10 +148,16 @@ def web_app(language, command, service, app, email, folder):
         # A link with somebody else's answer signs nobody in.
         other = Browser()
         other.open(here + "/sign-in")
+        asked = other.url, other.page
         other.open(f"{here}/signed-in?code=x&state=y&iss={urllib.parse.quote(service)}")
         expect(other.status == 400, "another attempt's answer is refused", other)
         other.open(here + "/")
         expect("Sign in at" in other.page, "and nobody is signed in by it", other)
+        # Nor does it end the attempt under way.
+        other.url, other.page = asked
+        other.submit("/web/password", email=email, password=PASSWORD)
+        expect(other.url == here + "/" and email in other.page, "signed in by the attempt's own answer", other)
+        assert (status := status_of(port, "/signed-in?code=x")) == 400, f"{snippet} answers {status} without an attempt"
         for target in "//", "//a:b/", "/%ff?%":
             assert 200 <= (status := status_of(port, target)) < 500, f"{snippet} answers {status} to {target}"
         if language == "javascript":

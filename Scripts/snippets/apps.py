@@ -145,6 +145,13 @@ def web_app(language, command, service, app, email, folder):
         kept = dict(browser.cookies[urllib.parse.urlsplit(here).netloc])
         assert all(len(value) >= 43 for value in kept.values()) and len(kept) == 1, kept
 
+        # Who cancels is back where they began, and reads of no failure.
+        cancelling = Browser()
+        cancelling.open(here + "/sign-in")
+        cancelling.submit("/web/cancel")
+        expect(cancelling.url == here + "/" and cancelling.status == 200, "back after a cancel", cancelling)
+        expect("Sign in at" in cancelling.page and "not work" not in cancelling.page, "signed out still", cancelling)
+
         # A link with somebody else's answer signs nobody in.
         other = Browser()
         other.open(here + "/sign-in")

@@ -175,6 +175,14 @@ extension OAuthServer {
         uri(error, for: try await client(asking: authorization), authorization)
     }
 
+    /// The way back to a client whose person can't decide any more; `nil` where it may have no answer there now.
+    package func wayBack(from authorization: OAuthAuthorization) async throws(SignInFailure) -> String? {
+        guard let client = try await client(authorization.clientID.text), client.status == .active,
+            client.redirectURI(matching: authorization.redirectURI) != nil
+        else { return nil }
+        return uri(.accessDenied, for: client, authorization)
+    }
+
     private func uri(
         _ error: AuthorizationError, for client: OAuthClient, _ authorization: OAuthAuthorization
     ) -> String {

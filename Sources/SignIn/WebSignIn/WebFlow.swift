@@ -35,6 +35,8 @@ package struct PastWebFlow: Sendable {
         case account(languages: [String])
         /// To the app, which gets an error.
         case app(AppReturn)
+        /// To the client of the OAuth server, by its name, which gets one if it may still have an answer there.
+        case client(OAuthAuthorization, name: String)
     }
 
     /// Whether it was finished, refused or given up, and has not just expired.

@@ -1,5 +1,6 @@
 import Accounts
 import HTTPServer
+import OAuthServer
 import SignIn
 
 /// A refusal that its page explains better than its code does.
@@ -8,7 +9,7 @@ struct PageRefusal: ProblemConvertible {
     let problem: Problem
     /// A page from which the person can begin again.
     let retryLink: String?
-    /// The app that it is of, if it is none of ours.
+    /// The app or the client that it is of, if it is none of ours.
     let appName: String?
 
     init(
@@ -19,14 +20,23 @@ struct PageRefusal: ProblemConvertible {
         self.retryLink = retryLink
         self.appName = appName
     }
+}
 
-    /// Of a flow that is not under way.
-    init(_ failure: FailurePage.Failure, _ problem: Problem, _ wayBack: PastWebFlow.WayBack?) {
+extension WebAPI {
+    /// The refusal of a flow that is not under way.
+    func refusal(
+        _ failure: FailurePage.Failure, _ problem: Problem, _ wayBack: PastWebFlow.WayBack?
+    ) async throws(SignInFailure) -> PageRefusal {
         switch wayBack {
         case .account(let languages)?:
-            self.init(failure, problem, retryLink: AccountPath.account.naming(languages))
-        case .app(let answer)?: self.init(failure, problem, retryLink: answer.uri, appName: answer.appName)
-        case nil: self.init(failure, problem)
+            return PageRefusal(failure, problem, retryLink: AccountPath.account.naming(languages))
+        case .app(let answer)?:
+            return PageRefusal(failure, problem, retryLink: answer.uri, appName: answer.appName)
+        case .client(let authorization, let name)?:
+            let link = try await oauth?.wayBack(from: authorization)
+            return PageRefusal(failure, problem, retryLink: link, appName: link == nil ? nil : name)
+        case nil:
+            return PageRefusal(failure, problem)
         }
     }
 }

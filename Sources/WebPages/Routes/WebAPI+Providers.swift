@@ -62,7 +62,7 @@ extension WebAPI {
         } catch SignInFailure.webAnswerRefused {
             let refused = SignInFailure.webAnswerRefused
             guard let flow = try await late() else { throw refused }
-            throw PageRefusal(.flowExpired, refused.problem, flow.wayBack)
+            throw try await refusal(.flowExpired, refused.problem, flow.wayBack)
         }
     }
 

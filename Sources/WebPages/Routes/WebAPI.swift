@@ -82,7 +82,7 @@ package struct WebAPI: Sendable {
             } else {
                 .flowExpired
             }
-        return PageRefusal(failure, expired.problem, past?.wayBack)
+        return try await refusal(failure, expired.problem, past?.wayBack)
     }
 
     /// The answer to a browser that opens the address of a form as a page, as it does when what the form has shown is loaded

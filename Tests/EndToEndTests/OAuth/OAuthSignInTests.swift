@@ -79,6 +79,50 @@ import Testing
         try await expectRefusal(back, of: client, as: "server_error")
     }
 
+    /// Where the button leads that a page of a failure has.
+    private func wayBack(on page: Browser.Page) -> String? {
+        page.html.elements("a").first { $0.attributes["class"] == "button primary" }?.attributes["href"]
+    }
+
+    @Test(arguments: [
+        (OAuthWorld.redirectURI, ["--google-project", OAuthWorld.project], ["error", "state"]),
+        (OAuthWorld.otherURI, ["--redirect-uri", OAuthWorld.otherURI], ["error", "state", "iss"]),
+    ])
+    func `a sign-in that has expired leads back to the client, while its redirect URI is registered`(
+        redirectURI: String, options: [String], parameters: [String]
+    ) async throws {
+        let client = try await world.linkingClient(options, redirectURI: redirectURI)
+        let browser = world.browser()
+        let chooser = try await browser.open(client.url())
+        let flow = try #require(FormEncoding.parameters(of: chooser.url).first { $0.name == "flow" }).value
+        try await world.scratch.execute(
+            "UPDATE web_flows SET expires_at = now() - interval '1 second' WHERE flow_id = \(flow)::uuid")
+        let late = try await browser.submit(try chooser.form("/web/start/google"), on: chooser)
+        for page in [try await browser.open(chooser.url), late] {
+            #expect(page.status == 400 && page.html.title.hasPrefix("This sign-in has expired"), "\(page.answer.body)")
+            let target = try #require(wayBack(on: page), "\(page.answer.body)")
+            #expect(page.html.links.contains { $0.target == target && $0.label == "Go back to Google" })
+            #expect(target.hasPrefix(redirectURI + "?"))
+            let answer = FormEncoding.parameters(of: target)
+            #expect(answer.map(\.name) == parameters)
+            let values = ["access_denied", "AB+cd/EF==", WebWorld.publicURL].prefix(parameters.count)
+            #expect(answer.map(\.value) == Array(values))
+        }
+        let other = world.browser()
+        _ = try await other.open(client.url())
+        let foreign = try await other.open(chooser.url)
+        #expect(foreign.status == 400 && wayBack(on: foreign) == nil, "\(foreign.answer.body)")
+
+        let changed = try await world.service.administer(
+            "PATCH", "/admin/v1/oauth-clients/\(client.id)", bearer: try await world.adminKey("read,manage"),
+            body: #"{"redirectUris":["https://other.example.com/moved"]}"#)
+        #expect(changed.status == 200, "\(changed.text)")
+        try await eventually("the end of the way back") {
+            let page = try await browser.open(chooser.url)
+            return wayBack(on: page) == nil
+        }
+    }
+
     @Test(arguments: [("55P03", "temporarily_unavailable"), ("P0001", "server_error")])
     func `a session that can't be stored ends the flow at the client, which may ask again`(
         state: String, error: String

@@ -33,7 +33,7 @@ struct FailurePage: Sendable {
     let failure: Failure
     /// A page from which the person can begin again, empty for the address that has failed; `nil` where only the app can.
     let retryLink: String?
-    /// The app that it is of, if it is none of ours.
+    /// The app or the client that it is of, if it is none of ours.
     let appName: String?
     /// The request's id, for the support.
     let requestID: String?

@@ -172,7 +172,7 @@ extension WebAPI {
     ) throws -> EmailCodePage {
         EmailCodePage(
             purpose: page.purpose, reason: .confirmAddress, step: step, form: try flow.target(Self.authorizePath),
-            back: .link(flow.link()), email: email, error: error)
+            back: .link(flow.link()), email: email, otherAccount: try flow.target(Self.otherAccountPath), error: error)
     }
 }
 

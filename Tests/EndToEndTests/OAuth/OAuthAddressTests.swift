@@ -63,6 +63,25 @@ import Testing
         try await link(client, on: consent, browser, email)
     }
 
+    @Test func `who proves the address of another account of theirs goes on with that one`() async throws {
+        let client = try await world.linkingClient()
+        let (email, other) = ("proven-before@example.com", "made-later@example.com")
+        let holder = try SignedInDevice(try await world.register(email), status: 201)
+        try await world.verify(email, bearer: holder.bearer)
+        #expect(try await world.register(other).status == 201)
+        let browser = world.browser()
+        let ask = try await signIn(other, on: try await browser.open(client.url()), browser)
+        let enter = try await typed(email, on: ask, browser)
+        let taken = try await entered(try await world.code(2, mailedTo: email), on: enter, browser)
+        #expect(taken.status == 409)
+        #expect(taken.html.text.contains("There is already an account with this address."), "\(taken.answer.text)")
+        let button = try taken.form("/oauth/other-account")
+        #expect(button.buttons.map(\.label) == ["Use another account"])
+        let chooser = try await browser.submit(button, on: taken)
+        let consent = try await signIn(email, on: chooser, browser)
+        try await link(client, on: consent, browser, email)
+    }
+
     @Test func `who signed in long ago signs in again, and comes back to the client's question`() async throws {
         let client = try await world.linkingClient()
         let email = "older@example.com"

@@ -61,7 +61,8 @@ import Testing
             let asked = try await browser.register(email)
             pages.append(try asked.body(without: email))
             guard email == "holder@example.com" else { continue }
-            let mail = try await world.mail(about: "There is already a", to: email)
+            let mail = try await world.mail(
+                about: "There is already an account at Lamp Accounts with your address", to: email)
             #expect(mail.text?.contains(#/\d{6}/#) == false)
             for code in ["000000", "123456"] {
                 #expect(try await browser.confirm(code, on: asked).status == 401)

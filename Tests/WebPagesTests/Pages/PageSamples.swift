@@ -123,7 +123,8 @@ struct PageSamples {
                 .emailCode(
                     EmailCodePage(
                         purpose: .client(client), reason: reason, step: .address, form: form("email-code"),
-                        back: .link(link("chooser")), email: email))
+                        back: .link(link("chooser")), email: email,
+                        otherAccount: reason == .confirmAddress ? form("other-account") : nil))
             )
         }
             + EmailCodePage.Reason.allCases.map { reason in

@@ -33,6 +33,8 @@ struct EmailCodePage: Sendable {
     var email: String?
     /// Whether the person has signed in to another account than before.
     var isOfOtherAccount = false
+    /// Signs out of the account that wants the address, which may be another one's, and offers the chooser.
+    var otherAccount: FormTarget?
     var error: FormError?
 }
 
@@ -59,6 +61,9 @@ extension EmailCodePage {
         {{#backLink}}
         <p class="last"><a class="button quiet" href="{{{backLink}}}">{{text.back}}</a></p>
         {{/backLink}}
+        {{#otherAccount}}
+        <form method="post" action="{{{action}}}">{{> csrf}}<button class="quiet">{{text.useAnotherAccount}}</button></form>
+        {{/otherAccount}}
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
@@ -74,6 +79,7 @@ extension EmailCodePage {
         view.show(step, email: email)
         view.show(purpose, in: theme)
         view["isOtherAccount"] = isOfOtherAccount
+        view["otherAccount"] = otherAccount?.value
         view.show(form)
         switch back {
         case .link(let target): view["backLink"] = HTMLText(target)

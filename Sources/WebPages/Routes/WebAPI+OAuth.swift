@@ -7,7 +7,7 @@ import Texts
 
 /// A client of the OAuth server asks for a code: the person signs in and decides.
 extension WebAPI {
-    private static let authorizePath = "/oauth/authorize"
+    static let authorizePath = "/oauth/authorize"
     private static let otherAccountPath = "/oauth/other-account"
 
     /// None where the OAuth server is off.

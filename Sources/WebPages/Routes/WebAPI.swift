@@ -289,8 +289,15 @@ extension WebAPI {
         // The address of the page itself, which need not be repeated there. That of a form leads to what the form is of.
         // A provider's answer is taken once.
         case .unavailable, .internalError: request.path.hasPrefix("/web/callback/") ? nil : ""
+        case .tooManyRequests: flowLink(of: request)
         default: nil
         }
+    }
+
+    /// The page of the flow that a request is of, on which nothing has changed.
+    private func flowLink(of request: Request) -> String? {
+        guard let flow = try? flowID(of: request) else { return nil }
+        return request.path == Self.authorizePath ? "\(Self.authorizePath)?flow=\(flow)" : FlowReference.link(flow)
     }
 
     /// The languages that a request names; those of a flow are kept with it.

@@ -56,7 +56,11 @@ struct OAuthLinkLimitTests {
         let refused = try await browser.submit(form, on: page, button: "allow")
         #expect(refused.status == 429)
         #expect(refused.answer["Retry-After"] != nil)
-        // Nothing was decided by it.
+        // Nothing was decided by it, and its button leads back to the question. How long the wait is depends on the limit.
+        #expect(!refused.html.text.contains("minutes"), "\(refused.answer.text)")
+        let button = try #require(refused.html.elements("a").first { $0.attributes["class"] == "button primary" })
+        let again = try await browser.click(try #require(button.attributes["href"]), on: refused)
+        #expect(again.html.forms.contains { $0.buttons.contains { $0.value == "allow" } }, "\(again.answer.text)")
         #expect(try await world.decision("deny", on: page, browser)["error"] == "access_denied")
 
         let linked = try await world.count(

@@ -119,6 +119,30 @@ import Testing
         try await expectLate(try await browser.follow(held), of: attempt, browser)
     }
 
+    @Test(arguments: Sandbox.Provider.allCases)
+    func `who has lost the cookie at the provider reads that signing in needs it`(
+        _ provider: Sandbox.Provider
+    ) async throws {
+        let person = "cookieless-\(provider.rawValue)"
+        try await world.newPerson(person)
+        let browser = world.browser()
+        let chooser = try await world.chooser(try AppAttempt(), browser)
+        let shown = try await world.press(provider, on: chooser, browser)
+        browser.set([], of: WebWorld.publicURL)
+        var page = try await world.consent(person, at: shown, browser, following: provider == .apple)
+        if provider == .apple {
+            page = try await browser.submit(try #require(page.html.forms.first), on: page)
+        } else {
+            page = try await browser.follow(page)
+        }
+        #expect(page.status == 400 && page.html.title.hasPrefix("Signing in needs cookies"), "\(page.answer.body)")
+        // A browser that has one brings an answer that is none of its own.
+        let other = world.browser()
+        _ = try await world.chooser(try AppAttempt(), other)
+        let foreign = try await other.open(page.url)
+        #expect(foreign.status == 400 && foreign.html.title.hasPrefix("The sign-in couldn’t be confirmed"))
+    }
+
     /// Expects the page of a flow that has expired, and a button: to the app, which gets an error, or to the
     /// account, in the flow's language.
     private func expectLate(_ page: Browser.Page, of attempt: AppAttempt?, _ browser: Browser) async throws {

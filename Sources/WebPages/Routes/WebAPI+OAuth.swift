@@ -185,8 +185,10 @@ extension OAuthServer.ConsentStep {
 extension ConsentPage.Scope {
     /// - Parameter texts: the operator's sentences, by language.
     fileprivate init(_ scope: OAuthScope, texts: [String: String], in language: Language) {
-        if let sentence = texts[language.rawValue] ?? texts[Language.english.rawValue] {
+        if let sentence = texts[language.rawValue] {
             self = .sentence(sentence)
+        } else if let sentence = texts[Language.english.rawValue] {
+            self = .sentence(sentence, isEnglish: true)
         } else {
             switch scope {
             case .profile: self = .profile

@@ -262,6 +262,17 @@ import Testing
         }
     }
 
+    @Test func `a scope's sentence that the page's language lacks is marked as English`() async throws {
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("lectrice")
+        for (language, marked) in [("fr", "en"), ("de", nil), ("en", nil)] as [(String, String?)] {
+            let page = try await world.consentPage(client, browser, ["ui_locales": language])
+            #expect(page.html.root["lang"] == language)
+            let scopes = page.html.elements("li")
+            #expect(scopes.map { $0.attributes["lang"] } == [nil, nil, marked], "\(page.answer.body)")
+        }
+    }
+
     @Test func `a client that must use PKCE is asked for it, and others hear who answers`() async throws {
         let options = ["--redirect-uri", OAuthWorld.otherURI, "--require-pkce"]
         let strict = try await world.linkingClient(options, redirectURI: OAuthWorld.otherURI)

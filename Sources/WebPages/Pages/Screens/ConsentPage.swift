@@ -6,8 +6,8 @@ struct ConsentPage: Sendable {
     enum Scope: Hashable, Sendable {
         case profile
         case email
-        /// Any other: the operator's sentence, in the page's language.
-        case sentence(String)
+        /// Any other: the operator's sentence, in the page's language, or in English where there is none in that.
+        case sentence(String, isEnglish: Bool = false)
     }
 
     let client: String
@@ -50,7 +50,7 @@ extension ConsentPage {
         <h2 id="scopes">{{text.consentScopes}}</h2>
         <ul class="scopes" aria-labelledby="scopes">
         {{#scopes}}
-        <li>{{sentence}}{{{words}}}</li>
+        <li{{#isEnglish}} lang="en"{{/isEnglish}}>{{sentence}}{{{words}}}</li>
         {{/scopes}}
         </ul>
         {{/hasScopes}}
@@ -81,7 +81,7 @@ extension ConsentPage.Scope {
         switch self {
         case .profile: ["sentence": localization[.scopeProfile]]
         case .email: ["sentence": localization[.scopeEmail]]
-        case .sentence(let words): ["words": HTMLText(words).isolated]
+        case .sentence(let words, let isEnglish): ["words": HTMLText(words).isolated, "isEnglish": isEnglish]
         }
     }
 }

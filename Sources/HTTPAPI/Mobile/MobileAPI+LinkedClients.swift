@@ -1,6 +1,6 @@
-import Accounts
+package import Accounts
 import HTTPServer
-import JSON
+package import JSON
 import OAuthServer
 import SignIn
 
@@ -27,7 +27,8 @@ extension MobileAPI {
 }
 
 extension JSONWriter {
-    mutating func members(of client: LinkedClient) {
+    /// A client as the person of an account sees it, administrators and the command line too.
+    package mutating func members(of client: LinkedClient) {
         member("clientId", client.clientID.text)
         member("name", client.name)
         member("scopes", client.scopes.texts)

@@ -45,21 +45,23 @@ extension AccountCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show",
-            abstract: "Prints an account, with its identities and the sessions that are open.",
+            abstract: "Prints an account, with its identities, the sessions that are open and the linked clients.",
             discussion: """
                 A line of what it is: account, status, address, name. Where its address is about to be replaced, one of \
                 the word emailReplacement, the new address, and when it takes effect. One for each identity: identity, \
                 provider, realm, subject, authorization, and where it applies the words blocked and \
                 credentialChangeRequired. One for each session, the newest first: session, the word session, when it was \
-                opened, when it was last used, device. Of more than 50 sessions the newest 50, which is said.
+                opened, when it was last used, device. Of more than 50 sessions the newest 50, which is said. One for each \
+                linked client, the oldest link first: the clientId that account unlink-client takes, the word client, when \
+                it was linked, when it was last used, name.
                 """)
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var target: ActTarget<Exported>
         @Flag(
             help: """
-                One JSON object, as GET /admin/v1/accounts/{id} answers with, and "sessions" as that of its sessions; \
-                "moreSessions" is true where there are more.
+                One JSON object, as GET /admin/v1/accounts/{id} answers with, "sessions" as that of its sessions, and \
+                "linkedClients" as that of those; "moreSessions" is true where there are more sessions.
                 """)
         var json = false
 
@@ -67,13 +69,16 @@ extension AccountCommand {
         private static let sessionLimit = 50
 
         func run() async throws {
-            let (record, sessions) = try await withAdministration(options) { administration, _ in
+            let (record, sessions, clients) = try await withAdministration(options) { administration, administrator in
                 try await Exported.act.onCommandLine(target.text) {
-                    () async throws(AdministrationFailure) -> (AccountRecord, Page<SessionSummary, SessionID>) in
+                    () async throws(AdministrationFailure)
+                        -> (AccountRecord, Page<SessionSummary, SessionID>, [LinkedClient]) in
                     let record = try await administration.account(try await administration.accountID(target.text))
                     let sessions = try await administration.sessions(
                         of: record.account.id, before: nil, limit: Self.sessionLimit)
-                    return (record, sessions)
+                    let clients = try await administration.oauth?.linkedClients(
+                        of: record.account.id, by: administrator.call)
+                    return (record, sessions, clients ?? [])
                 }
             }
             if json {
@@ -81,6 +86,7 @@ extension AccountCommand {
                     JSONWriter.text { writer in
                         writer.members(of: record)
                         writer.objects("sessions", of: sessions.items) { $1.members(of: $0) }
+                        writer.objects("linkedClients", of: clients) { $1.members(of: $0) }
                         if sessions.next != nil { writer.member("moreSessions", true) }
                     })
             } else {
@@ -88,6 +94,7 @@ extension AccountCommand {
                 if let replacement = record.emailReplacement { print("emailReplacement \(replacement.words)") }
                 for identity in record.account.identities { print(identity.line) }
                 for session in sessions.items { print(session.line) }
+                for client in clients { print(client.line) }
             }
             if sessions.next != nil { printNotice("There are more sessions than these \(Self.sessionLimit).") }
         }
@@ -128,5 +135,12 @@ extension SessionSummary {
         let shown = DisplayName([device?.name, device?.platform].compactMap(\.self).joined(separator: ", "))
         return [id.description, "session", createdAt.rfc3339, lastUsedAt.rfc3339, shown?.text ?? "-"]
             .joined(separator: " ")
+    }
+}
+
+extension LinkedClient {
+    /// Client, the word for one, when it was linked and last used, and its name; `-` for never.
+    fileprivate var line: String {
+        [clientID.text, "client", linkedAt.rfc3339, lastUsedAt?.rfc3339 ?? "-", name].joined(separator: " ")
     }
 }

@@ -123,6 +123,30 @@ import Testing
         #expect(try await isSaid() == false)
     }
 
+    @Test func `account show has the linked clients that account unlink-client takes`() async throws {
+        let client = try await world.linkingClient()
+        _ = try await world.linked(client, try await world.signedInBrowser("shown-linked"))
+        func run(_ words: String...) async throws -> String {
+            let ending = try await Countersign.run(["account"] + words, ["postgres.url": world.scratch.url])
+            #expect(ending.status == 0, "\(ending.error)")
+            return ending.output
+        }
+        func lines() async throws -> [Substring] {
+            try await run("show", "shown-linked@gmail.com").split(separator: "\n").filter { $0.contains(" client ") }
+        }
+        func listed() async throws -> [String]? {
+            let json = try await run("show", "shown-linked@gmail.com", "--json")
+            let clients = try JSONValue(parsing: Array(json.utf8))["linkedClients"]?.elements
+            return clients?.compactMap { $0["clientId"]?.string }
+        }
+        let line = try #require(try await lines().first)
+        #expect(line.hasPrefix("\(client.id) client 20") && line.hasSuffix(" Google"), "\(line)")
+        #expect(try await listed() == [client.id])
+        _ = try await run("unlink-client", "shown-linked@gmail.com", client.id, "--reason", "case 50")
+        #expect(try await lines().isEmpty)
+        #expect(try await listed() == [])
+    }
+
     @Test func `the scopes of a client are all that it may have, also where it is not restricted`() async throws {
         let all = ["profile", "email", "devices.read"]
         func scopes(_ client: JSONValue?) -> [String]? { client?["scopes"]?.elements?.compactMap(\.string) }

@@ -23,7 +23,7 @@ def check():
     handlers = swift("HTTPServer", "HTTPAPI")
     routes = [
         f"{method.upper()} {template}"
-        for method, template in re.findall(r'Route\(\s*\.(\w+),\s*"(/[^"]*)"', handlers)
+        for method, template in re.findall(r'(?:Route|\bauthenticated)\(\s*\.(\w+),\s*"(/[^"]*)"', handlers)
     ] + [
         f"DELETE {template}" for template in re.findall(r'\bdeletion\(\s*"(/[^"]*)"', handlers)
     ] + [

@@ -26,17 +26,13 @@ extension MobileAPI {
                     of: accessToken(of: request), by: call(of: request))
                 return .json { $0.members(ofOwn: live.account) }
             },
-            Route(.get, "/v1/account/export", priority: .reading) { request in
-                let call = call(of: request)
-                let session = try await session(of: request, by: call)
+            authenticated(.get, "/v1/account/export", priority: .reading) { request, session, call in
                 try session.requireFresh(by: call)
                 // An export is recorded and counted, and HEAD must have no effect.
                 if request.isHead { return Response(.ok, contentType: "application/json") }
                 return .streamed(try await service.accounts.export(of: session, by: call))
             },
-            Route(.patch, "/v1/account") { request in
-                let call = call(of: request)
-                let session = try await session(of: request, by: call)
+            authenticated(.patch, "/v1/account") { request, session, call in
                 let account =
                     switch try request.fields({ $0.patch("displayName", as: DisplayName.init) }) {
                     case .keep: try await service.accounts.account(of: session)
@@ -45,9 +41,7 @@ extension MobileAPI {
                     }
                 return .json { $0.members(ofOwn: account) }
             },
-            Route(.put, "/v1/account/password", priority: .revoking) { request in
-                let call = call(of: request)
-                let session = try await session(of: request, by: call)
+            authenticated(.put, "/v1/account/password", priority: .revoking) { request, session, call in
                 let (current, new) = try request.fields { fields in
                     (
                         fields.optionalString("currentPassword", maximumBytes: FieldLimit.password),
@@ -57,26 +51,25 @@ extension MobileAPI {
                 try await service.accounts.changePassword(of: session, current: current, to: new, by: call)
                 return .empty()
             },
-            Route(.put, "/v1/account/email") { request in
-                let call = call(of: request)
-                let session = try await session(of: request, by: call)
+            authenticated(.put, "/v1/account/email") { request, session, call in
                 let email = try request.fields { $0.string("email") }
                 request.note(email: email)
                 try await service.accounts.requestEmail(email, of: session, by: call)
                 return .json(.accepted) { _ in }
             },
+            deletion("/v1/account/email-replacement") { _, session, call in
+                try await service.accounts.cancelEmailReplacement(of: session, by: call)
+                return .empty()
+            },
             deletion("/v1/account") { _, session, call in
                 try await service.accounts.delete(accountOf: session, by: call)
                 return .json(.accepted) { _ in }
             },
-            Route(.get, "/v1/account/identities", priority: .reading) { request in
-                let call = call(of: request)
-                let account = try await service.accounts.account(of: try await session(of: request, by: call))
+            authenticated(.get, "/v1/account/identities", priority: .reading) { _, session, _ in
+                let account = try await service.accounts.account(of: session)
                 return .json { $0.objects("items", of: account.identities) { $1.members(of: $0) } }
             },
-            Route(.post, "/v1/account/identities/{provider}") { request in
-                let call = call(of: request)
-                let session = try await session(of: request, by: call)
+            authenticated(.post, "/v1/account/identities/{provider}") { request, session, call in
                 let provider = try request.parameter("provider", as: Provider.init)
                 let (credential, device) = try request.fields { $0.providerCredential(of: provider) }
                 let identity = try await service.linking.link(provider, credential, to: session, by: call.with(device))

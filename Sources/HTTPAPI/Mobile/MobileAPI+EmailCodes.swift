@@ -27,9 +27,7 @@ extension MobileAPI {
                 try await service.emailCodes.mailCode(to: email, for: purpose, linkTicket: linkTicket, by: call)
                 return .json(.accepted) { _ in }
             },
-            Route(.post, "/v1/account/verify-email") { request in
-                let call = call(of: request)
-                let session = try await session(of: request, by: call)
+            authenticated(.post, "/v1/account/verify-email") { request, session, call in
                 let code = try request.fields { $0.string("code", maximumBytes: FieldLimit.emailCode) }
                 try await service.emailCodes.verifyEmail(code: code, of: session, by: call)
                 return .empty()

@@ -10,9 +10,8 @@ extension MobileAPI {
     var linkedClientRoutes: [Route] {
         guard let oauth else { return [] }
         return [
-            Route(.get, "/v1/account/linked-clients", priority: .reading) { request in
-                let call = call(of: request)
-                let clients = try await oauth.linkedClients(of: try await session(of: request, by: call), by: call)
+            authenticated(.get, "/v1/account/linked-clients", priority: .reading) { _, session, call in
+                let clients = try await oauth.linkedClients(of: session, by: call)
                 return .json { $0.objects("items", of: clients) { $1.members(of: $0) } }
             },
             deletion("/v1/account/linked-clients/{clientId}") { request, session, call in

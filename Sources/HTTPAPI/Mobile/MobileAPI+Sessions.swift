@@ -6,9 +6,7 @@ import SignIn
 extension MobileAPI {
     var sessionRoutes: [Route] {
         [
-            Route(.get, "/v1/sessions", priority: .reading) { request in
-                let call = call(of: request)
-                let current = try await session(of: request, by: call)
+            authenticated(.get, "/v1/sessions", priority: .reading) { _, current, call in
                 let items = try await service.sessions.list(of: current.accountID, askedBy: current.id, by: call)
                 return .json { writer in
                     writer.objects("items", of: items) { $1.members(of: $0, isCurrent: $0.id == current.id) }
@@ -25,9 +23,7 @@ extension MobileAPI {
                 let session = try await service.sessions.refresh(token, by: call)
                 return .json { $0.members(of: session) }
             },
-            Route(.post, "/v1/sessions/revoke", priority: .revoking) { request in
-                let call = call(of: request)
-                let session = try await session(of: request, by: call)
+            authenticated(.post, "/v1/sessions/revoke", priority: .revoking) { request, session, call in
                 let scope = try request.fields { $0.choice("scope", of: RevocationScope.self) }
                 try await service.sessions.revoke(scope, of: session, by: call)
                 return .empty()

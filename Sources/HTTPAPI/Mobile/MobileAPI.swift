@@ -5,6 +5,8 @@ package import SignIn
 
 /// The API for apps, and the documents for verifiers of our tokens.
 package struct MobileAPI: Sendable {
+    typealias SessionHandler = @Sendable (Request, Session, Call) async throws -> Response
+
     let service: SignInService
     /// `nil` where neither apps nor clients sign people in by the browser.
     let web: WebSignIn?
@@ -22,27 +24,29 @@ package struct MobileAPI: Sendable {
 
     package var routes: [Route] {
         signInRoutes + webSignInRoutes + emailCodeRoutes + nonceRoutes + linkRoutes + accountRoutes
-            + emailReplacementRoutes
             + sessionRoutes + linkedClientRoutes + discoveryRoutes
     }
 
     /// The call of a request.
     func call(of request: Request) -> Call { service.calls.begin(by: request.caller()) }
 
-    /// The session of the access token that the request bears.
-    func session(of request: Request, by call: Call) async throws -> Session {
-        try await service.sessions.session(of: accessToken(of: request), by: call)
+    /// An operation by the session of the access token that the request bears.
+    func authenticated(
+        _ method: Route.Method, _ template: String, priority: Route.Priority = .signingIn,
+        _ handler: @escaping SessionHandler
+    ) -> Route {
+        Route(method, template, priority: priority) { request in
+            let call = call(of: request)
+            // Authenticates before it reads anything of the request, so that other callers learn nothing from its checks.
+            let session = try await service.sessions.session(of: accessToken(of: request), by: call)
+            return try await handler(request, session, call)
+        }
     }
 
     /// An operation that ends what its path names, by the session of the access token. It takes no body: an address or a
     /// subject in one must not appear to say what ends.
-    func deletion(
-        _ template: String, _ handler: @escaping @Sendable (Request, Session, Call) async throws -> Response
-    ) -> Route {
-        Route(.delete, template, priority: .revoking) { request in
-            let call = call(of: request)
-            // Authenticates before it reads anything of the request, so that other callers learn nothing from its checks.
-            let session = try await session(of: request, by: call)
+    func deletion(_ template: String, _ handler: @escaping SessionHandler) -> Route {
+        authenticated(.delete, template, priority: .revoking) { request, session, call in
             try request.requireNoMembers()
             return try await handler(request, session, call)
         }

@@ -91,6 +91,12 @@ package struct AccountSettings: Sendable {
         }
     }
 
+    /// Stops the replacement that an administrator has requested, if there is one. No fresh sign-in is needed: the owner
+    /// must be able to stop an impostor's request at once.
+    package func cancelEmailReplacement(of session: Session, by call: Call) async throws(SignInFailure) {
+        try await stored { try await replacements.cancel(in: session, by: call) }
+    }
+
     private func change(
         email request: EmailCodeRequest, allowance: EmailCodeAllowance?, of session: Session, by call: Call
     ) async throws(SignInFailure) -> EmailChangeRequest {

@@ -47,7 +47,6 @@ package enum AuthorizationError: String, Sendable {
 /// A client's request for a code, with nothing wrong in it.
 package struct OAuthAuthorization: Hashable, Sendable {
     package static let maximumStateBytes = 2_048
-    private static let maximumHintBytes = 320
 
     package let clientID: OAuthClientID
     /// As it was requested.
@@ -105,27 +104,7 @@ package struct OAuthAuthorization: Hashable, Sendable {
     /// A challenge without a method is `plain`, which is refused as any other method but S256.
     private static func isS256(_ challenge: String?, _ method: [String]) -> Bool {
         guard let challenge, method.count == 1, method[0].hasSameBytes(as: "S256") else { return false }
-        return isChallenge(challenge)
-    }
-
-    /// The base64url of 32 bytes.
-    private static func isChallenge(_ text: String) -> Bool {
-        text.utf8.count == 43 && text.utf8.allSatisfy(isBase64URL)
-    }
-
-    private static func isBase64URL(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
-
-    /// Whether a text can be a verifier: 43 to 128 unreserved characters (RFC 7636 §4.1).
-    package static func isVerifier(_ text: String) -> Bool {
-        (43...128).contains(text.utf8.count)
-            && text.utf8.allSatisfy { isBase64URL($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~") }
+        return CodeChallenge.isChallenge(challenge)
     }
 
     /// The languages that the pages shall have, in their order.
@@ -133,12 +112,8 @@ package struct OAuthAuthorization: Hashable, Sendable {
         AppAuthorization.languages((query.uiLocales.prefix(1) + query.userLocale.prefix(1)).joined(separator: " "))
     }
 
-    /// A hint that could be an address; the form can do nothing with any other.
     package static func loginHint(_ query: OAuthQuery) -> String? {
-        guard let hint = query.loginHint.first, hint.utf8.count <= maximumHintBytes,
-            !hint.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
-        else { return nil }
-        return hint
+        query.loginHint.first.flatMap(AppAuthorization.hint)
     }
 }
 

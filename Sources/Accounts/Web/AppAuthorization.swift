@@ -83,7 +83,7 @@ extension AppAuthorization {
             guard provider != nil else { return refusal(for: "provider") }
         }
         guard let state else { return refusal(for: "state") }
-        guard let challenge = query.codeChallenge.only, isChallenge(challenge) else {
+        guard let challenge = query.codeChallenge.only, CodeChallenge.isChallenge(challenge) else {
             return refusal(for: "code_challenge")
         }
         guard query.codeChallengeMethod.only.map({ $0.hasSameBytes(as: "S256") }) == true else {
@@ -104,37 +104,16 @@ extension AppAuthorization {
         stateBytes.contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// The base64url of 32 bytes.
-    private static func isChallenge(_ text: String) -> Bool {
-        guard text.utf8.count == 43 else { return false }
-        return text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
-    }
-
     /// The language tags of a list (RFC 5646) that look like ones, in lower case; the others are passed over.
     package static func languages(_ list: String) -> [String] {
         let tags = list.utf8.split(separator: UInt8(ascii: " ")).filter { tag in
-            tag.count <= 35
-                && tag.allSatisfy { byte in
-                    switch byte {
-                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-                        true
-                    default: false
-                    }
-                }
+            tag.count <= 35 && tag.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") }
         }
         return tags.prefix(maximumLanguages).map { String(decoding: $0, as: UTF8.self).lowercased() }
     }
 
     /// A hint that could be an address. A provider or a form can do nothing with any other.
-    private static func hint(_ text: String) -> String? {
+    static func hint(_ text: String) -> String? {
         guard (1...maximumHintBytes).contains(text.utf8.count),
             !text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
         else { return nil }

@@ -121,7 +121,7 @@ package struct StaffSignIn: Sendable {
             [
                 ("client_id", configuration.clientID.text), ("redirect_uri", redirectURI), ("response_type", "code"),
                 ("scope", "openid email"), ("state", try flow.derived(.state)), ("nonce", try flow.derived(.nonce)),
-                ("code_challenge", Base64URL.encode(SHA256.hash(Array(try flow.derived(.verifier).utf8)))),
+                ("code_challenge", CodeChallenge.s256(of: try flow.derived(.verifier))),
                 ("code_challenge_method", "S256"), ("hd", configuration.hostedDomain), ("prompt", "select_account"),
             ], to: configuration.authorizeURL)
     }

@@ -1,7 +1,5 @@
 import Accounts
 import Logging
-import OpenSSL
-import Primitives
 import SignIn
 import Storage
 
@@ -43,7 +41,6 @@ extension OAuthServer {
 
     /// S256 (RFC 7636 §4.6); of what can't be a verifier, nothing that a challenge is.
     private static func challenge(of verifier: String) -> String {
-        guard OAuthAuthorization.isVerifier(verifier) else { return "" }
-        return Base64URL.encode(SHA256.hash(Array(verifier.utf8)))
+        CodeChallenge.isVerifier(verifier) ? CodeChallenge.s256(of: verifier) : ""
     }
 }

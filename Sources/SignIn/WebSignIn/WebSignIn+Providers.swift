@@ -303,9 +303,9 @@ extension SignInFailure {
     }
 }
 
-/// The S256 method of RFC 7636.
-enum CodeChallenge {
-    static func s256(of verifier: String) -> String {
+extension CodeChallenge {
+    /// The challenge of a verifier (RFC 7636 §4.2).
+    package static func s256(of verifier: String) -> String {
         Base64URL.encode(SHA256.hash(Array(verifier.utf8)))
     }
 }

@@ -135,7 +135,7 @@ import Testing
         (String(repeating: "a", count: 42) + "+", false), (String(repeating: "ä", count: 43), false),
     ])
     func `a verifier has 43 to 128 unreserved characters`(text: String, isVerifier: Bool) {
-        #expect(OAuthAuthorization.isVerifier(text) == isVerifier)
+        #expect(CodeChallenge.isVerifier(text) == isVerifier)
     }
 
     @Test(arguments: [

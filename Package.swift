@@ -275,7 +275,8 @@ let package = Package(
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "Webhooks", "Storage", "Accounts", "Curl", "JSON", "KeyRing", "OpenSSL", "Postgres", "TestSupport",
+                "Webhooks", "Storage", "Accounts", "Curl", "JSON", "KeyRing", "OpenSSL", "Postgres", "Primitives",
+                "TestSupport",
             ],
             swiftSettings: commonSettings),
         .testTarget(

@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Primitives
 
 /// Routes that show what a request looks like to a handler.
 enum Demo {

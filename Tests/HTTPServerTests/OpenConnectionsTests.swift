@@ -1,6 +1,7 @@
 import MetricsTestKit
 import NIOCore
 import NIOEmbedded
+import Primitives
 import Testing
 
 @testable import HTTPServer
@@ -190,7 +191,7 @@ struct OpenConnectionsTests {
             let channel = EmbeddedChannel()
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
             channels.append(channel)
-            let entry = open.entry(of: channel, peer: try #require(ClientAddress(address)))
+            let entry = open.entry(of: channel, peer: try #require(IPAddress(address)))
             return open.add(entry) ? entry : nil
         }
         for (network, wideNetwork) in [("2001:db8:1:1::1", "2001:db8:1:"), ("192.0.1.1", "192.0.")] {

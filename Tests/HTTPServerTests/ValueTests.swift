@@ -1,3 +1,4 @@
+import Primitives
 import Testing
 
 @testable import HTTPServer
@@ -36,7 +37,7 @@ struct ValueTests {
         "0000:0000::ffff:c633:6407",
     ])
     func `an address has one value however it is written`(text: String) throws {
-        let address = try #require(ClientAddress(text))
+        let address = try #require(IPAddress(text))
         #expect(address.text == "198.51.100.7")
         #expect(address.network == "198.51.100.0/24")
     }
@@ -46,7 +47,7 @@ struct ValueTests {
         for host in UInt64(0)..<65_536 {
             // Spread over the whole of it.
             let bits = (host &* 0x9E37_79B9_7F4A_7C15)
-            networks.insert(ClientAddress(bits: 0x2001_0DB8_0001_0002 << 64 | UInt128(bits)).network)
+            networks.insert(IPAddress(bits: 0x2001_0DB8_0001_0002 << 64 | UInt128(bits)).network)
         }
         #expect(networks == ["2001:db8:1:2::/64"])
     }
@@ -57,16 +58,16 @@ struct ValueTests {
             ("2001:db8:1:2::1", "2001:db8:1::/48"), ("2001:db8:1:ffff:ffff:ffff:ffff:ffff", "2001:db8:1::/48"),
             ("2001:db8:2::", "2001:db8:2::/48"), ("0.0.0.1", "0.0.0.0/16"), ("::1", "::/48"),
         ] {
-            #expect(ClientAddress(text)?.wideNetwork == wide, "\(text)")
+            #expect(IPAddress(text)?.wideNetwork == wide, "\(text)")
         }
     }
 
     @Test func `the network of an IPv6 address is its first half`() throws {
-        let address = try #require(ClientAddress("2001:DB8:1:2:3:4:5:6"))
+        let address = try #require(IPAddress("2001:DB8:1:2:3:4:5:6"))
         #expect(address.text == "2001:db8:1:2:3:4:5:6")
         #expect(address.network == "2001:db8:1:2::/64")
-        #expect(ClientAddress("2001:db8:1:2:ffff::1")?.network == address.network)
-        #expect(ClientAddress("2001:db8:1:3::")?.network != address.network)
+        #expect(IPAddress("2001:db8:1:2:ffff::1")?.network == address.network)
+        #expect(IPAddress("2001:db8:1:3::")?.network != address.network)
     }
 
     @Test(arguments: [
@@ -75,7 +76,7 @@ struct ValueTests {
         "0x7f.0.0.1", "2130706433",
     ])
     func `what is no address in its text form is refused`(text: String) {
-        #expect(ClientAddress(text) == nil)
+        #expect(IPAddress(text) == nil)
     }
 
     @Test func `the client is the nearest address that no trusted proxy has`() throws {
@@ -98,7 +99,7 @@ struct ValueTests {
             ("192.0.2.2", ["198.51.100.7"], "192.0.2.2"),
         ]
         for (peer, forwarded, client) in cases {
-            let address = try #require(ClientAddress(peer))
+            let address = try #require(IPAddress(peer))
             #expect(proxies.client(of: address, forwardedFor: forwarded).text == client, "\(peer) \(forwarded)")
         }
     }
@@ -110,10 +111,15 @@ struct ValueTests {
         #expect(TrustedProxies([text]) == nil)
     }
 
+    @Test func `the length of a proxy's network beside an IPv4-mapped address is one of IPv4`() {
+        #expect(TrustedProxies(["::ffff:10.0.0.0/8"]) == TrustedProxies(["10.0.0.0/8"]))
+        #expect(TrustedProxies(["::ffff:10.0.0.0/104"]) == nil)
+    }
+
     @Test func `a network of no bits holds every address`() throws {
         let all = try #require(TrustedProxies(["::/0"]))
-        #expect(all.contains(try #require(ClientAddress("203.0.113.1"))))
-        #expect(!TrustedProxies.none.contains(try #require(ClientAddress("203.0.113.1"))))
+        #expect(all.contains(try #require(IPAddress("203.0.113.1"))))
+        #expect(!TrustedProxies.none.contains(try #require(IPAddress("203.0.113.1"))))
     }
 
     // MARK: Languages

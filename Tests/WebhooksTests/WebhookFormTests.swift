@@ -1,7 +1,7 @@
 import Accounts
-import Curl
 import Foundation
 import OpenSSL
+import Primitives
 import TestSupport
 import Testing
 
@@ -66,8 +66,8 @@ import Testing
         #expect(WebhookSchedule(steps: []).next(after: 1, at: now, retryAfter: 9) == nil)
     }
 
-    private static func address(_ text: String) throws -> PeerAddress {
-        PeerAddress(bits: try #require(AddressBlock(text)).prefix)
+    private static func address(_ text: String) throws -> IPAddress {
+        try #require(IPAddress(text))
     }
 
     @Test(arguments: [
@@ -101,6 +101,9 @@ import Testing
         for text in ["10.0.0.0/33", "10.0.0.0/-1", "x", "10.0.0.0/", "::/129", ""] {
             #expect(WebhookTargets(allowing: [text]) == nil, "\(text)")
         }
+        let mapped = try #require(WebhookTargets(allowing: ["::ffff:10.0.0.0/104"]))
+        #expect(mapped.accept(try Self.address("10.9.9.9"), isEncrypted: false))
+        #expect(!mapped.accept(try Self.address("11.9.9.9"), isEncrypted: false))
         let targets = try #require(WebhookTargets(allowing: ["10.0.0.0/8"]))
         #expect(!targets.refusesHTTP(to: "10.9.9.9"))
         #expect(!targets.refusesHTTP(to: "app.internal"))

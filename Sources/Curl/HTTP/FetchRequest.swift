@@ -1,4 +1,4 @@
-import Primitives
+package import Primitives
 
 /// One HTTP request, complete before it is sent.
 package struct FetchRequest: Sendable {
@@ -24,7 +24,7 @@ package struct FetchRequest: Sendable {
     package var allowsHTTP = false
     /// Whether a connection may go to an address: asked for that of the connection itself, so that no name gets around it.
     /// A connection that is kept is not asked about again: the requests of a fetcher have one rule, or none.
-    package var accepts: (@Sendable (PeerAddress) -> Bool)?
+    package var accepts: (@Sendable (IPAddress) -> Bool)?
     /// Whether a body that is too large, breaks off or doesn't end in time is cut off, and the response good for all else.
     package var truncatesBody = false
 

@@ -1,4 +1,5 @@
 import CCurl
+import Primitives
 
 /// One request in libcurl, and what has been received of its response so far.
 ///
@@ -25,7 +26,7 @@ final class Transfer: @unchecked Sendable {
     private var body: [UInt8] = []
     private var isTooLarge = false
     private let truncatesBody: Bool
-    private let accepts: (@Sendable (PeerAddress) -> Bool)?
+    private let accepts: (@Sendable (IPAddress) -> Bool)?
     private var isAddressRefused = false
 
     private var continuation: CheckedContinuation<Outcome, Never>?
@@ -143,7 +144,7 @@ final class Transfer: @unchecked Sendable {
     private func open(_ address: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
         var octets = [UInt8](repeating: 0, count: 16)
         guard let address = unsafe address, unsafe ccurl_octets(address, &octets) == 1,
-            accepts?(PeerAddress(octets: octets)) == true
+            accepts?(IPAddress(octets: octets)) == true
         else {
             isAddressRefused = true
             return -1

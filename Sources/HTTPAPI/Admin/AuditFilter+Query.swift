@@ -1,5 +1,6 @@
 package import Accounts
 import HTTPServer
+import Primitives
 
 /// The conditions of a search in the trail, as the admin API's query and the console's form name them.
 extension AuditFilter {
@@ -26,7 +27,7 @@ extension AuditFilter {
     /// A network as rows have it, or that of an address.
     private static func network(_ text: String) -> Network? {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let network = parts.first.flatMap({ ClientAddress(String($0)) })?.network else { return nil }
+        guard let network = parts.first.flatMap({ IPAddress(String($0)) })?.network else { return nil }
         return parts.count == 1 || network == text ? Network(network) : nil
     }
 }

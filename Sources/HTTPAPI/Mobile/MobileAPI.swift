@@ -1,6 +1,7 @@
 package import Accounts
 package import HTTPServer
 package import OAuthServer
+import Primitives
 package import SignIn
 
 /// The API for apps, and the documents for verifiers of our tokens.

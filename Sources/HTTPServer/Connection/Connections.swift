@@ -2,6 +2,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
+import Primitives
 
 /// The set-up of the connections that a listener accepts: the channel pipeline of each, and the wait for its end.
 struct Connections: ServerChildChannel {
@@ -27,7 +28,7 @@ struct Connections: ServerChildChannel {
             decoding.maxHeaderListSize = limits.headerBytes
             decoding.maxHeaderFieldCount = limits.headerFields
             let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
-            let peer = channel.remoteAddress?.ipAddress.flatMap(ClientAddress.init) ?? .unspecified
+            let peer = channel.remoteAddress?.ipAddress.flatMap(IPAddress.init) ?? .unspecified
             let entry = open.entry(of: channel, peer: peer)
             let connection = ConnectionHandler(limits: limits, open: open, entry: entry) {
                 responder.admit($0, peer: peer)

@@ -21,11 +21,11 @@ final class OpenConnections: Sendable {
     final class Entry: Sendable {
         fileprivate let shares: [Share<Party>]
         fileprivate let isTrusted: Bool
-        fileprivate let peer: ClientAddress
+        fileprivate let peer: IPAddress
         private let channel: any Channel
         private let state = Atomic(Activity.idle(since: .now()).bits)
 
-        fileprivate init(shares: [Share<Party>], isTrusted: Bool, peer: ClientAddress, channel: any Channel) {
+        fileprivate init(shares: [Share<Party>], isTrusted: Bool, peer: IPAddress, channel: any Channel) {
             self.shares = shares
             self.isTrusted = isTrusted
             self.peer = peer
@@ -101,7 +101,7 @@ final class OpenConnections: Sendable {
     }
 
     /// The entry of a channel that has just been accepted. It counts when it is added.
-    func entry(of channel: any Channel, peer: ClientAddress) -> Entry {
+    func entry(of channel: any Channel, peer: IPAddress) -> Entry {
         let isTrusted = trustedProxies.contains(peer)
         return Entry(
             shares: isTrusted ? [] : Self.shares(of: peer, network: share), isTrusted: isTrusted, peer: peer,
@@ -109,7 +109,7 @@ final class OpenConnections: Sendable {
     }
 
     /// The widest first.
-    private static func shares(of address: ClientAddress, network limit: Int) -> [Share<Party>] {
+    private static func shares(of address: IPAddress, network limit: Int) -> [Share<Party>] {
         guard limit > 0 else { return [] }
         return [
             Share(of: .wideNetwork(address.wideNetworkBits), 2 * limit),

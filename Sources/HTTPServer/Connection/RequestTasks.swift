@@ -1,4 +1,5 @@
 import NIOCore
+import Primitives
 
 /// The last handler of a connection: it begins a task for each event, one at a time and in order.
 ///
@@ -10,7 +11,7 @@ final class RequestTasks: ChannelDuplexHandler {
     typealias OutboundOut = EncodedResponse
 
     private let responder: Responder
-    private let peer: ClientAddress
+    private let peer: IPAddress
     private let executor: EventLoopExecutor?
     private var context: ChannelHandlerContext?
     private var waiting: [InboundEvent] = []
@@ -22,7 +23,7 @@ final class RequestTasks: ChannelDuplexHandler {
     private(set) var running: Task<Void, Never>?
 
     /// - Parameter executor: where the tasks run that begin while few others do; `nil` for the runtime's pool.
-    init(responder: Responder, peer: ClientAddress, executor: EventLoopExecutor?) {
+    init(responder: Responder, peer: IPAddress, executor: EventLoopExecutor?) {
         self.responder = responder
         self.peer = peer
         self.executor = executor
@@ -105,7 +106,7 @@ final class RequestTasks: ChannelDuplexHandler {
 
     /// The connection, as the task of a request sees it.
     struct Connection: Sendable {
-        let peer: ClientAddress
+        let peer: IPAddress
         /// Since when the request could have been begun, had it been there.
         let readySince: ContinuousClock.Instant
         fileprivate let tasks: NIOLoopBound<RequestTasks>

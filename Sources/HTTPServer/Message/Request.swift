@@ -1,6 +1,7 @@
 package import Logging
 import NIOCore
 import NIOHTTP1
+package import Primitives
 
 /// A request that has arrived whole and has been matched to its route.
 package struct Request: Sendable {
@@ -11,7 +12,7 @@ package struct Request: Sendable {
     /// Whether a text has the form of one.
     package static func isID(_ text: String) -> Bool { RequestID.accepted(text) != nil }
     /// The address of the client, as trusted proxies report it.
-    package let client: ClientAddress
+    package let client: IPAddress
     /// The logger for handlers of this request.
     package let logger: Logger
     private let context: RequestContext
@@ -26,7 +27,7 @@ package struct Request: Sendable {
     init(
         context: RequestContext, received: ReceivedRequest, target: RequestTarget,
         parameters: [(name: String, value: String)],
-        client: ClientAddress, logger: Logger
+        client: IPAddress, logger: Logger
     ) {
         self.context = context
         self.client = client

@@ -12,7 +12,7 @@ struct RequestRecord: Sendable {
     let code: Problem.Code?
     let reason: String?
     /// `nil` if the request was rejected before the address was determined.
-    let client: ClientAddress?
+    let client: IPAddress?
     let email: String?
     /// Whether a status of 5xx is none to look into.
     var isExpected = false

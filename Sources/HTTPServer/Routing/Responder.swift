@@ -1,5 +1,6 @@
 import Logging
 import NIOHTTP1
+import Primitives
 
 /// The processing of an event to its response: request id, route, admission, handler, error mapping, headers, log line,
 /// metrics.
@@ -33,7 +34,7 @@ final class Responder: Sendable {
         var response: Response
         var route = "-"
         var problem: Problem?
-        var client: ClientAddress?
+        var client: IPAddress?
         var overload: Overload?
         /// That of a request whose response is yet to be made while it is sent.
         var permit: Permit?
@@ -48,7 +49,7 @@ final class Responder: Sendable {
 
     /// Decides on the event loop that has read the request, without a task: at three times the capacity two thirds of
     /// the requests are rejected, so a rejection has to cost next to nothing.
-    func admit(_ received: ReceivedRequest, peer: @autoclosure () -> ClientAddress) -> Admission {
+    func admit(_ received: ReceivedRequest, peer: @autoclosure () -> IPAddress) -> Admission {
         let method = Route.Method(received.head.method)
         let path = RequestTarget(received.head.uri).path
         let resolution = routes.resolve(method, path: path)
@@ -143,7 +144,7 @@ final class Responder: Sendable {
     }
 
     private func outcome(
-        of received: ReceivedRequest, in context: RequestContext, peer: ClientAddress, waited: Duration
+        of received: ReceivedRequest, in context: RequestContext, peer: IPAddress, waited: Duration
     ) async -> Outcome {
         let id = context.requestID
         let target = RequestTarget(received.head.uri)
@@ -209,7 +210,7 @@ final class Responder: Sendable {
     }
 
     private func rejection(
-        for overload: Overload, route: Route, client: ClientAddress, in context: RequestContext
+        for overload: Overload, route: Route, client: IPAddress, in context: RequestContext
     ) -> Outcome {
         let problem = overload.problem
         return Outcome(
@@ -217,7 +218,7 @@ final class Responder: Sendable {
             route: route.template, problem: problem, client: client, overload: overload)
     }
 
-    private func client(_ peer: ClientAddress, _ headers: HTTPHeaders) -> ClientAddress {
+    private func client(_ peer: IPAddress, _ headers: HTTPHeaders) -> IPAddress {
         guard trustedProxies.contains(peer) else { return peer }
         return trustedProxies.client(of: peer, forwardedFor: headers["X-Forwarded-For"])
     }

@@ -1,4 +1,3 @@
-import HTTPServer
 import Primitives
 
 /// Whether a request is for the console's own address. A page of another site whose name leads to this address (DNS
@@ -7,12 +6,12 @@ package struct ConsoleHost: Sendable {
     /// A name in lower case, or an IP address, which is the same however it is written.
     private enum Name: Hashable {
         case text(String)
-        case address(ClientAddress)
+        case address(IPAddress)
 
         /// - Parameter text: without port and brackets.
         init(_ text: some StringProtocol) {
             let text = text.lowercased()
-            self = ClientAddress(text).map(Name.address) ?? .text(text)
+            self = IPAddress(text).map(Name.address) ?? .text(text)
         }
 
         var isAddress: Bool {

@@ -29,19 +29,15 @@ package struct AccountSearch: Sendable {
     package func list(
         _ filter: AccountFilter, after cursor: AccountCursor?, limit: Int
     ) async throws(PostgresError) -> Page<AccountRecord, AccountCursor> {
-        let found = try await Database.planningEachTime { () async throws(PostgresError) in
-            try await database.query(AccountSearch.statement(filter, after: cursor, limit: limit)) {
-                row throws(PostgresError) in
-                let (id, email, isMatch) = try row.decode(AccountID.self, String?.self, Bool.self)
-                let byEmail = filter.isOrderedByEmail ? email.flatMap(EmailAddress.init) : nil
-                return (cursor: AccountCursor(id: id, email: byEmail), isMatch: isMatch)
-            }
+        let page: Page<AccountCursor, AccountCursor> = try await database.scannedPage(
+            AccountSearch.statement(filter, after: cursor, limit: limit), limit: limit, cursor: \.self
+        ) { row throws(PostgresError) in
+            let (id, email, isMatch) = try row.decode(AccountID.self, String?.self, Bool.self)
+            let byEmail = filter.isOrderedByEmail ? email.flatMap(EmailAddress.init) : nil
+            return (item: AccountCursor(id: id, email: byEmail), isMatch: isMatch)
         }
-        let matches = found.filter(\.isMatch).prefix(limit).map(\.cursor)
-        let records = try await records(matches.map(\.id))
-        // The position of the last account that is returned, or that was examined.
-        let next = found.count > limit ? matches.last : found.last { !$0.isMatch }?.cursor
-        return Page(items: matches.compactMap { records[$0.id] }, next: next)
+        let records = try await records(page.items.map(\.id))
+        return Page(items: page.items.compactMap { records[$0.id] }, next: page.next)
     }
 
     package func account(_ id: AccountID) async throws(PostgresError) -> AccountRecord? {
@@ -82,9 +78,7 @@ package struct AccountSearch: Sendable {
         """
     }
 
-    /// Rows of an account's id, its address and `true`: those of the page and one more, if there is one. If there is
-    /// none and the page has examined as many accounts as it may, these are followed by the last one examined, with
-    /// `false`.
+    /// The ids and addresses of a page's accounts, as `SQL.scanning` has them.
     package static func statement(_ filter: AccountFilter, after cursor: AccountCursor?, limit: Int) -> SQL {
         let order: SQL = filter.isOrderedByEmail ? "a.email" : "a.account_id"
         let candidates: SQL = """
@@ -93,21 +87,9 @@ package struct AccountSearch: Sendable {
             WHERE \(filter.indexedCondition) AND \(filter.isAfter(cursor))
             ORDER BY \(order)
             """
-        return """
-            WITH matching AS MATERIALIZED (
-                SELECT a.account_id, a.email
-                FROM (\(candidates) LIMIT \(scanLimit)) a
-                WHERE \(filter.allConditions)
-                ORDER BY \(order)
-                LIMIT \(limit + 1)
-            )
-            SELECT account_id, email, true
-            FROM matching
-            UNION ALL
-            (SELECT a.account_id, a.email, false
-            FROM (\(candidates) OFFSET \(scanLimit - 1) LIMIT 1) a
-            WHERE (SELECT count(*) FROM matching) <= \(limit))
-            """
+        return .scanning(
+            candidates, for: "a.account_id, a.email", where: filter.allConditions, order: order, scanLimit: scanLimit,
+            limit: limit)
     }
 }
 

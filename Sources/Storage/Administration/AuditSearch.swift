@@ -22,19 +22,13 @@ extension AuditTrail {
     package func list(
         _ filter: AuditFilter, before cursor: AuditCursor?, limit: Int
     ) async throws(PostgresError) -> Page<AuditRecord, AuditCursor> {
-        let found = try await Database.planningEachTime { () async throws(PostgresError) in
-            try await database.query(AuditTrail.statement(filter, before: cursor, limit: limit)) {
-                row throws(PostgresError) in
-                try AuditTrail.record(row)
-            }
-        }
-        let matches = found.filter(\.isMatch).prefix(limit).map(\.record)
-        let last = found.count > limit ? matches.last : found.last { !$0.isMatch }?.record
-        return Page(items: matches, next: last.map { AuditCursor(createdAt: $0.createdAt, id: $0.id) })
+        try await database.scannedPage(
+            AuditTrail.statement(filter, before: cursor, limit: limit), limit: limit,
+            cursor: { AuditCursor(createdAt: $0.createdAt, id: $0.id) },
+            as: { row throws(PostgresError) in try AuditTrail.record(row) })
     }
 
-    /// Rows of the trail with `true`: those of the page and one more, if there is one. If there is none and the page has
-    /// examined as many rows as it may, these are followed by the last one examined, with `false`.
+    /// The rows of a page, as `SQL.scanning` has them.
     package static func statement(_ filter: AuditFilter, before cursor: AuditCursor?, limit: Int) -> SQL {
         let index = filter.index
         let order: SQL = index.isById ? "event_id DESC" : "created_at DESC, event_id DESC"
@@ -67,21 +61,7 @@ extension AuditTrail {
         guard let others = filter.conditions(besides: index) else {
             return "SELECT \(columns), true FROM (\(candidates) LIMIT \(limit + 1)) e ORDER BY \(order)"
         }
-        return """
-            WITH matching AS MATERIALIZED (
-                SELECT \(columns)
-                FROM (\(candidates) LIMIT \(scanLimit)) e
-                WHERE \(others)
-                ORDER BY \(order)
-                LIMIT \(limit + 1)
-            )
-            SELECT \(columns), true
-            FROM matching
-            UNION ALL
-            (SELECT \(columns), false
-            FROM (\(candidates) OFFSET \(scanLimit - 1) LIMIT 1) e
-            WHERE (SELECT count(*) FROM matching) <= \(limit))
-            """
+        return .scanning(candidates, for: columns, where: others, order: order, scanLimit: scanLimit, limit: limit)
     }
 
     private static let columns: SQL = """
@@ -91,7 +71,7 @@ extension AuditTrail {
 
     private static func record(
         _ row: PostgresRow
-    ) throws(PostgresError) -> (record: AuditRecord, isMatch: Bool) {
+    ) throws(PostgresError) -> (item: AuditRecord, isMatch: Bool) {
         let (
             id, type, actor, actorName, accountID, identityID, sessionID, revocationID, provider, tokenID, reason,
             requestID, network, occurrences, createdAt, isMatch

@@ -13,11 +13,9 @@ package struct OutboxSearch: Sendable {
     package func list(
         status: OutboxStatus?, before cursor: OutboxID?, limit: Int
     ) async throws(PostgresError) -> Page<OutboxRecord, OutboxID> {
-        let records = try await Database.planningEachTime { () async throws(PostgresError) in
-            try await database.query(
-                OutboxSearch.statement(status: status, before: cursor, limit: limit), as: OutboxSearch.record)
-        }
-        return Page(records, limit: limit, cursor: \.id)
+        try await database.page(
+            OutboxSearch.statement(status: status, before: cursor, limit: limit), limit: limit, cursor: \.id,
+            as: OutboxSearch.record)
     }
 
     static func record(_ row: PostgresRow) throws(PostgresError) -> OutboxRecord {

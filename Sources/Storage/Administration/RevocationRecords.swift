@@ -13,12 +13,9 @@ package struct RevocationRecords: Sendable {
     package func list(
         status: OutboxStatus?, before cursor: RevocationID?, limit: Int
     ) async throws(PostgresError) -> Page<Revocation, RevocationID> {
-        let revocations = try await Database.planningEachTime { () async throws(PostgresError) in
-            try await database.query(
-                RevocationRecords.statement(status: status, before: cursor, limit: limit),
-                as: RevocationRecords.revocation)
-        }
-        return Page(revocations, limit: limit, cursor: \.id)
+        try await database.page(
+            RevocationRecords.statement(status: status, before: cursor, limit: limit), limit: limit, cursor: \.id,
+            as: RevocationRecords.revocation)
     }
 
     package static func statement(status: OutboxStatus?, before cursor: RevocationID?, limit: Int) -> SQL {

@@ -14,12 +14,9 @@ package struct ProviderEventRecords: Sendable {
         of provider: Provider? = nil, in status: StoredProviderEvent.Status? = nil, before cursor: ProviderEventID?,
         limit: Int
     ) async throws(PostgresError) -> Page<StoredProviderEvent, ProviderEventID> {
-        let events = try await Database.planningEachTime { () async throws(PostgresError) in
-            try await database.query(
-                ProviderEventRecords.statement(of: provider, in: status, before: cursor, limit: limit),
-                as: ProviderEventRecords.event)
-        }
-        return Page(events, limit: limit, cursor: \.id)
+        try await database.page(
+            ProviderEventRecords.statement(of: provider, in: status, before: cursor, limit: limit), limit: limit,
+            cursor: \.id, as: ProviderEventRecords.event)
     }
 
     package static func statement(

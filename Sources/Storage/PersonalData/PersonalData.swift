@@ -47,17 +47,15 @@ package struct PersonalData: Sendable {
     package func page(
         _ table: ExportedTable, of id: AccountID, after cursor: ExportCursor?, limit: Int, by call: Call
     ) async throws(PostgresError) -> Page<ExportedRow, ExportCursor> {
-        let rows = try await Database.planningEachTime { () async throws(PostgresError) in
-            try await database.query(table.statement(of: id, after: cursor, limit: limit + 1, by: call)) {
-                row throws(PostgresError) in
-                var values: [ExportedValue?] = []
-                for index in table.columns.indices { values.append(try ExportedValue?(from: row[index + 2])) }
-                return ExportedRow(
-                    cursor: ExportCursor(time: try Timestamp(from: row[0]), id: try String(from: row[1])),
-                    values: values)
-            }
+        try await database.page(
+            table.statement(of: id, after: cursor, limit: limit + 1, by: call), limit: limit, cursor: \.cursor
+        ) { row throws(PostgresError) in
+            var values: [ExportedValue?] = []
+            for index in table.columns.indices { values.append(try ExportedValue?(from: row[index + 2])) }
+            return ExportedRow(
+                cursor: ExportCursor(time: try Timestamp(from: row[0]), id: try String(from: row[1])),
+                values: values)
         }
-        return Page(rows, limit: limit, cursor: \.cursor)
     }
 }
 

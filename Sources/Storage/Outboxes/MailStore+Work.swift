@@ -4,7 +4,7 @@ package import Postgres
 /// A mail that this process has claimed, and what is known of its recipient.
 package struct ClaimedMail: Sendable {
     package let id: MailID
-    /// This attempt's number, from 1. A later claim has a higher one, and only the highest may write the outcome.
+    /// This attempt's number, from 1. A later claim has a higher one.
     package let attempt: Int
     /// The number of attempts that failed before this one.
     package let failures: Int
@@ -132,7 +132,7 @@ extension MailStore {
             """
             WITH sent AS (
                 DELETE FROM outbox
-                WHERE message_id = \(mail.id) AND attempts = \(mail.attempt) AND status = 'pending'
+                WHERE \(Outbox.isHeld(mail.id, attempt: mail.attempt))
                 RETURNING recipient, request_id
             )
             INSERT INTO audit_events (event_id, type, actor, account_id, reason, request_id, created_at)
@@ -150,7 +150,7 @@ extension MailStore {
         _ = try await database.execute(
             """
             DELETE FROM outbox
-            WHERE message_id = \(mail.id) AND attempts = \(mail.attempt) AND status = 'pending'
+            WHERE \(Outbox.isHeld(mail.id, attempt: mail.attempt))
             """)
     }
 
@@ -168,7 +168,7 @@ extension MailStore {
             UPDATE outbox
             SET status = 'failed', recipient = NULL, known_network = NULL, claimed_until = NULL, last_error = \(error),
                 finished_at = \(call.now)
-            WHERE message_id = \(mail.id) AND attempts = \(mail.attempt) AND status = 'pending'
+            WHERE \(Outbox.isHeld(mail.id, attempt: mail.attempt))
             """)
     }
 

@@ -26,7 +26,7 @@ struct Outbox: Sendable {
     }
 
     /// `WITH due AS (…), claimed AS (…)`, before a statement that reads `claimed`: claims the rows of `due`, until
-    /// `claimedUntil`. Each claim has an attempt number of its own, and only the newest may write.
+    /// `claimedUntil`. Each claim has an attempt number of its own.
     ///
     /// - Parameter due: a query of ``claimable(_:by:limit:)``, or one made of several.
     func claiming(_ due: SQL, until claimedUntil: Timestamp) -> SQL {
@@ -44,9 +44,12 @@ struct Outbox: Sendable {
         """
     }
 
+    /// The condition that a claim's row is pending, and of no later claim: only the newest may write the outcome.
+    static func isHeld<Message>(_ id: Identifier<Message>, attempt: Int) -> SQL {
+        "message_id = \(id) AND attempts = \(attempt) AND status = 'pending'"
+    }
+
     /// Schedules the next attempt after one that failed.
-    ///
-    /// - Parameter attempt: the number of the attempt that failed; nothing is written when there has been a later one.
     func postpone<Message>(
         _ id: Identifier<Message>, attempt: Int, error: String, until nextAttempt: Timestamp
     ) async throws(PostgresError) {
@@ -54,7 +57,7 @@ struct Outbox: Sendable {
             """
             UPDATE outbox
             SET claimed_until = NULL, failures = failures + 1, next_attempt_at = \(nextAttempt), last_error = \(error)
-            WHERE message_id = \(id) AND attempts = \(attempt) AND status = 'pending'
+            WHERE \(Outbox.isHeld(id, attempt: attempt))
             """)
     }
 

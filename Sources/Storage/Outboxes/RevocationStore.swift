@@ -14,7 +14,7 @@ package struct ClaimedRevocation: Sendable {
     package let id: RevocationID
     package let key: IdentityKey
     package let identityID: IdentityID?
-    /// This attempt's number, from 1. A later claim has a higher one, and only the highest may write the outcome.
+    /// This attempt's number, from 1. A later claim has a higher one.
     package let attempt: Int
     /// The number of scheduled attempts that failed before this one.
     package let failures: Int
@@ -149,7 +149,7 @@ package struct RevocationStore: Sendable {
             """
             UPDATE outbox
             SET claimed_until = NULL, last_error = \(error)
-            WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
+            WHERE \(Outbox.isHeld(revocation.id, attempt: revocation.attempt))
             """)
     }
 
@@ -314,7 +314,7 @@ extension Change.Revocations {
             """
             UPDATE outbox
             SET status = \(status.rawValue), claimed_until = NULL, last_error = \(error), finished_at = \(now)
-            WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
+            WHERE \(Outbox.isHeld(revocation.id, attempt: revocation.attempt))
             RETURNING account_id
             """, as: AccountID?.self)
         guard let account = accounts.first else { return false }

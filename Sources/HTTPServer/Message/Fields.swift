@@ -218,10 +218,8 @@ package struct Fields {
     // MARK: Parsed values
 
     /// The result of `parse` for a string that may be absent.
-    package mutating func optionalValue<Value>(
-        _ name: String, maximumBytes: Int = 1024, as parse: (String) -> Value?
-    ) -> Value? {
-        guard let text = optionalString(name, maximumBytes: maximumBytes) else { return nil }
+    package mutating func optionalValue<Value>(_ name: String, as parse: (String) -> Value?) -> Value? {
+        guard let text = optionalString(name) else { return nil }
         guard let value = parse(text) else {
             reject(name, .invalid)
             return nil
@@ -230,10 +228,8 @@ package struct Fields {
     }
 
     /// The result of `parse` for a required string; `nil` only with an error recorded.
-    package mutating func value<Value>(
-        _ name: String, maximumBytes: Int = 1024, as parse: (String) -> Value?
-    ) -> Value? {
-        required(name) { fields in fields.optionalValue(name, maximumBytes: maximumBytes, as: parse) }
+    package mutating func value<Value>(_ name: String, as parse: (String) -> Value?) -> Value? {
+        required(name) { fields in fields.optionalValue(name, as: parse) }
     }
 
     /// What a member does to a value that may be unset: the result of `parse` for a string sets it, `null` clears it.

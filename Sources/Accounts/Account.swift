@@ -52,6 +52,11 @@ package struct Account: Hashable, Sendable {
         self.identities = identities
     }
 
+    /// The providers of its identities, each once: Apple may be linked for several teams.
+    package var providers: [Provider] {
+        Provider.allCases.filter { provider in identities.contains { $0.key.provider == provider } }
+    }
+
     /// Whether a provider or a reader of the mailbox has said that the address is the owner's.
     package var isEmailVerified: Bool { emailProof.map { $0 >= .stated } ?? false }
 

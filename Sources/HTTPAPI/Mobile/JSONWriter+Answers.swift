@@ -40,11 +40,7 @@ extension JSONWriter {
 
     /// The account that has the address, with no more than its owner needs to recognise it.
     private mutating func members(of holder: ShownHolder) {
-        // Apple may be linked for several teams.
-        let providers = Provider.allCases.filter { provider in
-            holder.account.identities.contains { $0.key.provider == provider }
-        }
-        member("providers", providers.lazy.map(\.rawValue))
+        member("providers", holder.account.providers.lazy.map(\.rawValue))
         guard holder.showsIdentities else { return }
         member("createdAt", holder.account.createdAt.rfc3339)
         objects("identities", of: holder.account.identities) { identity, writer in

@@ -48,7 +48,7 @@ extension LinkRequired {
     /// The providers by which the account that is shown is entered, and by which it can be proven.
     package var provers: [Provider] {
         guard case .identity = person, let holder = holder?.account else { return [] }
-        return Provider.allCases.filter { provider in holder.identities.contains { $0.key.provider == provider } }
+        return holder.providers
     }
 
     /// The shown account's other identity of the ticket's own provider, which *bind* would have to replace.

@@ -343,10 +343,7 @@ extension AccountHolder {
             self.init(
                 identities: holder.account.identities.map { HeldIdentity($0) }, createdAt: holder.account.createdAt)
         } else {
-            let providers = Provider.allCases.filter { provider in
-                holder.account.identities.contains { $0.key.provider == provider }
-            }
-            self.init(identities: providers.map { HeldIdentity(provider: $0) }, createdAt: nil)
+            self.init(identities: holder.account.providers.map { HeldIdentity(provider: $0) }, createdAt: nil)
         }
     }
 }

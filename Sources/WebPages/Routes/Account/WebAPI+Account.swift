@@ -141,7 +141,7 @@ extension WebAPI {
         async let sessionsRead = sessions.list(of: visit.session, by: visit.call)
         let clients = try await linkedClients(of: visit)
         let (account, devices) = (visit.account, try await sessionsRead)
-        let linked = Set(account.identities.map(\.key.provider))
+        let linked = account.providers
         var shown = notice
         if case .linkedProvider(let provider) = notice, !linked.contains(provider) { shown = nil }
         return AccountPage(

@@ -58,9 +58,8 @@ extension WebAPI {
     }
 
     private func deletePage(_ visit: AccountVisit) async throws -> DeletePage {
-        let linked = Set(visit.account.identities.map(\.key.provider))
-        return DeletePage(
-            account: AccountTitle(masked: visit.account), providers: Provider.allCases.filter(linked.contains),
+        DeletePage(
+            account: AccountTitle(masked: visit.account), providers: visit.account.providers,
             clients: try await linkedClients(of: visit).map(\.name), form: try visit.target(AccountPath.delete),
             cancelLink: visit.accountLink, isOfOtherAccount: visit.isOfOtherAccount)
     }

@@ -5,7 +5,7 @@ import Storage
 /// The sessions of browsers on our own pages: sessions as any other, named by a cookie and by no token.
 package struct WebSessions: Sendable {
     let store: WebSessionStore
-    let sessions: Sessions
+    package let sessions: Sessions
 
     /// Makes a session that was just opened one of a browser.
     func open(_ id: SessionID, by call: Call) async throws(SignInFailure) -> WebSessionSecret {
@@ -44,11 +44,6 @@ package struct WebSessions: Sendable {
         return live.session
     }
 
-    /// The live sessions of the browser's account: its own first.
-    package func list(of session: Session, by call: Call) async throws(SignInFailure) -> [SessionSummary] {
-        try await sessions.list(of: session.accountID, askedBy: session.id, by: call)
-    }
-
     /// Ends the session that a browser had before it signed in again: nothing names it any more. The new one is open, and is
     /// not lost where this fails: the one before ends by itself, unused.
     package func replace(_ secret: WebSessionSecret?, by call: Call) async {
@@ -62,16 +57,6 @@ package struct WebSessions: Sendable {
     /// Signs the browser out.
     package func end(_ secret: WebSessionSecret?, by call: Call) async throws(SignInFailure) {
         guard let session = try await session(of: secret, by: call) else { return }
-        try await end(.current, of: session, by: call)
-    }
-
-    /// Signs out the browser, or it and others of the account.
-    package func end(_ scope: RevocationScope, of session: Session, by call: Call) async throws(SignInFailure) {
-        try await sessions.revoke(scope, of: session, by: call)
-    }
-
-    /// Signs out one device of the account.
-    package func end(_ id: SessionID, of accountID: AccountID, by call: Call) async throws(SignInFailure) {
-        try await sessions.end(id, of: accountID, by: call)
+        try await sessions.revoke(.current, of: session, by: call)
     }
 }

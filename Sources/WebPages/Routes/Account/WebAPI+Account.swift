@@ -41,7 +41,7 @@ extension WebAPI {
         try accountForm(of: request, action) { _ in }
         let call = call(of: request)
         if let session = try await signIn.sessions.session(of: cookies.session(of: request), by: call) {
-            try await signIn.sessions.end(scope, of: session, by: call)
+            try await signIn.sessions.sessions.revoke(scope, of: session, by: call)
         } else if scope != .current {
             return redirect(to: AccountPath.account.naming(uiLocales(of: request)))
         }
@@ -102,7 +102,7 @@ extension WebAPI {
             switch ended {
             case .one(let id):
                 do throws(SignInFailure) {
-                    try await signIn.sessions.end(id, of: visit.session.accountID, by: visit.call)
+                    try await signIn.sessions.sessions.end(id, of: visit.session.accountID, by: visit.call)
                 } catch {
                     // It has ended by itself, or by the same button in another tab.
                     guard case .sessionNotFound = error else { throw error }
@@ -110,7 +110,7 @@ extension WebAPI {
                 guard id != visit.session.id else { return signedOut(request) }
                 notice = .deviceEnded
             case .others:
-                try await signIn.sessions.end(.others, of: visit.session, by: visit.call)
+                try await signIn.sessions.sessions.revoke(.others, of: visit.session, by: visit.call)
                 notice = .othersEnded
             }
             return try done(notice, visit)
@@ -137,8 +137,9 @@ extension WebAPI {
         _ visit: AccountVisit, notice: AccountPage.Notice? = nil, error: FormError? = nil
     ) async throws -> AccountPage {
         // A child task would copy all of `self` for one of its values.
-        let sessions = signIn.sessions
-        async let sessionsRead = sessions.list(of: visit.session, by: visit.call)
+        let sessions = signIn.sessions.sessions
+        async let sessionsRead = sessions.list(
+            of: visit.session.accountID, askedBy: visit.session.id, by: visit.call)
         let clients = try await linkedClients(of: visit)
         let (account, devices) = (visit.account, try await sessionsRead)
         let linked = account.providers

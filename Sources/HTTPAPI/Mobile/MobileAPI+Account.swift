@@ -9,7 +9,6 @@ extension MobileAPI {
             Route(.post, "/v1/accounts") { request in
                 let call = call(of: request)
                 let (email, password, displayName, device) = try request.fields { fields in
-                    // The limit is above that of passwords, so that a long one is answered weak_password.
                     (
                         fields.string("email"), fields.string("password", maximumBytes: FieldLimit.newPassword),
                         fields.displayName(), fields.device()

@@ -73,7 +73,7 @@ extension Request {
 package enum FieldLimit {
     /// One to compare.
     package static let password = 4096
-    /// One to set: its own rule refuses what is too long.
+    /// One to set: above that of passwords, so that a long one is answered as weak.
     package static let newPassword = 32 * 1024
     package static let emailCode = 64
 }

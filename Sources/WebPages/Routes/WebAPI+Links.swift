@@ -83,7 +83,6 @@ extension WebAPI {
         let (flow, form) = try flowForm(of: request, "/web/link/create") { form in
             (
                 screen: form.screen(), typed: TypedText(&form),
-                // The limit is above that of passwords, so that a long one is answered as weak.
                 password: form.optionalString("password", maximumBytes: FieldLimit.newPassword)
             )
         }

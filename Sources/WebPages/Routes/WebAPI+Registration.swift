@@ -46,7 +46,6 @@ extension WebAPI {
         let (flow, form) = try flowForm(of: request, Self.registerPath) { form in
             (
                 screen: form.screen(), email: form.typedEmail(),
-                // The limit is above that of passwords, so that a long one is answered as weak.
                 password: form.optionalString("password", maximumBytes: FieldLimit.newPassword),
                 name: form.optionalString("name"),
                 code: form.optionalString("code", maximumBytes: FieldLimit.emailCode), isAgain: form.asksAgain()

@@ -61,7 +61,7 @@ struct ConsoleTable: Sendable {
     var isDense = false
 }
 
-/// A form, or the search box, which has no `csrf` and asks by GET.
+/// A form; one that searches asks by GET.
 struct ConsoleForm: Sendable {
     struct Field: Sendable {
         enum Kind: Sendable {
@@ -82,7 +82,7 @@ struct ConsoleForm: Sendable {
     }
 
     let action: String
-    /// Nil for GET.
+    /// Nil for GET, and for the sign-in, which has no session yet.
     let csrf: String?
     var isPost = true
     let fields: [Field]

@@ -144,7 +144,6 @@ extension WebAPI {
         let (current, new) = try accountForm(of: request, AccountPath.password) { form in
             (
                 form.optionalString("currentPassword", maximumBytes: FieldLimit.password),
-                // The limit is above that of passwords, so that a long one is answered as weak.
                 form.string("newPassword", maximumBytes: FieldLimit.newPassword)
             )
         }

@@ -63,10 +63,7 @@ extension ConsoleAPI {
                     ConsoleTable(
                         caption: "Accounts", columns: ["Address", "Name", "Status", "Identities", "Since", "Account"],
                         rows: rows, whenEmpty: "There is no such account.",
-                        next: found.next.map {
-                            consolePath(
-                                ConsolePath.accounts, [("q", query.isEmpty ? nil : query), ("cursor", $0.encoded)])
-                        })),
+                        next: found.link(ConsolePath.accounts, [("q", query.isEmpty ? nil : query)]))),
             ])
         if found.items.isEmpty, EmailAddress(query) != nil { page.blocks += hints }
         return page
@@ -115,7 +112,7 @@ extension ConsoleAPI {
                         """)),
             ]
         }
-        let next = events.next.map { consolePath(ConsolePath.audit, [("request", query), ("cursor", $0.encoded)]) }
+        let next = events.link(ConsolePath.audit, [("request", query)])
         return [
             .heading("Request"),
             .table(try await table(of: events.items, caption: "What was recorded of the request", next: next)),
@@ -312,7 +309,7 @@ extension ConsoleAPI {
             .table(
                 Self.table(
                     of: events.items, caption: "What has happened to the account",
-                    next: events.next.map { consolePath(Self.path(of: id), [("cursor", $0.encoded)]) }, accounts: nil))
+                    next: events.link(Self.path(of: id)), accounts: nil))
         ]
     }
 }

@@ -52,9 +52,7 @@ extension ConsoleAPI {
             .table(
                 try await table(
                     of: events.items, caption: "Audit trail",
-                    next: events.next.map {
-                        consolePath(ConsolePath.audit, search.parameters + [("cursor", $0.encoded)])
-                    })),
+                    next: events.link(ConsolePath.audit, search.parameters))),
         ]
         return try show(page, in: visitor)
     }

@@ -44,9 +44,7 @@ extension ConsoleAPI {
                                         .code(failure.lastError), .time(failure.givenUpAt),
                                     ]
                                 },
-                                next: failures.next.map {
-                                    consolePath(ConsolePath.webhooks, [("failures", name), ("cursor", $0.encoded)])
-                                })),
+                                next: failures.link(ConsolePath.webhooks, [("failures", name)]))),
                     ]
                 }
                 return try show(

@@ -52,9 +52,7 @@ extension ConsoleAPI {
             status == .failed
             ? "Given up" : status == nil ? "All revocations" : "Revocations: \(status?.rawValue ?? "")"
         var table = Self.table(of: found.items, caption: title, visitor)
-        table.next = found.next.map {
-            consolePath(ConsolePath.revocations, [("status", status?.rawValue), ("cursor", $0.encoded)])
-        }
+        table.next = found.link(ConsolePath.revocations, [("status", status?.rawValue)])
         return [.heading(title), .table(table)]
     }
 
@@ -63,7 +61,7 @@ extension ConsoleAPI {
         var filter = AuditFilter()
         filter.identityID = id
         let events = try await administration.auditEvents(filter, before: nil, limit: Self.pageSize)
-        let next = events.next.map { consolePath(ConsolePath.audit, [("identity", "\(id)"), ("cursor", $0.encoded)]) }
+        let next = events.link(ConsolePath.audit, [("identity", "\(id)")])
         return [
             .heading("Audit trail"),
             .table(try await table(of: events.items, caption: "What has happened to the identity", next: next)),
@@ -75,9 +73,7 @@ extension ConsoleAPI {
         let title = "Outbox: \(status == .failed ? "given up" : status == .pending ? "waiting" : status.rawValue)"
         var table = Self.table(
             of: found.items, caption: title, whenEmpty: status == .pending ? "Nothing waits." : "There are none.")
-        table.next = found.next.map {
-            consolePath(ConsolePath.revocations, [("outbox", status.rawValue), ("cursor", $0.encoded)])
-        }
+        table.next = found.link(ConsolePath.revocations, [("outbox", status.rawValue)])
         return [.heading(title), .table(table)]
     }
 
@@ -125,7 +121,7 @@ extension ConsoleAPI {
                     ConsoleTable(
                         of: events.items, caption: "Events of providers",
                         fields: ["eventId", "provider", "type", "subject", "status", "occurredAt", "receivedAt"],
-                        next: events.next.map { consolePath(ConsolePath.providerEvents, [("cursor", $0.encoded)]) },
+                        next: events.link(ConsolePath.providerEvents),
                         shown: [
                             "type": { .lines([.text($0.type), .text($0.detail)]) },
                             "subject": { event in

@@ -261,3 +261,10 @@ func consolePath(_ path: String, _ parameters: [(name: String, value: String?)])
     let given = parameters.compactMap { name, value in value.map { (name, $0) } }
     return given.isEmpty ? path : URIQuery.appending(given, to: path)
 }
+
+extension Page where Cursor: ListCursor {
+    /// The path of the next page, at the parameters of this one.
+    func link(_ path: String, _ parameters: [(name: String, value: String?)] = []) -> String? {
+        next.map { consolePath(path, parameters + [("cursor", $0.encoded)]) }
+    }
+}

@@ -56,6 +56,8 @@ package enum Lifetimes {
     package static let providerEventRetentionSeconds: Int64 = 30 * day
     /// Of the subject of an event, where no identity has it: an hour longer than a provider's token is good.
     package static let unknownSubjectRetentionSeconds: Int64 = 25 * 3_600
+    /// Of the moment before which the tokens of an identity that is gone were refused: likewise.
+    package static let refusedTokenRetentionSeconds = unknownSubjectRetentionSeconds
 
     private static let day: Int64 = 86_400
 }

@@ -110,6 +110,10 @@ package final class RetentionSweeper: Sendable {
                 try await self.database.providerEvents.deleteProcessed(
                     before: now.advanced(bySeconds: -Lifetimes.providerEventRetentionSeconds), limit: batch)
             },
+            {
+                try await self.database.accounts.deleteRefusedTokens(
+                    before: now.advanced(bySeconds: -Lifetimes.refusedTokenRetentionSeconds), limit: batch)
+            },
             { try await self.database.signingKeys.deleteExpired(by: call) },
             { try await self.database.consoleSessions.deleteEnded() },
             { try await self.database.consoleStaff.deleteEnded(limit: batch) },

@@ -151,11 +151,25 @@ extension Change.Accounts {
         return revocation
     }
 
-    /// Deletes the link alone, and announces it. A token from before links the identity again only with a proof.
+    /// Deletes the link alone, and announces it. A token from before links the identity again only with a proof, and one that
+    /// was refused before stays so for as long as it may be good.
     func deleteLink(
         of identity: Identity, in owner: AccountID, refusingTokensUntil time: Timestamp, by unlinker: AccountEvent.Cause
     ) async throws(PostgresError) {
-        _ = try await change.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
+        _ = try await change.execute(
+            """
+            WITH gone AS (
+                DELETE FROM identities
+                WHERE identity_id = \(identity.id)
+                RETURNING provider, realm, subject, not_before
+            )
+            INSERT INTO refused_tokens (subject_digest, not_before)
+            SELECT \(IdentityStore.subjectDigest(of: "provider", "realm", "subject")), not_before
+            FROM gone
+            WHERE not_before > \(now.advanced(bySeconds: -Lifetimes.refusedTokenRetentionSeconds))
+            ON CONFLICT (subject_digest) DO UPDATE
+            SET not_before = GREATEST(refused_tokens.not_before, EXCLUDED.not_before)
+            """)
         try await change.identities.refuseProofs(issuedBefore: time, of: owner)
         change.announce(.identityUnlinked(identity.id, identity.key.provider, by: unlinker), of: owner)
     }

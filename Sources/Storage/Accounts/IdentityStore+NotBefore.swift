@@ -1,5 +1,5 @@
-import Accounts
-import Postgres
+package import Accounts
+package import Postgres
 
 /// The moment before which an identity's tokens count no more. It is compared with a token's `iat`: a provider renews
 /// tokens without asking the person again, so one with an old `auth_time` may be new.
@@ -14,6 +14,25 @@ extension IdentityStore {
         (\(issuedAt) < date_trunc('second', i.not_before)
             OR \(authenticatedAt) < date_trunc('second', i.auth_not_before))
         """
+    }
+
+    /// Whether the token of a link ticket, named `l`, is one that had been refused when its identity was unlinked or deleted.
+    static let isRefused: SQL = """
+        EXISTS (
+            SELECT FROM refused_tokens r
+            WHERE r.subject_digest = \(subjectDigest(of: "l.provider", "l.realm", "l.subject"))
+                AND l.issued_at < date_trunc('second', r.not_before))
+        """
+
+    static func subjectDigest(of provider: SQL, _ realm: SQL, _ subject: SQL) -> SQL {
+        "sha256(convert_to(\(provider) || ' ' || \(realm) || ' ' || \(subject), 'UTF8'))"
+    }
+}
+
+extension AccountStore {
+    /// Deletes what refuses no token any more.
+    package func deleteRefusedTokens(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+        try await database.delete(from: "refused_tokens", where: "not_before < \(time)", limit: limit)
     }
 }
 

@@ -366,8 +366,8 @@ extension Change.Links {
         return ticket
     }
 
-    /// A ticket of a token from before the provider's event on sessions is not open, whether the event came before the token
-    /// was posted or after; where the identity is linked, ``Change/Links/owner(of:)`` asks.
+    /// A ticket of a token from before the provider's event on sessions is not open, whenever the token was posted, nor is one
+    /// of a token that was refused. Where the identity is linked, ``Change/Links/owner(of:)`` asks.
     private func consumeIfOpen(_ hash: SecretHash) async throws(PostgresError) -> LinkTicket? {
         try await lockTickets(of: "link_tickets WHERE ticket_hash = \(hash)")
         let rows = try await change.query(
@@ -378,11 +378,11 @@ extension Change.Links {
                 WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
                     AND NOT EXISTS (
                         SELECT FROM provider_events e
-                        WHERE (e.subject, e.provider, e.realm) = (l.subject, l.provider, l.realm)
-                            AND e.kept_until IS NOT NULL
+                        WHERE (e.subject, e.provider, e.realm) = (l.subject, l.provider, l.realm) AND e.kept_until IS NOT NULL
                             AND (date_trunc('second', e.occurred_at) > l.issued_at
                                 OR \(LinkStore.takesBackAuthentications)
                                     AND date_trunc('second', e.occurred_at) > l.auth_time))
+                    AND NOT \(IdentityStore.isRefused)
                 RETURNING *
             ), m AS (
                 DELETE FROM mailbox_tickets m

@@ -21,6 +21,7 @@ extension ExportedTable {
         "oauth_codes": tokens, "oauth_refresh_tokens": tokens, "oauth_access_tokens": tokens,
         "imports": administration,
         "imported_rows": "which import made the account, under a keyed digest of the externalId that is listed with it",
+        "refused_tokens": "of identities that are gone, under a digest, for a day",
         "email_codes": "copies of mailed_codes for processes of the release before",
         "mailed_code_networks": "the networks of those who asked for a code or tried one, who may be others",
         "guessed_addresses": counts, "rate_limits": counts, "nonces": "of no person",

@@ -309,4 +309,34 @@ import Testing
         let renewed = try fixture.google("kim", SignInFixture.email(address))
         #expect(try await fixture.session(.google, renewed).account.id == member.account.id)
     }
+
+    @Test(arguments: [false, true], Provider.allCases)
+    func `a token that was refused revives neither by an unlinking nor with the account`(
+        isDeleted: Bool, provider: Provider
+    ) async throws {
+        let member = try await member(fixture)
+        let captured = try renewed(provider, fixture)
+        fixture.clock.advance(by: 10)
+        try await signOut(.everywhere, member, fixture)
+        fixture.clock.advance(by: 10)
+        let current = try await fixture.signIn(Self.email, password: SignInFixture.password)
+        let session = try await fixture.opened(current)
+        if isDeleted {
+            try await fixture.service.accounts.delete(accountOf: session, by: fixture.call)
+        } else {
+            let identity = try #require(current.account.identities.first { $0.key.provider == provider })
+            try await fixture.service.accounts.unlink(identity.id, of: session, by: fixture.call)
+        }
+        let ticket = try await fixture.ticket(provider, captured)
+        try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
+        // One that was issued since counts, as ever.
+        let back = try await fixture.create(try await fixture.ticket(provider, try renewed(provider, fixture)))
+        #expect(back.account.id != member.account.id)
+        // Nor is it revived by that.
+        try await expectFailure("expired") { try await fixture.signIn(provider, captured) }
+        fixture.clock.advance(by: Lifetimes.refusedTokenRetentionSeconds + 1)
+        #expect(try await fixture.count("refused_tokens") > 0)
+        _ = try await fixture.storage.sweeper(clock: fixture.clock).sweep()
+        #expect(try await fixture.count("refused_tokens") == 0)
+    }
 }

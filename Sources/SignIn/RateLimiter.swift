@@ -54,6 +54,19 @@ struct RateLimiter: Sendable {
         throw refusal(kind, wait, by: call)
     }
 
+    /// Counts one use, and takes it back unless the body succeeds.
+    func drawing<Value>(
+        _ kind: LimitKind, of subject: String?, by call: Call, _ body: () async throws(SignInFailure) -> Value
+    ) async throws(SignInFailure) -> Value {
+        try await draw(kind, of: subject, by: call)
+        do throws(SignInFailure) {
+            return try await body()
+        } catch {
+            await putBack(kind, of: subject)
+            throw error
+        }
+    }
+
     /// Counts one use.
     ///
     /// - Returns: `nil`, or the seconds after which there is something left again.

@@ -32,8 +32,9 @@ package enum LimitKind: String, CaseIterable, Sendable {
     case renamePerAccount
     /// Changes of one account's password by its owner, who types the one before. Resets are none: each takes a mailed code.
     case passwordChangePerAccount
-    /// Links that the owner of one account makes, of providers at the account or by the password and of clients of the OAuth
-    /// server, so that nothing is unlinked more often either. A bind by a session has no limit.
+    /// Links that the owner of one account makes, of providers at the account, by the password or in place of another and
+    /// of clients of the OAuth server; and as many identities that they unlink. A bind by a session that replaces nothing
+    /// has no limit.
     case linkPerAccount
     /// Web flows opened from one network.
     case webFlowsPerNetwork

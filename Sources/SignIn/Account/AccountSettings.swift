@@ -112,16 +112,12 @@ package struct AccountSettings: Sendable {
         let shares = call.caller.shares(
             network: PersonalDataExport.placesOfNetwork, of: (subject, PersonalDataExport.placesOfAccount))
         guard let place = exports.acquire(shares) else { throw .overloaded(retryAfter: 1) }
-        try await limits.draw(.exportPerAccount, of: subject, by: call)
-        do throws(SignInFailure) {
+        return try await limits.drawing(.exportPerAccount, of: subject, by: call) { () throws(SignInFailure) in
             let export = try await stored {
                 try await PersonalDataExport(of: session.accountID, from: personalData, by: call, holding: place)
             }
             guard let export else { throw .invalidSession }
             return export
-        } catch {
-            await limits.putBack(.exportPerAccount, of: subject)
-            throw error
         }
     }
 
@@ -136,7 +132,11 @@ package struct AccountSettings: Sendable {
     /// authorization.
     package func unlink(_ identityID: IdentityID, of session: Session, by call: Call) async throws(SignInFailure) {
         try session.requireFresh(by: call)
-        try await stored { try await store.unlink(identityID, in: session, by: call) }
+        // An allowance beside that of links: what could be linked can be unlinked.
+        try await limits.drawing(.linkPerAccount, of: "unlink \(session.accountID)", by: call) {
+            () throws(SignInFailure) in
+            try await stored { try await store.unlink(identityID, in: session, by: call) }
+        }
     }
 
     /// Deletes the account of the session, and queues the revocation of its authorizations at the providers.

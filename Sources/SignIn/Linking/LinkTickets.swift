@@ -91,20 +91,16 @@ struct LinkTickets: Sendable {
         _ hash: SecretHash, for request: BindRequest, by call: Call
     ) async throws(SignInFailure) -> (account: Account, identityID: IdentityID) {
         // Who proves the mailbox may be about to get the account back from a thief who has used the allowance up. A bind by
-        // a session has no count limit.
+        // a session has no count limit unless it replaces: each further one takes an unlinking, which is counted.
         let account: AccountID? =
             switch request.proof {
-            case .session(_, of: let id) where request.newSession == nil: id
+            case .session(_, of: let id) where request.newSession == nil || request.isReplacing: id
             case .password(hash: _, of: let id): id
             case .session, .emailCode, .shownHolder, .verifiedEmail: nil
             }
-        let subject = account.map { "\($0)" }
-        try await limits.draw(.linkPerAccount, of: subject, by: call)
-        do throws(SignInFailure) {
-            return try await stored { try await store.bind(hash, request, by: call) }
-        } catch {
-            await limits.putBack(.linkPerAccount, of: subject)
-            throw error
+        return try await limits.drawing(.linkPerAccount, of: account.map { "\($0)" }, by: call) {
+            () throws(SignInFailure) in
+            try await stored { try await store.bind(hash, request, by: call) }
         }
     }
 

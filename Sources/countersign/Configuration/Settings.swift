@@ -259,8 +259,9 @@ enum Settings {
                 limit(
                     kind, "60/h",
                     """
-                    Links of providers and [clients](account-linking.md) that the owner of one account makes. What a \
-                    mailed code, a sign-in or a *bind* by a session links is not counted
+                    Links of providers and [clients](account-linking.md) that the owner of one account makes, and as \
+                    many providers that they unlink. What a mailed code, a sign-in or a *bind* by a session links is \
+                    not counted, unless the session [replaces](linking.md#replacing-an-identity) an identity
                     """)
             case .webFlowsPerNetwork:
                 limit(

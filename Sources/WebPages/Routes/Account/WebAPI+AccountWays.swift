@@ -123,7 +123,9 @@ extension WebAPI {
                 guard let identity = account.identities.first(where: { $0.id == id }) else {
                     return try await missing(SignInFailure.identityNotFound, visit, request)
                 }
-                guard account.hasSignInMethod(besides: id) else { return try await refusedLastMethod(visit, request) }
+                guard account.hasSignInMethod(besides: id) else {
+                    return try await refused(.lastSignInMethod, visit, request)
+                }
                 asked = .provider(
                     id, identity.key.provider, email: identity.email?.text,
                     opensSession: visit.session.identityID == id)
@@ -155,7 +157,7 @@ extension WebAPI {
                 try await accounts.unlink(id, of: visit.session, by: visit.call)
             } catch {
                 switch error {
-                case .lastSignInMethod: return try await refusedLastMethod(visit, request)
+                case .lastSignInMethod, .rateLimited: return try await refused(error, visit, request)
                 // Its own question was answered before, as in another tab.
                 case .identityNotFound: return try done(nil, visit)
                 default: throw error
@@ -178,8 +180,10 @@ extension WebAPI {
         try await linkedClients(of: visit).first { $0.clientID == id }
     }
 
-    private func refusedLastMethod(_ visit: AccountVisit, _ request: Request) async throws -> Response {
-        try await response(to: request, after: .lastSignInMethod, wrong: .lastSignInMethod) { fault in
+    private func refused(
+        _ failure: SignInFailure, _ visit: AccountVisit, _ request: Request
+    ) async throws -> Response {
+        try await response(to: request, after: failure, wrong: .lastSignInMethod) { fault in
             .account(try await accountPage(visit, error: fault))
         }
     }

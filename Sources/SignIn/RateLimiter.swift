@@ -35,7 +35,7 @@ struct RateLimiter: Sendable {
     enum Subject: Sendable {
         /// An address, account or network, for all who draw on it.
         case everybody(String)
-        /// What one network, or one session, may draw for an address.
+        /// What one network, one session or the notices that say the same may draw for an address.
         case one(String, of: String)
         case service
         /// All that one party can have of a wide network, for a limit that is configured per network.
@@ -125,7 +125,8 @@ struct RateLimiter: Sendable {
     }
 
     private func key(_ kind: LimitKind, _ subject: Subject) throws(SignInFailure) -> [UInt8] {
-        // Neither a network nor a session has a blank in it, and no limit has a name with a dot.
+        // Neither a network nor a session nor an address has a blank in it, no notice begins as one of these is written, and no
+        // limit has a name with a dot.
         let name =
             switch subject {
             case .everybody(let subject), .wideNetwork(let subject): "\(kind.rawValue) \(subject)"

@@ -75,6 +75,7 @@ package final class SignInService: Sendable {
     package let assertions: AssertionLinking
     /// The guesses at secrets, which are limited by network.
     package let secretGuesses: SecretGuesses
+    package let notices: NoticeAllowance
     /// Signing in in a browser, if it is configured.
     package let web: WebSignIn?
     package let accessTokens: AccessTokens
@@ -135,6 +136,7 @@ package final class SignInService: Sendable {
             accounts: database.accounts, known: known, tickets: tickets,
             verifiedEmailPolicy: configuration.verifiedEmailPolicy, metrics: metrics)
         secretGuesses = SecretGuesses(limits: limits)
+        notices = NoticeAllowance(limits: limits)
         calls = Calls(clock: clock, mailLanguages: configuration.mailLanguages)
         sessions = Sessions(
             store: database.sessions, accounts: database.liveAccounts, refreshes: database.sessionRefreshes,
@@ -164,6 +166,19 @@ package final class SignInService: Sendable {
         self.configuration = configuration
         accessTokens = resources.accessTokens
         self.refusals = refusals
+    }
+}
+
+/// The notices to addresses whose account may be another one each time.
+package struct NoticeAllowance: Sendable {
+    let limits: RateLimiter
+
+    /// Counts one.
+    ///
+    /// - Parameter notice: what it says, in words that are the same for all that say the same.
+    /// - Returns: whether the address may have one more of them.
+    package func draw(_ notice: String, to address: EmailAddress) async throws(SignInFailure) -> Bool {
+        try await limits.wait(.mailPerAddress, of: .one(notice, of: address.text)) == nil
     }
 }
 

@@ -22,7 +22,7 @@ package enum LimitKind: String, CaseIterable, Sendable {
     /// New accounts from one network.
     case registrationPerNetwork
     /// New codes for one address, and as many from each network that its account is used from; changes of address
-    /// requested by one account.
+    /// requested by one account; notices that say the same to one address that no account has proven.
     case mailPerAddress
     /// Codes requested from one network.
     case mailPerNetwork

@@ -20,6 +20,7 @@ package struct MailWorker: Sendable {
     private let templates: MailTemplates
     private let sender: EmailAddress
     private let codes: EmailCodes
+    private let allowsNotice: @Sendable (String, EmailAddress) async throws -> Bool
     private let clock: any WallClock
     private let logger: Logger
     private let outcomes = CaseCounters<Outcome>(label: "countersign_mails_total", by: "outcome")
@@ -30,19 +31,22 @@ package struct MailWorker: Sendable {
         case sent
         case postponed
         case failed
-        /// No account awaited the mail any more, or its code was gone.
+        /// No account awaited the mail any more, its code was gone, or its reader has just had as many like it.
         case dropped
     }
 
+    /// - Parameter allowsNotice: counts a notice to an address, and says whether there may be one more that says the same.
     package init(
         store: MailStore, transport: any MailTransport, templates: MailTemplates, sender: EmailAddress,
-        codes: EmailCodes, clock: any WallClock, logger: Logger
+        codes: EmailCodes, allowsNotice: @escaping @Sendable (String, EmailAddress) async throws -> Bool,
+        clock: any WallClock, logger: Logger
     ) {
         self.store = store
         self.transport = transport
         self.templates = templates
         self.sender = sender
         self.codes = codes
+        self.allowsNotice = allowsNotice
         self.clock = clock
         self.logger = logger
     }
@@ -58,16 +62,32 @@ package struct MailWorker: Sendable {
         guard let mail = claimed.work.first else { return !claimed.unreadable.isEmpty }
         switch step(for: mail, at: call.now) {
         case .drop:
-            try await store.delete(mail)
-            outcomes.count(.dropped)
+            try await drop(mail)
         case .giveUp(let reason):
             try await giveUp(mail, reason)
         case .postpone(let reason):
             try await postpone(mail, reason)
         case .send(let message):
-            try await send(message, as: mail)
+            if try await isOneTooMany(mail) { try await drop(mail) } else { try await send(message, as: mail) }
         }
         return true
+    }
+
+    /// Whether it is a notice to an address that no account has proven, or of an account that is new there, and the address
+    /// has got as many that say the same as it may. An account that is made with it, does something and is deleted has allowances
+    /// of its own each time.
+    private func isOneTooMany(_ mail: ClaimedMail) async throws -> Bool {
+        // The first attempt counts for all.
+        guard mail.attempt == 1, let kind = mail.kind, kind.purpose == nil, let recipient = mail.recipient,
+            mail.holderProof != .proven || kind == .accountCreated
+        else { return false }
+        let words = [kind.rawValue, mail.provider?.rawValue, mail.clientName]
+        return try await !allowsNotice(words.compactMap(\.self).joined(separator: " "), recipient)
+    }
+
+    private func drop(_ mail: ClaimedMail) async throws {
+        try await store.delete(mail)
+        outcomes.count(.dropped)
     }
 
     /// The decision about a claimed mail.

@@ -184,12 +184,15 @@ extension OAuthServer.Configuration {
 extension MailWorker {
     /// Nil when no mail is configured.
     init?(
-        _ configuration: MailConfiguration?, store: MailStore, keyRing: KeyRing, clock: any WallClock, logger: Logger
+        _ configuration: MailConfiguration?, store: MailStore, keyRing: KeyRing,
+        allowsNotice: @escaping @Sendable (String, EmailAddress) async throws -> Bool, clock: any WallClock,
+        logger: Logger
     ) {
         guard let configuration else { return nil }
         self.init(
             store: store, transport: SMTPTransport(server: configuration.server), templates: configuration.templates,
-            sender: configuration.from, codes: EmailCodes(keyRing: keyRing), clock: clock, logger: logger)
+            sender: configuration.from, codes: EmailCodes(keyRing: keyRing), allowsNotice: allowsNotice, clock: clock,
+            logger: logger)
     }
 }
 

@@ -133,7 +133,9 @@ struct Composition {
             administration: AdminAPI(administration: administration).routes + console.routes,
             health: health, metrics: page, logger: logger)
         let mailWorker = MailWorker(
-            configuration.mail, store: storage.mails, keyRing: configuration.keyRing, clock: clock, logger: logger)
+            configuration.mail, store: storage.mails, keyRing: configuration.keyRing,
+            allowsNotice: { notice, address in try await useCases.value.signIn.notices.draw(notice, to: address) },
+            clock: clock, logger: logger)
         return [reload] + resources.keySets.map { KeySetRefresh(cache: $0, inUse: keySets) } + [
             ConcurrentServices(
                 "upkeep",

@@ -75,7 +75,7 @@ struct MailFixture: TestFixture {
         MailWorker(
             store: storage.mails, transport: transport, templates: templates,
             sender: try #require(EmailAddress(sender)),
-            codes: codes,
+            codes: codes, allowsNotice: { _, _ in true },
             clock: clock, logger: log.logger)
     }
 

@@ -83,6 +83,23 @@ struct MailFlowTests {
         #expect(try await world.service.signInWithGoogle(try await world.googleToken("walker")).status == 200)
     }
 
+    @Test func `while a change of address is under way the one of before can still be proven`() async throws {
+        let (old, new) = ("settler@example.com", "settler@new.example")
+        let service = world.service
+        let bearer = try await world.register(old).text("session.accessToken")
+        let requested = try await service.send("PUT", "/v1/account/email", ["email": .string(new)], bearer: bearer)
+        #expect(requested.status == 202)
+        try await world.verify(old, bearer: bearer)
+        let proven = try await service.get("/v1/account", bearer: bearer)
+        #expect(try proven.text("email") == old)
+        #expect(try proven.text("emailProof") == "proven")
+
+        let code = try await world.code(1, mailedTo: new)
+        let changed = try await service.post("/v1/account/verify-email", ["code": .string(code)], bearer: bearer)
+        #expect(changed.status == 204)
+        #expect(try await service.get("/v1/account", bearer: bearer).text("email") == new)
+    }
+
     @Test func `an identity is replaced over HTTP, and every address is notified once`() async throws {
         let service = world.service
         try await world.newPerson("replacer", email: "replacer-old@example.com")

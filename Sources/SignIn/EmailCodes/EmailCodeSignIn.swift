@@ -114,25 +114,34 @@ package struct EmailCodeSignIn: Sendable {
 
     /// Proves the account's address, or the one that is to replace it.
     package func verifyEmail(code typed: String, of session: Session, by call: Call) async throws(SignInFailure) {
-        let address = try await stored { try await accounts.unprovenEmail(of: session.accountID, by: call) }
-        let code = try await proveCode(typed, for: .verifyEmail, of: address, account: session.accountID, by: call)
+        let addresses = try await stored { try await accounts.unprovenEmails(of: session.accountID, by: call) }
+        let code = try await proveCode(
+            typed, for: .verifyEmail, ofAny: addresses, account: session.accountID, by: call)
         try await stored { try await accounts.verifyEmail(by: code, in: session, by: call) }
     }
 
     /// The stored code that the typed one matches. A wrong code, one tried too often and a missing one fail alike.
-    ///
-    /// - Parameter account: the account that it is for, if that isn't the one that has the address.
     func proveCode(
         _ typed: String, for purpose: EmailCodePurpose, of address: EmailAddress?, ticketHash: SecretHash? = nil,
-        account: AccountID? = nil, by call: Call
+        by call: Call
     ) async throws(SignInFailure) -> EmailCode {
-        try await limits.guessingCode(of: address, in: account, by: call) { () throws(SignInFailure) in
-            guard let address else { throw .invalidCredentials }
-            let attempt = EmailCodeAttempt(
-                email: address, purpose: purpose, ticketHash: ticketHash, network: call.caller.network, account: account
-            )
+        try await proveCode(
+            typed, for: purpose, ofAny: [address].compactMap(\.self), ticketHash: ticketHash, account: nil, by: call)
+    }
+
+    /// - Parameter account: the account that it is for, if that isn't the one that has the address.
+    private func proveCode(
+        _ typed: String, for purpose: EmailCodePurpose, ofAny addresses: [EmailAddress],
+        ticketHash: SecretHash? = nil, account: AccountID?, by call: Call
+    ) async throws(SignInFailure) -> EmailCode {
+        try await limits.guessingCode(of: addresses.first, in: account, by: call) { () throws(SignInFailure) in
+            let attempts = addresses.map { address in
+                EmailCodeAttempt(
+                    email: address, purpose: purpose, ticketHash: ticketHash, network: call.caller.network,
+                    account: account)
+            }
             let code = try await stored {
-                try await store.attempt(attempt, by: call) { [codes] in codes.matches(typed, $0) }
+                try await store.attempt(anyOf: attempts, by: call) { [codes] in codes.matches(typed, $0) }
             }
             guard let code else { throw .invalidCredentials }
             return code

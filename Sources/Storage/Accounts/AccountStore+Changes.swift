@@ -116,27 +116,27 @@ extension AccountStore {
         }
     }
 
-    /// The address that a code for *verify-email* is mailed to: the pending one, else the account's own if it is not
-    /// proven.
-    package func unprovenEmail(of id: AccountID, by call: Call) async throws(PostgresError) -> EmailAddress? {
-        try await AccountStore.unprovenEmail(of: id, by: call, in: database)
+    /// The addresses that a code for *verify-email* is mailed to: the pending one, and the account's own if it is not proven.
+    package func unprovenEmails(of id: AccountID, by call: Call) async throws(PostgresError) -> [EmailAddress] {
+        try await AccountStore.unprovenEmails(of: id, by: call, in: database)
     }
 
-    fileprivate static func unprovenEmail(
+    fileprivate static func unprovenEmails(
         of id: AccountID, by call: Call, in session: some PostgresSession
-    ) async throws(PostgresError) -> EmailAddress? {
+    ) async throws(PostgresError) -> [EmailAddress] {
         let rows = try await session.query(
             """
-            SELECT COALESCE(
-                CASE WHEN pending_email_expires_at > \(call.now) THEN pending_email END,
-                CASE WHEN (\(AccountRow.proof)) <> \(EmailProof.proven.rawValue) THEN email END)
+            SELECT CASE WHEN pending_email_expires_at > \(call.now) THEN pending_email END,
+                CASE WHEN (\(AccountRow.proof)) <> \(EmailProof.proven.rawValue) THEN email END
             FROM accounts a
             WHERE account_id = \(id)
-            """, as: EmailAddress?.self)
-        return rows.first ?? nil
+            """, as: EmailAddress?.self, EmailAddress?.self)
+        guard let (pending, own) = rows.first else { return [] }
+        return [pending, own].compactMap(\.self)
     }
 
-    /// Marks the account's address as proven, or puts the pending one in its place, in a session of the account.
+    /// Marks the account's address as proven, or puts the pending one in its place, in a session of the account. The code's
+    /// address says which; while the account's own is proven a change to another one goes on.
     ///
     /// Unlike a mailed code that signs in, it establishes no new owner: the holder of the session reads the mailbox
     /// too, so the password, the sessions and the identities stay. No other address is needed then, so a pending
@@ -153,17 +153,22 @@ extension Change.Accounts {
         // Together with the account that holds the address.
         try await lock("a.account_id = \(session.accountID) OR a.email = \(code.email.text)")
         let account = try await lock(of: session)
-        guard try await AccountStore.unprovenEmail(of: account.id, by: call, in: change) == code.email,
-            try await change.emailCodes.consume(code)
-        else { throw Refusal.codeGone }
-        if account.email != code.email {
+        let unproven = try await AccountStore.unprovenEmails(of: account.id, by: call, in: change)
+        guard unproven.contains(code.email), try await change.emailCodes.consume(code) else { throw Refusal.codeGone }
+        let isOwn = account.email == code.email
+        if isOwn, unproven.count > 1 {
+            // When the change was asked for, the address had no proof, and so no notice.
+            try await change.mail.notify([code.email], of: .emailChangeRequested)
+        }
+        if !isOwn {
             try await free(code.email)
             try await change.mail.notify([account.mailbox], of: .emailChanged)
         }
+        let endingChange: SQL = isOwn ? "" : "\(AccountStore.droppingPendingEmail),"
         let kept = try await change.query(
             """
             UPDATE accounts
-            SET email = \(code.email.text), \(AccountStore.droppingPendingEmail),
+            SET email = \(code.email.text), \(endingChange)
                 \(AccountStore.droppingUnusedPassword)
                 \(AccountStore.grading(.proven, .mailedCode))
             WHERE account_id = \(account.id)
@@ -172,8 +177,7 @@ extension Change.Accounts {
         change.announce(.emailChanged(.proven, by: .person), of: account.id)
         if account.hasPassword, kept == [false] { change.announce(.passwordChanged(by: .policy), of: account.id) }
         try await change.emailReplacements.end(of: account.id, because: .emailProven)
-        let kind: AuditEvent.Kind = account.email == code.email ? .emailVerified : .emailChanged
-        try await change.record(kind, accountID: account.id, sessionID: session.id)
+        try await change.record(isOwn ? .emailVerified : .emailChanged, accountID: account.id, sessionID: session.id)
     }
 
     /// Takes the address, whose mailbox has just been proven, from an account that has it without a proof.

@@ -53,6 +53,28 @@ extension EmailCodeStore {
         return try await attemptIfKnown(attempt, at: tried.live.code, by: call, isRight: isRight)
     }
 
+    /// The same at the codes of several addresses, without saying which one is meant. What is one of them is tried at that
+    /// alone; what is none of them counts at each.
+    package func attempt(
+        anyOf attempts: [EmailCodeAttempt], by call: Call, isRight: @escaping @Sendable (EmailCode) -> Bool
+    ) async throws -> EmailCode? {
+        for attempt in try await meant(by: attempts, by: call, isRight: isRight) {
+            if let code = try await self.attempt(attempt, by: call, isRight: isRight) { return code }
+        }
+        return nil
+    }
+
+    private func meant(
+        by attempts: [EmailCodeAttempt], by call: Call, isRight: @Sendable (EmailCode) -> Bool
+    ) async throws(PostgresError) -> [EmailCodeAttempt] {
+        guard attempts.count > 1 else { return attempts }
+        for attempt in attempts {
+            guard let tried = try await EmailCodeStore.read(attempt, by: call, in: database) else { continue }
+            if isRight(tried.live.code) { return [attempt] }
+        }
+        return attempts
+    }
+
     fileprivate enum Outcome: Sendable {
         case right(EmailCode)
         case wrong

@@ -130,6 +130,44 @@ import Testing
         #expect(try await fixture.mails() == [])
     }
 
+    @Test func `of two addresses that are to be proven each code proves its own`() async throws {
+        let registered = try await fixture.register(Self.old)
+        let change = try await code(fixture, of: registered)
+        try await fixture.forgetMails()
+        try await verify(fixture, try await fixture.code(.verifyEmail, for: Self.old), of: registered)
+        #expect(try await fixture.account(registered).email?.text == Self.old)
+        #expect(try await fixture.account(registered).emailProof == .proven)
+        #expect(try await fixture.recorded(of: registered).contains("email_verified"))
+        // The change goes on, and that code was no wrong try at it.
+        #expect(try await fixture.texts("SELECT pending_email FROM accounts") == [Self.new])
+        #expect(try await fixture.texts("SELECT tries::text FROM mailed_codes") == ["0"])
+        // Its reader hears of the change now, and not only when it is made.
+        #expect(try await fixture.mails() == [QueuedMail(template: "email_change_requested", recipient: Self.old)])
+        try await fixture.forgetMails()
+
+        try await verify(fixture, change, of: registered)
+        #expect(try await fixture.account(registered).email?.text == Self.new)
+        #expect(try await fixture.texts("SELECT pending_email FROM accounts") == [nil])
+        #expect(try await fixture.mails() == [QueuedMail(template: "email_changed", recipient: Self.old)])
+    }
+
+    @Test func `a code that is of neither address is a wrong try at both`() async throws {
+        let registered = try await fixture.register(Self.old)
+        let codes = [
+            try await code(fixture, of: registered), try await fixture.code(.verifyEmail, for: Self.old),
+        ]
+        for _ in 0..<5 {
+            try await expectFailure("invalidCredentials") {
+                try await verify(fixture, SignInFixture.wrong(codes[0]), of: registered)
+            }
+        }
+        #expect(try await fixture.texts("SELECT tries::text FROM mailed_codes") == ["5", "5"])
+        for code in codes {
+            try await expectFailure("invalidCredentials") { try await verify(fixture, code, of: registered) }
+        }
+        #expect(try await fixture.account(registered).emailProof == .claimed)
+    }
+
     @Test func `the last change that was asked for counts`() async throws {
         let member = try await fixture.member(Self.old)
         let first = try await code(fixture, to: "first@example.com", of: member)

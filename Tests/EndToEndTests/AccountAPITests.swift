@@ -246,7 +246,7 @@ import Testing
             #expect(refused.code == "invalid_request")
         }
         let altered = (ticket.hasPrefix("A") ? "B" : "A") + ticket.dropFirst()
-        for ticket in ["", "invented", altered] {
+        for ticket in ["", "invented", altered, String(repeating: "A", count: 1025)] {
             let refused = try await world.askForCode("bind", "a@example.com", ticket: ticket)
             #expect(refused.status == 410, "\(ticket)")
             #expect(refused.code == "link_ticket_expired")

@@ -207,6 +207,24 @@ private struct Call: Sendable {
         }
     }
 
+    @Test func `a link ticket or refresh token of any length is as an unknown one`() async throws {
+        let expired = "link_ticket_expired"
+        for length in [1_024, 1_025, 60_000] {
+            let long = TokenMint.Literal.string(String(repeating: "A", count: length))
+            let bind: TokenMint.Members = ["linkTicket": long, "email": "a@example.com", "password": "correct horse"]
+            let calls: [(path: String, members: TokenMint.Members, status: Int, code: String?)] = [
+                ("/v1/links/cancel", ["linkTicket": long], 204, nil),
+                ("/v1/links/create", ["linkTicket": long], 410, expired), ("/v1/links/bind", bind, 410, expired),
+                ("/v1/sessions/refresh", ["refreshToken": long], 401, "invalid_refresh_token"),
+            ]
+            for (path, members, status, code) in calls {
+                let answer = try await world.service.post(path, members)
+                #expect(answer.status == status, "\(path) \(length): \(answer.text)")
+                #expect(answer.code == code)
+            }
+        }
+    }
+
     @Test func `a body that is not one JSON object in UTF-8 is refused`() async throws {
         try await expectRefusals(
             of: { call in

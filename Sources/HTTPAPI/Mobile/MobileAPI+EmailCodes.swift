@@ -15,9 +15,9 @@ extension MobileAPI {
                     // Only `bind` takes a link ticket, and what can't be read may have been meant to be `bind`.
                     let linkTicket: String? =
                         if fields.isRejected("purpose") {
-                            fields.optionalString("linkTicket")
+                            fields.optionalString("linkTicket", maximumBytes: .max)
                         } else if purpose == .bind {
-                            fields.string("linkTicket")
+                            fields.secret("linkTicket")
                         } else {
                             nil
                         }

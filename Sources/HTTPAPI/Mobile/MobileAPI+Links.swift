@@ -14,7 +14,7 @@ extension MobileAPI {
                 let call = call(of: request)
                 let (ticket, displayName, password) = try request.fields { fields in
                     (
-                        fields.string("linkTicket"), fields.displayName(),
+                        fields.secret("linkTicket"), fields.displayName(),
                         fields.optionalString("password", maximumBytes: FieldLimit.newPassword)
                     )
                 }
@@ -27,7 +27,7 @@ extension MobileAPI {
                 let call = call(of: request)
                 let (ticket, credential, resolution) = try request.fields { fields in
                     (
-                        fields.string("linkTicket"), try proof(of: request, &fields),
+                        fields.secret("linkTicket"), try proof(of: request, &fields),
                         fields.optionalChoice("onConflict", of: ConflictResolution.self)
                     )
                 }
@@ -44,7 +44,7 @@ extension MobileAPI {
             },
             Route(.post, "/v1/links/cancel", priority: .revoking) { request in
                 let call = call(of: request)
-                let ticket = try request.fields { $0.string("linkTicket") }
+                let ticket = try request.fields { $0.secret("linkTicket") }
                 try await service.tickets.cancel(linkTicket: ticket, by: call)
                 return .empty()
             },

@@ -19,7 +19,7 @@ extension MobileAPI {
             },
             Route(.post, "/v1/sessions/refresh") { request in
                 let call = call(of: request)
-                let token = try request.fields { $0.string("refreshToken") }
+                let token = try request.fields { $0.secret("refreshToken") }
                 let session = try await service.sessions.refresh(token, by: call)
                 return .json { $0.members(of: session) }
             },

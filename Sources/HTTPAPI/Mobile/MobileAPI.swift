@@ -79,6 +79,9 @@ package enum FieldLimit {
 }
 
 extension Fields {
+    /// A secret of ours, which no length makes a fault of the request: one that is too long for it is unknown.
+    mutating func secret(_ name: String) -> String { string(name, maximumBytes: .max) }
+
     /// The object `device`, each member of which may be absent.
     mutating func device() -> Device? {
         optionalObject("device") { device in

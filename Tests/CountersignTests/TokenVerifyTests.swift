@@ -244,6 +244,12 @@ import Testing
         #expect(run.errors.split(separator: "\n").count == 1)
     }
 
+    @Test func `help says that an audience comes from the command line or the configuration`() async throws {
+        let help = try await CountersignProcess.run(["token", "verify", "--help"])
+        let words = help.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(words.contains("Else the configured ones; one is needed, but for --signature-only."), "\(words)")
+    }
+
     @Test func `a provider whose keys can't be had is said to be unavailable`() async throws {
         let token = try #require(try Vectors.realIDTokens.first)
         // Port 9 is for the discard service; nothing answers HTTP there.

@@ -18,7 +18,10 @@ struct TokenCommand: AsyncParsableCommand {
         @OptionGroup var options: ConfigurationOptions
         @Option(help: "Whose tokens they are: apple or google.")
         var provider: Provider?
-        @Option(name: .customLong("client-id"), help: "An accepted audience; repeatable. Else the configured ones.")
+        @Option(
+            name: .customLong("client-id"),
+            help: "An accepted audience; repeatable. Else the configured ones; one is needed, but for --signature-only."
+        )
         var clientIDs: [String] = []
         @Option(help: "A key set file, instead of fetching the provider's keys.")
         var jwks: String?

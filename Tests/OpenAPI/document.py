@@ -1,5 +1,5 @@
 """Checks openapi.yaml by itself: against the schema of OpenAPI 3.1, that each body has an example and each code of a refusal
-one of its own, and each example against the schema beside it."""
+one of its own, each example against the schema beside it, and that generators of clients can read all of it."""
 import sys
 
 import jsonschema
@@ -63,11 +63,38 @@ def lacking(document):
             yield f"{'/'.join(place)}: has no example of {code}"
 
 
+def properties(document, schema):
+    """Those of a schema and of its parts, each as often as one of them states it."""
+    schema = resolved(document, schema)
+    yield from schema.get("properties", {}).items()
+    for part in schema.get("allOf", []):
+        yield from properties(document, part)
+
+
+def dropped(document, value, path=()):
+    """A fault for what generators of clients leave out, with all that refers to it: an array of which they don't know what is
+    in it, and a `const` for a property that another part of an `allOf` describes too."""
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from dropped(document, each, (*path, str(index)))
+    elif isinstance(value, dict):
+        if value.get("type") == "array" and "items" not in value:
+            yield f"{'/'.join(path)}: an array without items"
+        if "allOf" in value:
+            stated = list(properties(document, value))
+            for name in sorted({name for name, schema in stated if "const" in schema}):
+                if [each for each, _ in stated].count(name) > 1:
+                    yield f"{'/'.join(path)}: {name} is a const, and described elsewhere too: make it an enum"
+        for name, each in value.items():
+            if name not in ("example", "examples"):
+                yield from dropped(document, each, (*path, name))
+
+
 def main(path):
     with open(path) as file:
         document = yaml.safe_load(file)
     openapi_spec_validator.validate(document)
-    count, faults = 0, list(lacking(document))
+    count, faults = 0, [*lacking(document), *dropped(document, document)]
     for place, schema, example in examples(document, document):
         # References go from the root of the document, which for the validator is the schema. Further members may come in
         # an answer; one in an example is misspelt.

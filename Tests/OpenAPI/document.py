@@ -1,5 +1,7 @@
 """Checks openapi.yaml by itself: against the schema of OpenAPI 3.1, that each body has an example and each code of a refusal
-one of its own, each example against the schema beside it, and that generators of clients can read all of it."""
+one of its own, each example against the schema beside it, that generators of clients can read all of it, and that an answer
+may get further members."""
+import copy
 import sys
 
 import jsonschema
@@ -90,15 +92,65 @@ def dropped(document, value, path=()):
                 yield from dropped(document, each, (*path, name))
 
 
+def closed(document, value, path=(), seen=None):
+    """A fault for each closed schema of what the service sends: a client made of it refuses the next member that is added."""
+    seen = set() if seen is None else seen
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from closed(document, each, (*path, str(index)), seen)
+    elif isinstance(value, dict):
+        if "$ref" in value:
+            if value["$ref"] not in seen:
+                seen.add(value["$ref"])
+                yield from closed(document, resolved(document, value), (value["$ref"],), seen)
+            return
+        if value.get("additionalProperties") is False:
+            yield f"{'/'.join(path)}: is closed, though an answer may get further members"
+        for name, each in value.items():
+            if name not in ("example", "examples"):
+                yield from closed(document, each, (*path, name), seen)
+
+
+def sent(document):
+    """What the service sends: its answers, and the bodies of webhooks."""
+    for part, member in ("paths", "responses"), ("webhooks", "requestBody"):
+        for path, item in document[part].items():
+            for method, operation in item.items():
+                if isinstance(operation, dict):
+                    yield {path: {method: operation.get(member, {})}}
+
+
+def parts(value):
+    """The references of all that is composed by `allOf`."""
+    if isinstance(value, list):
+        for each in value:
+            yield from parts(each)
+    elif isinstance(value, dict):
+        yield from (each["$ref"] for each in value.get("allOf", []) if "$ref" in each)
+        for each in value.values():
+            yield from parts(each)
+
+
+def without_further_members(document):
+    """The components, each object of which has the members that it describes and no more."""
+    components = copy.deepcopy(document["components"])
+    composed = set(parts(document))
+    for name, schema in components["schemas"].items():
+        if "properties" in schema and f"#/components/schemas/{name}" not in composed:
+            schema.setdefault("unevaluatedProperties", False)
+    return components
+
+
 def main(path):
     with open(path) as file:
         document = yaml.safe_load(file)
     openapi_spec_validator.validate(document)
-    count, faults = 0, [*lacking(document), *dropped(document, document)]
+    count, faults = 0, [*lacking(document), *dropped(document, document), *closed(document, list(sent(document)))]
+    # Further members may come in an answer; one in an example is misspelt.
+    components = without_further_members(document)
     for place, schema, example in examples(document, document):
-        # References go from the root of the document, which for the validator is the schema. Further members may come in
-        # an answer; one in an example is misspelt.
-        schema = {"allOf": [schema], "unevaluatedProperties": False, "components": document["components"]}
+        # References go from the root of the document, which for the validator is the schema.
+        schema = {"allOf": [schema], "unevaluatedProperties": False, "components": components}
         validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
         count += 1
         faults += [f"{'/'.join(place)}: {error.message}" for error in validator.iter_errors(example)]

@@ -1,6 +1,7 @@
 import Curl
 import JOSE
 import JSON
+import OpenSSL
 import TestSupport
 import Testing
 
@@ -251,7 +252,12 @@ private let linking = #""clientId":"c","clientSecret":"s","project":"p""#
         try await sandbox.setClock("2026-01-01T12:00:00Z")
         try await sandbox.fail("/google/*", .status(500))
         try await sandbox.rotateKeys(.google)
+        try await sandbox.registerAppleKey(keyID: "FIRST", P256PrivateKey())
+        try await sandbox.registerGoogleClient("web", secret: "secret")
         try await sandbox.reset()
+        for registered in ["apple/teams", "apple/clients", "google/clients"] {
+            #expect(try await sandbox.control(registered)["items"]?.elements?.isEmpty == true, "\(registered)")
+        }
         #expect(try await sandbox.history().isEmpty)
         #expect(try await sandbox.keySet(.google).keyIDs == keys)
         #expect(try await sandbox.control("apple/persons")["items"]?.elements?.isEmpty == true)

@@ -29,6 +29,13 @@ import Testing
                     arguments, ["postgres.url": world.scratch.url, "keyring.path": ring])
             }
             let veteran = try await world.newGrantedAccount("veteran")
+            let feedKey = try await world.adminKey("feed")
+            func feed(_ query: String, of service: Countersign) async throws -> RawAnswer {
+                try await service.administer("GET", "/admin/v1/feed?\(query)", bearer: feedKey)
+            }
+            let born = try await feed("limit=1&wait=25", of: world.service)
+            let cursor = try #require(born.json?["next"]?.string, "\(born.body)")
+            let event = try #require(born.json?["items"]?.elements?.first?["id"]?.string, "\(born.body)")
             await world.service.stop()
             var services = [try await start(rings[0]), try await start(rings[0])]
             var refresh = try veteran.text("session.refreshToken")
@@ -92,6 +99,7 @@ import Testing
                     #expect(ending.output.contains("grants: "))
                     #expect(ending.output.contains("signing keys: "))
                     #expect(ending.output.contains("line k1: was the first one until 20"))
+                    #expect(ending.output.contains("cursors of the feed, until 20"))
                     #expect(ending.output.contains("seals of the audit trail"))
                 }
                 try await group.waitForAll()
@@ -99,8 +107,13 @@ import Testing
             let audit = try await run("audit", "verify", ring: rings[2])
             #expect(audit.status == 0, "\(audit.output)")
 
-            // The processes work without the old line; only a verification of the audit seals that it made needs it.
+            #expect(try await feed("after=\(cursor)", of: services[0]).status == 200)
+
+            // The processes work without the old line; only a verification of the audit seals that it made needs it, and
+            // who has a cursor of it goes on from the event.
             try await restartAll(with: rings[3])
+            #expect(try await feed("after=\(cursor)", of: services[0]).status == 400)
+            #expect(try await feed("after=\(event)", of: services[0]).status == 200)
             #expect(try await run("keyring", "rewrap", ring: rings[3]).status == 0)
             #expect(try await run("audit", "verify", ring: rings[2]).status == 0)
             let alone = try await run("audit", "verify", ring: rings[3])

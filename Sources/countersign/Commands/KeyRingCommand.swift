@@ -24,7 +24,9 @@ struct KeyRingCommand: AsyncParsableCommand {
         @OptionGroup var options: ConfigurationOptions
 
         func run() async throws {
-            let keyRing = try options.sources().load(KeyRing.init)
+            let sources = try options.sources()
+            let keyRing = try sources.load(KeyRing.init)
+            let feedDays: Int = try sources.load { $0.value(Settings.Feed.keepDays) }
             // Counting looks at every row.
             let (results, uses) = try await withDatabase(options, statementTimeout: nil) { database in
                 try await database.requireOurFirstLine(of: keyRing)
@@ -46,7 +48,7 @@ struct KeyRingCommand: AsyncParsableCommand {
                 )
             }
             for result in results { print(result.line) }
-            for use in uses { print(use.lines.joined(separator: "\n")) }
+            for use in uses { print(use.lines(keepingEvents: feedDays).joined(separator: "\n")) }
             if results.contains(where: { $0.left > 0 }) { throw ExitCode(1) }
         }
     }
@@ -74,17 +76,22 @@ extension KeyRingRewrap.Progress {
 }
 
 extension KeyRingLines.Use {
-    fileprivate var lines: [String] {
+    /// - Parameter days: for how many the feed keeps them.
+    fileprivate func lines(keepingEvents days: Int) -> [String] {
         var lines: [String] = []
-        if let writtenAt, let codesUntil {
+        if let writtenAt, let codesUntil, let cursorsUntil = cursorsUntil(keepingDays: days) {
             lines.append("line \(keyID): was the first one until \(writtenAt.rfc3339), and is needed for")
             if let sessionsUntil {
                 lines.append("  the refresh tokens of \(sessions) sessions, until \(sessionsUntil.rfc3339)")
             }
             lines.append("  nonces and mailed codes, until \(codesUntil.rfc3339)")
+            lines.append("  cursors of the feed, until \(cursorsUntil.rfc3339)")
         } else if seals > 0 {
             lines.append(
-                "line \(keyID): wrote until before this was noted: keep it for tokens.refreshLifetime, and for")
+                """
+                line \(keyID): wrote until before this was noted: keep it for tokens.refreshLifetime, or feed.keepDays if that \
+                is longer, and for
+                """)
         } else {
             lines.append("line \(keyID): was never the first one")
         }

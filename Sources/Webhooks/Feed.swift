@@ -48,6 +48,8 @@ package struct Feed: Sendable {
         /// Goes on behind them.
         package let next: String
         package let hasMore: Bool
+        /// Whether what was asked for had to come first.
+        package let hasWaited: Bool
     }
 
     package enum Refusal: Error, Sendable {
@@ -77,11 +79,12 @@ package struct Feed: Sendable {
         let deadline = ContinuousClock.now + query.wait
         var position = try await position(query.start)
         if case .now = query.start, query.wait == .zero {
-            return Answer(events: [], next: try cursors.text(of: position), hasMore: false)
+            return Answer(events: [], next: try cursors.text(of: position), hasMore: false, hasWaited: false)
         }
         let place = query.wait > .zero ? waiters.acquire() : nil
         guard query.wait == .zero || place != nil else { throw Refusal.crowded }
         defer { withExtendedLifetime(place) {} }
+        var hasWaited = false
         while true {
             let seen = news.count
             guard let page = try await store.page(after: position, of: query.types, limit: query.limit) else {
@@ -92,17 +95,18 @@ package struct Feed: Sendable {
             }
             position = page.next
             let left = ContinuousClock.now.duration(to: deadline)
-            if !page.events.isEmpty || left <= .zero || news.isOver { return try answer(page) }
+            if !page.events.isEmpty || left <= .zero || news.isOver {
+                return Answer(
+                    events: page.events, next: try cursors.text(of: page.next), hasMore: page.hasMore,
+                    hasWaited: hasWaited)
+            }
             if page.hasMore { continue }
+            hasWaited = true
             // What comes may be of other types, many times a second.
             if !query.types.isEmpty { try await Task.sleep(for: min(left, Self.pace)) }
             await news.wait(past: seen, atMost: min(left, FeedNews.longestWait))
             try Task.checkCancellation()
         }
-    }
-
-    private func answer(_ page: FeedStore.Page) throws -> Answer {
-        Answer(events: page.events, next: try cursors.text(of: page.next), hasMore: page.hasMore)
     }
 
     private func position(_ start: Start) async throws -> FeedPosition {

@@ -28,14 +28,18 @@ extension World {
     /// A key that was good until it was revoked.
     func revokedAdminKey() async throws -> String {
         let key = try await adminKey("read,revoke,manage", name: "leaver")
+        #expect(try await service.administer("GET", "/admin/v1/outbox", bearer: key).status == 200)
+        try await revokeAdminKey(named: "leaver")
+        return key
+    }
+
+    /// Revokes the newest key of that name: another test may have revoked one before.
+    func revokeAdminKey(named name: String) async throws {
         let settings = ["postgres.url": scratch.url]
         let list = try await Countersign.run(["admin-key", "list"], settings).output
-        // The newest: another test may have revoked one before.
-        let line = try #require(list.split(separator: "\n").last { $0.contains(#""name":"leaver""#) })
+        let line = try #require(list.split(separator: "\n").last { $0.contains(#""name":"\#(name)""#) })
         let id = try #require(line.firstMatch(of: /"keyId":"([^"]+)"/)?.1)
-        #expect(try await service.administer("GET", "/admin/v1/outbox", bearer: key).status == 200)
         #expect(try await Countersign.run(["admin-key", "revoke", String(id)], settings).status == 0)
-        return key
     }
 
     /// A body that is complete for the operation of this template, if that takes one.

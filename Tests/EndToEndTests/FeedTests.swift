@@ -147,6 +147,21 @@ import Testing
         #expect(try await world.service.administer("GET", "/admin/v1/outbox", bearer: key).status == 403)
     }
 
+    @Test func `a key that is revoked during a wait opens nothing of what comes`() async throws {
+        let end = try await Reader(world: world, key: try await world.adminKey("feed")).end()
+        let reader = Reader(world: world, key: try await world.adminKey("feed", name: "leaver"))
+        async let waited = reader.read("after=\(end)&wait=25")
+        try await eventually("the key is in use") {
+            try await world.count(
+                "SELECT count(*) FROM admin_keys WHERE name = 'leaver' AND last_used_at IS NOT NULL") == 1
+        }
+        try await world.revokeAdminKey(named: "leaver")
+        _ = try await world.newAccount("feed-3")
+        let answer = try await waited
+        #expect(answer.status == 401 && answer.code == "invalid_credentials", "\(answer.body)")
+        #expect(!answer.body.contains("account.created"))
+    }
+
     @Test func `behind a day that was dropped a cursor is gone, and the end of a quiet feed is not`() async throws {
         let reader = Reader(world: world, key: try await world.adminKey("feed"))
         let start = try await reader.end()

@@ -9,6 +9,8 @@ extension AdminAPI {
         [
             operation(.get, "/feed", .feed) { request, _ in
                 let answer = try await administration.events(try request.query { $0.feedQuery() })
+                // The key may have been revoked meanwhile.
+                if answer.hasWaited { _ = try await administrator(of: request, for: .feed) }
                 return .json { writer in
                     writer.objects("items", of: answer.events) { event, writer in event.write(to: &writer) }
                     writer.member("next", answer.next)

@@ -34,15 +34,19 @@ package struct AdminAPI: Sendable {
         // Most changes by administrators take access away.
         let priority: Route.Priority = method == .get ? .reading : .revoking
         let route = Route(method, "/admin/v1" + template, priority: priority) { request in
-            var presented: [UInt8]?
-            if case .token(let token) = request.bearer { presented = token }
             // Authenticates before it reads anything of the request, so that other callers learn nothing from its
             // checks.
-            let administrator = try await administration.administrator(
-                presenting: presented, for: scope, by: administration.calls.begin(by: request.caller()))
-            return try await handler(request, administrator)
+            try await handler(request, administrator(of: request, for: scope))
         }
         return Operation(scope: scope, route: route)
+    }
+
+    /// Whose key the request has. The key is looked up.
+    func administrator(of request: Request, for scope: AdminKey.Scope) async throws -> Administrator {
+        var presented: [UInt8]?
+        if case .token(let token) = request.bearer { presented = token }
+        return try await administration.administrator(
+            presenting: presented, for: scope, by: administration.calls.begin(by: request.caller()))
     }
 }
 

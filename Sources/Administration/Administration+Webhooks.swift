@@ -81,25 +81,22 @@ extension Administration {
         _ name: String, _ start: ReplayStart, types: Set<AccountEvent.Kind>?, by administrator: Administrator
     ) async throws(AdministrationFailure) -> Int {
         let endpoint = try endpoint(name)
-        let count: Int?
         switch start {
         case .since(let time):
             let ends = try await found { try await feedStore.ends() }
             let from = max(ends.dropped, FeedPosition(time.microseconds - 1))
-            count = try await stored {
+            return try await stored {
                 try await webhookStore.replay(
                     to: name, after: from, until: max(from, ends.last), types: types ?? endpoint.types,
                     reason: "since \(time.rfc3339)", by: administrator.call)
             }
         case .event(let id):
             let event = try await found { try await webhookStore.event(id, of: name) }
-            count = try await stored {
+            return try await stored {
                 try await webhookStore.replay(
                     event, to: name, types: types, reason: "event \(id)", by: administrator.call)
             }
         }
-        guard let count else { throw .replaysUnderWay }
-        return count
     }
 
     package func webhookFailures(

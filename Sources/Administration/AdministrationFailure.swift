@@ -34,8 +34,8 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
     case rateLimited(retryAfter: Int64)
     /// Too many exports are being made, or as much else of one kind; `retryAfter` in seconds.
     case overloaded(retryAfter: Int)
-    /// The endpoint has as many replays as it may.
-    case replaysUnderWay
+    /// The endpoint has as many replays as it may; whether one of them ends soon.
+    case replaysUnderWay(oneEndsSoon: Bool)
     case database(PostgresError)
     /// The task was cancelled: the process is ending.
     case cancelled
@@ -50,6 +50,7 @@ extension AdministrationFailure {
                 switch error {
                 case let error as PostgresError: .database(error)
                 case is WebhookStore.Unseen: .endpointUnseen
+                case let error as WebhookStore.ReplaysUnderWay: .replaysUnderWay(oneEndsSoon: error.oneEndsSoon)
                 case is CancellationError: .cancelled
                 default: .fault(operation: String(reflecting: error))
                 }
@@ -120,10 +121,10 @@ extension AdministrationFailure {
         case .rateLimited(let seconds):
             "The address has had as many codes as it may. Try again in \((seconds + 59) / 60) minutes."
         case .overloaded(let seconds): "Too much of this is under way. Try again in \(seconds) s."
-        case .replaysUnderWay:
+        case .replaysUnderWay(let oneEndsSoon):
             """
-            \(WebhookStream.maximumReplays) replays to this endpoint are under way, which is the most. Try again in a minute; \
-            while it is paused, none of them ends.
+            \(WebhookStream.maximumReplays) replays to this endpoint are under way, which is the most. Try again in a \
+            \(oneEndsSoon ? "second." : "minute; while it is paused, none of them ends.")
             """
         case .unknownKey, .forbidden, .notFound, .unknownCursor, .cursorExpired, .database, .cancelled, .fault: nil
         }

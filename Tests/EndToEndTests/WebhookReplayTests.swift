@@ -1,4 +1,5 @@
 import JSON
+import Postgres
 import TestSupport
 import Testing
 
@@ -35,6 +36,41 @@ import Testing
                     settings.merging(["postgres.url": world.scratch.url]) { $1 })
                 #expect(command.status == 1 && command.output.isEmpty, "\(command.output)")
                 #expect(command.error == "countersign: \(sentence)\n")
+            }
+        }
+    }
+
+    @Test func `while a single event is on its way the next replay may come in a second`() async throws {
+        let receiver = try LoopbackServer { _ in [.respond(204)] }
+        try await WebhookEndpointFile.with(receiver.url) { settings in
+            try await World.run(settings) { world in
+                let endpoint = try await KnownEndpoint.of(world, "read,manage")
+                _ = try await world.newAccount("webhook-single")
+                let feed = try await world.service.administer("GET", "/admin/v1/feed?wait=25", bearer: endpoint.key)
+                let id = try #require(feed.json?["items"]?.elements?.first?["id"]?.string, "\(feed.body)")
+                // As while another process has the endpoint: no replay ends.
+                try await world.scratch.execute(
+                    """
+                    UPDATE webhook_endpoints
+                    SET leased_by = gen_random_uuid(), leased_until = now() + interval '1 hour'
+                    """)
+                for _ in 1...10 {
+                    let replay = try await endpoint.post("/replay", #"{"eventId":"\#(id)"}"#)
+                    #expect(replay.status == 202, "\(replay.body)")
+                }
+                func expectRefusal(_ seconds: String, _ words: String) async throws {
+                    let refused = try await endpoint.post("/replay", #"{"eventId":"\#(id)"}"#)
+                    #expect(refused.status == 503 && refused["retry-after"] == seconds, "\(refused.text)")
+                    #expect(refused.json?["detail"]?.string?.contains(words) == true, "\(refused.body)")
+                }
+                try await expectRefusal("1", "Try again in a second.")
+                #expect(try await endpoint.post("/pause").status == 200)
+                try await expectRefusal("60", "Try again in a minute; while it is paused")
+                #expect(try await endpoint.post("/resume").status == 200)
+                try await expectRefusal("1", "Try again in a second.")
+                // What has failed waits for its next step.
+                try await world.scratch.execute("UPDATE webhook_parked SET last_error = 'status_500'")
+                try await expectRefusal("60", "Try again in a minute")
             }
         }
     }

@@ -68,10 +68,10 @@ extension AdministrationFailure: ProblemConvertible {
         case .mailUnavailable: Problem(.temporarilyUnavailable, reason: "no mail is configured", retryAfter: 3600)
         case .overloaded(let retryAfter):
             Problem(.temporarilyUnavailable, detail: sentence, reason: "overloaded", retryAfter: retryAfter)
-        case .replaysUnderWay:
+        case .replaysUnderWay(let oneEndsSoon):
             Problem(
-                .temporarilyUnavailable, detail: sentence, reason: "replays_under_way", retryAfter: 60,
-                isExpected: true)
+                .temporarilyUnavailable, detail: sentence, reason: "replays_under_way",
+                retryAfter: oneEndsSoon ? 1 : 60, isExpected: true)
         case .database, .cancelled: Problem(isTemporary ? .temporarilyUnavailable : .internalError, reason: detail)
         case .fault(let operation): Problem(.internalError, reason: operation)
         }

@@ -4,7 +4,7 @@ package import Postgres
 /// The endpoints as administrators see them.
 extension WebhookStore {
     /// Whether an account waits since an event of it failed; others have only many of them.
-    private static let hasFailed: SQL = "p.stream_id = s.stream_id AND p.last_error IS NOT NULL"
+    static let hasFailed: SQL = "p.stream_id = s.stream_id AND p.last_error IS NOT NULL"
 
     /// How old its oldest event is, is looked for among the next 10,000. Where none of these is of its types, the last one
     /// stands for it: it may be older, and is not younger by much.

@@ -26,6 +26,12 @@ package struct WebhookStore: Sendable {
         package init() {}
     }
 
+    /// The endpoint has as many replays as it may.
+    package struct ReplaysUnderWay: Error {
+        /// Whether one of them is of a single event that has not failed, and is pushed now.
+        package let oneEndsSoon: Bool
+    }
+
     // MARK: Endpoints
 
     /// Notes which endpoints the configuration has. A new one begins behind the last event; one that has not been in any for
@@ -159,12 +165,12 @@ package struct WebhookStore: Sendable {
     /// Begins to push a stretch of the feed once more, and records it.
     ///
     /// - Parameter start: behind which it begins.
-    /// - Returns: how many events; `nil` when the endpoint has as many replays as it may.
-    /// - Throws: ``Unseen``.
+    /// - Returns: how many events.
+    /// - Throws: ``Unseen``, ``ReplaysUnderWay``.
     package func replay(
         to name: String, after start: FeedPosition, until end: FeedPosition, types: Set<AccountEvent.Kind>,
         reason: String, by call: Call
-    ) async throws -> Int? {
+    ) async throws -> Int {
         let words = types.map(\.rawValue).sorted()
         // Before the endpoint is locked, which pushers ask for: there may be millions.
         let counts = try await Database.planningEachTime {
@@ -174,27 +180,24 @@ package struct WebhookStore: Sendable {
                 WHERE position > \(start.number) AND position <= \(end.number) AND type = ANY (\(words))
                 """, as: Int.self)
         }
-        return try await database.change(by: call) { change async throws -> Int? in
-            let stream = try await Self.beginReplay(
-                to: name, after: start, until: end, types: words, reason: reason, in: change)
-            guard stream != nil else { return nil }
-            return counts.first ?? 0
+        _ = try await database.change(by: call) { change in
+            try await Self.beginReplay(to: name, after: start, until: end, types: words, reason: reason, in: change)
         }
+        return counts.first ?? 0
     }
 
     /// Begins to push one event once more, and records it. Its account is parked at it, so that the feed need not have it.
     ///
     /// - Parameter types: those that it may be of, all if absent.
-    /// - Returns: how many events, none where it is of no such type; `nil` when the endpoint has as many replays as it may.
-    /// - Throws: ``Unseen``.
+    /// - Returns: how many events, none where it is of no such type.
+    /// - Throws: ``Unseen``, ``ReplaysUnderWay``.
     package func replay(
         _ event: FeedEvent, to name: String, types: Set<AccountEvent.Kind>?, reason: String, by call: Call
-    ) async throws -> Int? {
+    ) async throws -> Int {
         let words = types?.map(\.rawValue).sorted() ?? [event.type]
-        return try await database.change(by: call) { change async throws -> Int? in
+        return try await database.change(by: call) { change async throws -> Int in
             let stream = try await Self.beginReplay(
                 to: name, after: event.position, until: event.position, types: words, reason: reason, in: change)
-            guard let stream else { return nil }
             guard words.contains(event.type) else { return 0 }
             _ = try await change.execute(
                 """
@@ -205,16 +208,22 @@ package struct WebhookStore: Sendable {
         }
     }
 
-    /// - Returns: `nil` when the endpoint has as many as it may.
     private static func beginReplay(
         to name: String, after start: FeedPosition, until end: FeedPosition, types: [String], reason: String,
         in change: Change
-    ) async throws -> WebhookStreamID? {
-        let isSeen = try await change.execute("SELECT FROM webhook_endpoints WHERE name = \(name) FOR UPDATE") == 1
-        guard isSeen else { throw Unseen() }
-        let running = try await change.execute(
-            "SELECT FROM webhook_streams WHERE endpoint = \(name) AND until_position IS NOT NULL")
-        guard running < WebhookStream.maximumReplays else { return nil }
+    ) async throws -> WebhookStreamID {
+        let statuses = try await change.query(
+            "SELECT status FROM webhook_endpoints WHERE name = \(name) FOR UPDATE", as: WebhookStatus.self)
+        guard let status = statuses.first else { throw Unseen() }
+        let endingSoon = try await change.query(
+            """
+            SELECT s.position = s.until_position AND NOT EXISTS (SELECT FROM webhook_parked p WHERE \(hasFailed))
+            FROM webhook_streams s
+            WHERE s.endpoint = \(name) AND s.until_position IS NOT NULL
+            """, as: Bool.self)
+        guard endingSoon.count < WebhookStream.maximumReplays else {
+            throw ReplaysUnderWay(oneEndsSoon: status == .active && endingSoon.contains(true))
+        }
         let stream = WebhookStreamID(now: change.call.now)
         _ = try await change.execute(
             """

@@ -57,6 +57,49 @@ import Testing
         }
     }
 
+    @Test func `what a provider reports and the feed has no event for is found in the trail`() async throws {
+        let (apple, google) = (try await world.appleAccount("kim"), try await world.googleAccount("kim"))
+        let key = try await world.scratch.adminKey("read")
+        func read(_ target: String) async throws -> JSONValue {
+            let answer = try await world.service.administer("GET", "/admin/v1/\(target)", bearer: key)
+            #expect(answer.status == 200, "\(answer.body)")
+            return try JSONValue(parsing: Array(answer.body.utf8))
+        }
+        let since = Timestamp(seconds: EventWorld.now - 60).rfc3339
+        for type in ["consent-revoked", "email-disabled"] {
+            let event = try EventWorld.signed(EventWorld.appleEvent(type, of: "kim", id: type))
+            #expect(try await world.service.deliverAppleEvent(event).status == 200)
+        }
+        for type in ["account-disabled", "account-credential-change-required"] {
+            let event = try EventWorld.signed(EventWorld.googleEvent(type, of: "kim", id: type))
+            #expect(try await world.service.deliverGoogleEvent(event).status == 202)
+        }
+        try await eventually("the end of the events") {
+            try await world.count("SELECT count(*) FROM provider_events WHERE status = 'done'") == 4
+        }
+        let trail = try await read("audit-events?actor=provider&since=\(since)&limit=200")["items"]?.elements ?? []
+        func accounts(_ types: String...) -> [String] {
+            types.flatMap { type in
+                trail.filter { $0["type"]?.string == type }.compactMap { $0["accountId"]?.string }
+            }
+        }
+        let (ofApple, ofGoogle) = (try apple.text("account.accountId"), try google.text("account.accountId"))
+        #expect(accounts("authorization_revoked", "email_undeliverable") == [ofApple, ofApple])
+        #expect(accounts("identity_blocked", "credential_change_required") == [ofGoogle, ofGoogle])
+
+        // As the page on the feed says: the identity shows them, and only the end of the session has an event.
+        let identity = try #require(try await read("accounts/\(ofApple)")["identities"]?.elements?.first)
+        #expect(identity["authorization"]?.string == "revoked" && identity["emailDeliverable"]?.bool == false)
+        let blocked = try #require(try await read("accounts/\(ofGoogle)")["identities"]?.elements?.first)
+        #expect(blocked["blocked"]?["reason"]?.string == "account-disabled")
+        var types: Set<String> = []
+        try await eventually("the end of the session is in the feed") {
+            types = Set(try await read("feed")["items"]?.elements?.compactMap { $0["type"]?.string } ?? [])
+            return types.contains("session.revoked")
+        }
+        #expect(types == ["account.created", "identity.linked", "session.revoked"])
+    }
+
     @Test func `accepted events are counted, of known and of unknown types`() async throws {
         let unknown = try EventWorld.signed(EventWorld.appleEvent("account-frozen", of: "kim", id: "a1"))
         for _ in 1...2 { #expect(try await world.service.deliverAppleEvent(unknown).status == 200) }

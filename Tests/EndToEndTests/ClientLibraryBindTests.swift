@@ -116,7 +116,7 @@ struct ClientLibraryBindTests {
         let rows = ["bare", "bare-too"].map {
             #"{"externalId":"\#($0)","email":"\#($0)@company.example","emailVerified":true}"#
         }
-        let run = try await ImportedPersonTests.import("bare", rows, into: world)
+        let run = try await ImportedPersonTests.import("bare", rows, into: world.scratch)
         #expect(run.status == 0, "\(run.error)")
 
         // By the code to sign in with.

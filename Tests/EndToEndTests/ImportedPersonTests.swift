@@ -11,13 +11,13 @@ import Testing
     var world: World { .current }
 
     static func `import`(
-        _ name: String, _ rows: [String], into world: World, undo: Bool = false
+        _ name: String, _ rows: [String], into scratch: ScratchDatabase, undo: Bool = false
     ) async throws -> Countersign.Ending {
         let file = FileManager.default.temporaryDirectory.appending(path: "rows-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(rows.joined(separator: "\n").utf8).write(to: file)
         let words = undo ? ["undo", name] : ["ndjson", file.path, "--id", name, "--apple-team", "main"]
-        return try await Countersign.run(["import"] + words, ["postgres.url": world.scratch.url])
+        return try await Countersign.run(["import"] + words, ["postgres.url": scratch.url])
     }
 
     private static func claims(_ token: String) throws -> JSONValue {
@@ -37,7 +37,7 @@ import Testing
             #"{"externalId":"old/2","identities":[{"provider":"apple","subject":"\#(subject)"}]}"#,
             #"{"externalId":"old/3","email":"untouched@example.com"}"#,
         ]
-        let run = try await Self.import("moved", rows, into: world)
+        let run = try await Self.import("moved", rows, into: world.scratch)
         #expect(run.status == 0, "\(run.error)")
 
         let wrong = try await world.signIn("imported@example.com", password: "wrong")
@@ -66,7 +66,7 @@ import Testing
         let system = try await visit.open("/console/system").html.text
         for word in ["moved", "ndjson", "created 3"] { #expect(system.contains(word), "\(word)") }
 
-        let undone = try await Self.import("moved", [], into: world, undo: true)
+        let undone = try await Self.import("moved", [], into: world.scratch, undo: true)
         #expect(undone.status == 1)
         #expect(undone.output.contains("old/1") && undone.output.contains("old/2"), "\(undone.output)")
         #expect(!undone.output.contains("old/3"))
@@ -82,12 +82,12 @@ import Testing
             #"{"externalId":"\#(id)","email":"\#(id)@example.com","passwordHash":"\#(hash)"}"#
         }
         let bcrypt = "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"
-        #expect(try await Self.import("there", [row("there", hash: bcrypt)], into: world).status == 0)
+        #expect(try await Self.import("there", [row("there", hash: bcrypt)], into: world.scratch).status == 0)
         #expect(try await world.signIn("there@example.com", password: "test").status == 200)
         let made = try await hash(of: "there")
         try #require(made.hasPrefix("$scrypt$ln="))
 
-        let run = try await Self.import("moving", [row("moving", hash: made)], into: world)
+        let run = try await Self.import("moving", [row("moving", hash: made)], into: world.scratch)
         #expect(run.status == 0 && !run.output.contains("notes"), "\(run.output)\(run.error)")
         #expect(try await hash(of: "moving") == String(made.dropFirst()))
         #expect(try await world.signIn("moving@example.com", password: "wrong").status == 401)
@@ -96,6 +96,54 @@ import Testing
         }
         let replaced = try await hash(of: "moving")
         #expect(replaced.hasPrefix("$scrypt$ln=") && replaced != made)
+    }
+
+    /// What `deploy/export/accounts.sql` writes.
+    private static func exported(from scratch: ScratchDatabase) async throws -> [String] {
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+        let text = try String(contentsOf: root.appending(path: "deploy/export/accounts.sql"), encoding: .utf8)
+        return try await scratch.withPool { try await $0.query(SQL(unsafeSQL: text), as: String.self) }
+    }
+
+    @Test func `everybody is exported as rows that another installation takes whole`() async throws {
+        let row =
+            #"{"externalId":"kim","email":"kim@example.com","emailVerified":true,"displayName":"Kim “K” Lee","#
+            + #""createdAt":"2024-05-06T07:08:09Z","disabled":true,"identities":[{"provider":"apple","subject":"001.kim","#
+            + #""email":"x@privaterelay.appleid.com","emailVerified":true,"linkedAt":"2025-05-06T07:08:09Z"},"#
+            + #"{"provider":"google","subject":"109"}],"passwordHash":"$scrypt$ln=14,r=8,p=1$c2FsdHNhbHQ$"#
+            + String(repeating: "A", count: 43) + #""}"#
+        var rows = [
+            row,
+            #"{"externalId":"lee","identities":[{"provider":"google","subject":"110"},{"provider":"apple","subject":"001.lee"}]}"#,
+        ]
+        var written: [[String]] = []
+        for name in ["first", "second"] {
+            try await ScratchDatabase.withFresh { other in
+                #expect(try await Countersign.run(["migrate", "up"], ["postgres.url": other.url]).status == 0)
+                let run = try await Self.import(name, rows, into: other)
+                #expect(run.status == 0 && !run.output.contains("notes"), "\(run.output)\(run.error)")
+                // What Google has disabled it reports here alone, and an older release leaves an address without a degree.
+                try await other.execute(
+                    "UPDATE identities SET blocked_at = now(), block_reason = 'hijacking' WHERE subject = '110'",
+                    """
+                    INSERT INTO accounts (account_id, email, email_verified, created_at)
+                    VALUES (gen_random_uuid(), 'ann@example.com', false, now())
+                    ON CONFLICT DO NOTHING
+                    """)
+                rows = try await Self.exported(from: other)
+            }
+            // All but the ids, which are each installation's own.
+            written.append(rows.map { String($0.drop { $0 != "," }) }.sorted())
+        }
+        #expect(written[0] == written[1])
+        #expect(written[0].count == 3 && !written[0].contains { $0.contains("\"110\"") }, "\(written[0])")
+        #expect(written[0].contains { $0.contains("ann@") && $0.contains("\"emailVerified\":false") })
+        let kim = try JSONValue(parsing: Array(try #require(rows.first { $0.contains("kim@") }).utf8))
+        let original = try JSONValue(parsing: Array(row.utf8))
+        for member in ["email", "emailVerified", "displayName", "createdAt", "disabled", "passwordHash"] {
+            #expect(kim[member]?.string == original[member]?.string && kim[member]?.bool == original[member]?.bool)
+        }
+        #expect(kim["identities"]?.elements?.map { $0["subject"]?.string } == ["109", "001.kim"])
     }
 
     /// What `Tests/Django/people.py` makes in a database.

@@ -128,7 +128,7 @@ import Testing
     @Test func `an account that only its address opens is closed by who takes that, as the page says`() async throws {
         let email = "imported@company.example"
         let row = #"{"externalId":"page/1","email":"\#(email)","emailVerified":true,"displayName":"Kim"}"#
-        let run = try await ImportedPersonTests.import("page", [row], into: world)
+        let run = try await ImportedPersonTests.import("page", [row], into: world.scratch)
         #expect(run.status == 0, "\(run.error)")
         let browser = world.browser()
         let link = try await question(to: email, by: 1, browser)

@@ -3,6 +3,14 @@ import Texts
 
 /// The hosted pages of a theme: values → bytes. No clock, no I/O; made once, used by every request.
 package struct Pages: Sendable {
+    /// Every page that there is: the templates of these are parsed at the start.
+    static let all: [any WebPage.Type] = [
+        ChooserPage.self, PasswordPage.self, EmailCodePage.self, RegisterPage.self, ForgotPage.self, LinkPage.self,
+        CreatePage.self, BindPage.self, ConflictPage.self, ConsentPage.self, MissingEmailPage.self, OpenAppPage.self,
+        AccountPage.self, NamePage.self, NewPasswordPage.self, AccountQuestionPage.self, UnlinkPage.self,
+        DeletePage.self, DeletedPage.self, FlipPage.self, SignedOutPage.self, FailurePage.self,
+    ]
+
     private let theme: PageTheme
     private let styleSheet: PageAsset
     private let library: MustacheLibrary
@@ -22,7 +30,7 @@ package struct Pages: Sendable {
     }
 
     /// - Returns: the page as UTF-8, below 30 KiB but for what the values bring.
-    func html(_ page: WebPage, language: Language) -> [UInt8] {
+    func html(_ page: any WebPage, language: Language) -> [UInt8] {
         guard let localization = localizations[language] else {
             fatalError("every language has its texts")
         }
@@ -30,7 +38,7 @@ package struct Pages: Sendable {
     }
 
     /// - Parameter localization: any language, also one that isn't built in.
-    func html(_ page: WebPage, in localization: Localization) -> [UInt8] {
+    func html(_ page: any WebPage, in localization: Localization) -> [UInt8] {
         let view = page.view(in: localization, theme)
         var context = view.values
         for (name, text) in view.names {
@@ -41,7 +49,7 @@ package struct Pages: Sendable {
         context["dir"] = HTMLText(localization.direction)
         context["title"] = HTMLText(markup: title(of: view, in: localization))
         context["heading"] = view.heading
-        context["content"] = view.template.rawValue
+        context["content"] = type(of: page).templateName
         context["service"] = HTMLText(theme.name).isolated
         context["styleSheet"] = HTMLText(styleSheet.path)
         context["logo"] = theme.logo.map { HTMLText($0.path) }

@@ -2,29 +2,16 @@ import Accounts
 
 /// A page, with everything that is shown on it. The target makes HTML of it and decides nothing: which buttons there
 /// are, where they lead and what went wrong is said by the values.
-enum WebPage: Sendable {
-    case chooser(ChooserPage)
-    case password(PasswordPage)
-    case emailCode(EmailCodePage)
-    case register(RegisterPage)
-    case forgot(ForgotPage)
-    case link(LinkPage)
-    case create(CreatePage)
-    case bind(BindPage)
-    case conflict(ConflictPage)
-    case consent(ConsentPage)
-    case missingEmail(MissingEmailPage)
-    case openApp(OpenAppPage)
-    case account(AccountPage)
-    case name(NamePage)
-    case newPassword(NewPasswordPage)
-    case accountQuestion(AccountQuestionPage)
-    case unlink(UnlinkPage)
-    case delete(DeletePage)
-    case deleted(DeletedPage)
-    case flip(FlipPage)
-    case signedOut(SignedOutPage)
-    case failure(FailurePage)
+protocol WebPage: Sendable {
+    /// What stands between the heading and the footer.
+    static var template: String { get }
+
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView
+}
+
+extension WebPage {
+    /// The name of its template in the library. The parts that pages share have names that are no type's.
+    static var templateName: String { String(describing: Self.self) }
 }
 
 /// Where a form goes. Every form is `method=post` with one hidden field `csrf`.
@@ -144,35 +131,6 @@ extension FormError {
             .lastSignInMethod, .accountDisabled, .identityBlocked, .tooManyTries, .mailUnavailable,
             .providerUnavailable, .providerRefused, .cancelledAtProvider, .otherIdentity:
             []
-        }
-    }
-}
-
-extension WebPage {
-    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        switch self {
-        case .chooser(let page): page.view(in: localization, theme)
-        case .password(let page): page.view(in: localization, theme)
-        case .emailCode(let page): page.view(in: localization, theme)
-        case .register(let page): page.view(in: localization, theme)
-        case .forgot(let page): page.view(in: localization, theme)
-        case .link(let page): page.view(in: localization, theme)
-        case .create(let page): page.view(in: localization, theme)
-        case .bind(let page): page.view(in: localization, theme)
-        case .conflict(let page): page.view(in: localization, theme)
-        case .consent(let page): page.view(in: localization, theme)
-        case .missingEmail(let page): page.view(in: localization, theme)
-        case .openApp(let page): page.view(in: localization)
-        case .account(let page): page.view(in: localization)
-        case .name(let page): page.view(in: localization)
-        case .newPassword(let page): page.view(in: localization)
-        case .accountQuestion(let page): page.view(in: localization)
-        case .unlink(let page): page.view(in: localization)
-        case .delete(let page): page.view(in: localization)
-        case .deleted(let page): page.view(in: localization)
-        case .flip(let page): page.view(in: localization)
-        case .signedOut(let page): page.view(in: localization)
-        case .failure(let page): page.view(in: localization)
         }
     }
 }

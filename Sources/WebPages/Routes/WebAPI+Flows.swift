@@ -69,7 +69,7 @@ extension WebAPI {
         let flow = try await signIn.flow(reference, by: call(of: request))
         // It goes to a provider and back, and has no pages.
         guard flow.errand?.session == nil else { return redirect(to: AccountPath.account.naming(flow.languages)) }
-        let page: WebPage
+        let page: any WebPage
         let fault = values.only("fault").flatMap(FormError.init(ofRedirect:))
         if let link = flow.link {
             page = try linkScreen(screen, flow, reference, link, fault: fault)
@@ -88,29 +88,28 @@ extension WebAPI {
     func chooserScreen(
         _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, email: String?, name: String? = nil,
         isPasswordReset: Bool = false, fault: FormError? = nil
-    ) throws -> WebPage {
+    ) throws -> any WebPage {
         switch screen {
         case .password where offersPassword(in: flow):
-            return .password(try passwordPage(flow, reference, email: email))
+            return try passwordPage(flow, reference, email: email)
         case .email where offersEmailCode(in: flow):
-            return .emailCode(try emailCodePage(flow, reference, .address, email: email))
+            return try emailCodePage(flow, reference, .address, email: email)
         case .register where offersRegistration(in: flow):
-            return .register(try registerPage(flow, reference, email: email, name: name))
+            return try registerPage(flow, reference, email: email, name: name)
         case .forgot where offersEmailCode(in: flow):
-            return .forgot(try forgotPage(flow, reference, .address, email: email))
+            return try forgotPage(flow, reference, .address, email: email)
         case .password, .email, .register, .forgot, .create, .bind, .confirm, .first, nil:
             let providers = flow.only.map { [$0] } ?? flow.providers
-            return .chooser(
-                ChooserPage(
-                    purpose: flow.purpose,
-                    providers: try providers.map { provider in
-                        .init(provider, try reference.target("/web/start/\(provider.rawValue)"))
-                    },
-                    password: offersPassword(in: flow) ? try reference.target("/web/password") : nil,
-                    emailCodeLink: emailCodeLink(in: flow, reference),
-                    offersRegistration: offersRegistration(in: flow),
-                    cancel: try reference.target("/web/cancel"), email: email, isPasswordReset: isPasswordReset,
-                    act: flow.errand?.act, isAgain: flow.errand?.account != nil, error: fault))
+            return ChooserPage(
+                purpose: flow.purpose,
+                providers: try providers.map { provider in
+                    .init(provider, try reference.target("/web/start/\(provider.rawValue)"))
+                },
+                password: offersPassword(in: flow) ? try reference.target("/web/password") : nil,
+                emailCodeLink: emailCodeLink(in: flow, reference),
+                offersRegistration: offersRegistration(in: flow),
+                cancel: try reference.target("/web/cancel"), email: email, isPasswordReset: isPasswordReset,
+                act: flow.errand?.act, isAgain: flow.errand?.account != nil, error: fault)
         }
     }
 
@@ -143,7 +142,7 @@ extension WebAPI {
             let page = FailurePage(
                 FailurePage.Failure(failure, failure.problem), retryLink: AccountPath.account.naming(flow.languages),
                 requestID: request.id)
-            return response(.failure(page), after: failure, to: request, flow: flow)
+            return response(page, after: failure, to: request, flow: flow)
         case .link(let flow):
             return redirect(to: flow.page(), flow: flow)
         case .confirm(let flow):
@@ -178,7 +177,7 @@ extension WebAPI {
         guard case .privateScheme = answer.kind else { return redirect(to: answer.uri, isIsolated: true) }
         let page = OpenAppPage(appName: answer.appName, uri: answer.uri, outcome: OpenAppPage.Outcome(answer))
         return response(
-            .openApp(page), to: request, languages: answer.languages, targets: [answer.formActionSource],
+            page, to: request, languages: answer.languages, targets: [answer.formActionSource],
             isIsolated: true)
     }
 }

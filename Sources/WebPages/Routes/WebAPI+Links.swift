@@ -124,7 +124,7 @@ extension WebAPI {
         return try await shownAgain(flow, after: failure, wrong: wrong, request) { page, fault in
             guard let link = page.link else { throw SignInFailure.webFlowExpired }
             if let email = form.email, form.code != nil {
-                return .emailCode(try bindCodePage(page, flow, .code(email: email), form.typed, error: fault))
+                return try bindCodePage(page, flow, .code(email: email), form.typed, error: fault)
             }
             let isLost = fault == .holderChanged && link.provenHolder == nil
             return try linkScreen(.bind, page, flow, link, typed: form.typed, fault: isLost ? .holderLost : fault)
@@ -141,7 +141,7 @@ extension WebAPI {
             purpose: flow.purpose, source: link.source, email: link.ownEmail, existing: HeldIdentity(existing),
             proof: proof, replace: try reference.target("/web/link/bind"),
             keep: try reference.target("/web/link/cancel"))
-        return response(.conflict(page), after: .providerAlreadyLinked(existing), to: request, flow: flow)
+        return response(page, after: .providerAlreadyLinked(existing), to: request, flow: flow)
     }
 
     /// Another screen, with what was typed.
@@ -160,12 +160,12 @@ extension WebAPI {
             try await signIn.mailBindCode(to: email, in: flow, by: call(of: request))
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                .emailCode(try bindCodePage(page, flow, .address, typed, error: fault))
+                try bindCodePage(page, flow, .address, typed, error: fault)
             }
         }
         let page = try await signIn.flow(flow, by: call(of: request))
         let sent = CodeStep.code(email: email, isAgain: isAgain)
-        return response(.emailCode(try bindCodePage(page, flow, sent, typed)), to: request, flow: page)
+        return response(try bindCodePage(page, flow, sent, typed), to: request, flow: page)
     }
 }
 
@@ -178,33 +178,32 @@ extension WebAPI {
     func linkScreen(
         _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired,
         typed: TypedText = TypedText(), fault: FormError? = nil
-    ) throws -> WebPage {
+    ) throws -> any WebPage {
         if screen == .confirm, link.provenHolder != nil {
-            return .bind(try bindPage(flow, reference, link, typed, isConfirming: true))
+            return try bindPage(flow, reference, link, typed, isConfirming: true)
         }
         if screen == .email, offersBindCode(link) {
             var typed = typed
             typed.email = typed.email ?? link.ownEmail
-            return .emailCode(try bindCodePage(flow, reference, .address, typed, error: fault))
+            return try bindCodePage(flow, reference, .address, typed, error: fault)
         }
         let choices = offeredChoices(of: link, in: flow)
         switch link.choice(on: screen, of: choices) {
         case .create:
-            return .create(try createPage(flow, reference, link, typed, error: fault))
+            return try createPage(flow, reference, link, typed, error: fault)
         case .bind:
-            return .bind(try bindPage(flow, reference, link, typed, error: fault))
+            return try bindPage(flow, reference, link, typed, error: fault)
         case nil:
-            return .link(
-                LinkPage(
-                    purpose: flow.purpose, source: link.source, email: link.ownEmail,
-                    choices: choices.map { choice in
-                        switch choice {
-                        case .create: .init(choice, link: reference.link(.create))
-                        case .bind: .init(choice, link: reference.link(.bind))
-                        }
-                    },
-                    holder: link.holder.map { AccountHolder($0) }, cancel: try reference.target("/web/link/cancel"),
-                    error: fault ?? (link.choices.isEmpty ? FormError.emailTaken : nil)))
+            return LinkPage(
+                purpose: flow.purpose, source: link.source, email: link.ownEmail,
+                choices: choices.map { choice in
+                    switch choice {
+                    case .create: .init(choice, link: reference.link(.create))
+                    case .bind: .init(choice, link: reference.link(.bind))
+                    }
+                },
+                holder: link.holder.map { AccountHolder($0) }, cancel: try reference.target("/web/link/cancel"),
+                error: fault ?? (link.choices.isEmpty ? FormError.emailTaken : nil))
         }
     }
 

@@ -16,7 +16,7 @@ extension WebAPI {
         // Shows nothing of the request and leads nowhere: what it asks for is the app's to answer.
         let flip = flipPath.map { path in
             Route(.get, path, priority: .reading) { request in
-                response(.flip(FlipPage()), to: request, isIsolated: true)
+                response(FlipPage(), to: request, isIsolated: true)
             }
         }
         return [flip].compactMap(\.self) + [
@@ -69,12 +69,12 @@ extension WebAPI {
         case .signIn(let page): return redirect(to: flow.link(), flow: page)
         case .proveEmail(let page, let account):
             return response(
-                .emailCode(try confirmPage(page, flow, .address, email: account.email?.text)), to: request, flow: page)
+                try confirmPage(page, flow, .address, email: account.email?.text), to: request, flow: page)
         case .signInOtherwise:
             throw PageRefusal(
                 .reauthenticationRequired, SignInFailure.reauthenticationRequired.problem, retryLink: flow.link())
         case .lackEmail(let page, let account):
-            return response(.missingEmail(try missingEmailPage(page, account, flow)), to: request, flow: page)
+            return response(try missingEmailPage(page, account, flow), to: request, flow: page)
         case .ask(let consent):
             let language = language(of: request, consent.flow.languages)
             let page = ConsentPage(
@@ -85,7 +85,7 @@ extension WebAPI {
                 },
                 clientPrivacyURL: consent.privacyURL,
                 form: try flow.target(Self.authorizePath, account: consent.account.id))
-            return response(.consent(page), to: request, flow: consent.flow)
+            return response(page, to: request, flow: consent.flow)
         }
     }
 
@@ -158,12 +158,12 @@ extension WebAPI {
             guard let fault = FormError(error, wrong: .wrongCode) else { throw error }
             let step: CodeStep = code == nil ? .address : .code(email: email)
             return response(
-                .emailCode(try confirmPage(page, flow, step, email: email, error: fault)), after: error, to: request,
+                try confirmPage(page, flow, step, email: email, error: fault), after: error, to: request,
                 flow: page)
         }
         guard code == nil else { return redirect(to: "\(Self.authorizePath)?flow=\(flow.id)", flow: page) }
         let sent = CodeStep.code(email: email, isAgain: isAgain)
-        return response(.emailCode(try confirmPage(page, flow, sent)), to: request, flow: page)
+        return response(try confirmPage(page, flow, sent), to: request, flow: page)
     }
 
     private func confirmPage(

@@ -60,7 +60,7 @@ extension WebAPI {
                 return try await response(to: request, step)
             } catch {
                 return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                    .emailCode(try registrationCodePage(page, flow, email: form.email, error: fault))
+                    try registrationCodePage(page, flow, email: form.email, error: fault)
                 }
             }
         }
@@ -75,14 +75,14 @@ extension WebAPI {
         } catch {
             return try await shownAgain(flow, after: error, wrong: .missingPassword, request) { page, fault in
                 if form.password == nil, fault != .missingPassword {
-                    return .emailCode(try registrationCodePage(page, flow, email: form.email, error: fault))
+                    return try registrationCodePage(page, flow, email: form.email, error: fault)
                 }
-                return .register(try registerPage(page, flow, email: form.email, name: form.name, error: fault))
+                return try registerPage(page, flow, email: form.email, name: form.name, error: fault)
             }
         }
         let page = try await signIn.flow(flow, by: call)
         return response(
-            .emailCode(try registrationCodePage(page, flow, email: form.email, isAgain: form.isAgain)), to: request,
+            try registrationCodePage(page, flow, email: form.email, isAgain: form.isAgain), to: request,
             flow: page)
     }
 
@@ -106,12 +106,12 @@ extension WebAPI {
                 try await signIn.mailResetCode(to: form.email, in: flow, by: call)
             } catch {
                 return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                    .forgot(try forgotPage(page, flow, .address, email: form.email, error: fault))
+                    try forgotPage(page, flow, .address, email: form.email, error: fault)
                 }
             }
             let page = try await signIn.flow(flow, by: call)
             let sent = CodeStep.code(email: form.email, isAgain: form.isAgain)
-            return response(.forgot(try forgotPage(page, flow, sent)), to: request, flow: page)
+            return response(try forgotPage(page, flow, sent), to: request, flow: page)
         }
         let step: WebStep
         do throws(SignInFailure) {
@@ -122,7 +122,7 @@ extension WebAPI {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
                 // One that was not wrong was not tried.
                 let code = fault == .wrongCode ? nil : form.code
-                return .forgot(try forgotPage(page, flow, .code(email: form.email), code: code, error: fault))
+                return try forgotPage(page, flow, .code(email: form.email), code: code, error: fault)
             }
         }
         guard case .passwordReset(let page) = step else { return try await response(to: request, step) }

@@ -34,7 +34,7 @@ extension WebAPI {
             return try await response(to: request, step)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongPassword, request) { page, fault in
-                .password(try passwordPage(page, flow, email: email, error: fault))
+                try passwordPage(page, flow, email: email, error: fault)
             }
         }
     }
@@ -69,12 +69,12 @@ extension WebAPI {
             try await signIn.mailCode(to: email, in: flow, by: call(of: request))
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                .emailCode(try emailCodePage(page, flow, .address, email: email, error: fault))
+                try emailCodePage(page, flow, .address, email: email, error: fault)
             }
         }
         let page = try await signIn.flow(flow, by: call(of: request))
         return response(
-            .emailCode(try emailCodePage(page, flow, .code(email: email, isAgain: isAgain))), to: request, flow: page)
+            try emailCodePage(page, flow, .code(email: email, isAgain: isAgain)), to: request, flow: page)
     }
 
     private func take(
@@ -85,7 +85,7 @@ extension WebAPI {
             return try await response(to: request, step)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                .emailCode(try emailCodePage(page, flow, .code(email: email), error: fault))
+                try emailCodePage(page, flow, .code(email: email), error: fault)
             }
         }
     }
@@ -95,7 +95,7 @@ extension WebAPI {
     /// - Throws: a failure that another try doesn't mend, also because the flow is over.
     func shownAgain(
         _ reference: FlowReference, after failure: SignInFailure, wrong: FormError, _ request: Request,
-        _ page: (WebFlow, FormError) throws -> WebPage
+        _ page: (WebFlow, FormError) throws -> any WebPage
     ) async throws -> Response {
         guard let fault = FormError(failure, wrong: wrong),
             let flow = try? await signIn.flow(reference, by: call(of: request))

@@ -230,7 +230,7 @@ extension WebAPI {
     ///   - languages: those of a flow that has ended.
     ///   - targets: where its forms may end besides.
     func response(
-        _ page: WebPage, _ status: Status = .ok, to request: Request, flow: WebFlow? = nil,
+        _ page: any WebPage, _ status: Status = .ok, to request: Request, flow: WebFlow? = nil,
         languages: [String]? = nil, targets: [String] = [], isIsolated: Bool = false
     ) -> Response {
         let language = language(of: request, flow?.languages ?? languages)
@@ -247,7 +247,7 @@ extension WebAPI {
 
     /// A page with a form that was refused, shown again.
     func response(
-        _ page: WebPage, after failure: SignInFailure, to request: Request, flow: WebFlow? = nil,
+        _ page: any WebPage, after failure: SignInFailure, to request: Request, flow: WebFlow? = nil,
         targets: [String] = [], isIsolated: Bool = false
     ) -> Response {
         let problem = failure.problem
@@ -278,7 +278,7 @@ extension WebAPI {
         let page = FailurePage(
             failure, retryLink: refusal?.retryLink ?? retryLink(after: failure, request), appName: refusal?.appName,
             requestID: request.id)
-        var response = response(.failure(page), problem.code.status, to: request)
+        var response = response(page, problem.code.status, to: request)
         response.headers += problem.headers
         return response
     }

@@ -19,6 +19,12 @@ import Texts
         }
     }
 
+    @Test func `the samples are of every page that there is, and of no other`() {
+        let sampled = Set(PageSamples().pages.map { type(of: $0.page).templateName })
+        #expect(sampled == Set(Pages.all.map { $0.templateName }))
+        #expect(sampled.count == Pages.all.count)
+    }
+
     @Test func `every page is well-formed, below 30 KiB and says its language`() throws {
         try forEachPage { name, document, bytes, language in
             #expect(bytes.count < 30 * 1024, "\(name)")
@@ -97,7 +103,7 @@ import Texts
         let page = ChooserPage(
             purpose: .account, providers: [], password: FormTarget(action: "/web/password", csrf: "t"),
             emailCodeLink: nil, cancel: nil, email: "a@example.com", error: error)
-        let document = try HTMLDocument(Pages(theme: .plain).html(.chooser(page), language: .en))
+        let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
         let alert = try #require(document.elements.first { $0.attributes["role"] == "alert" })
         #expect(alert.attributes["id"] == "error" && !alert.text.isEmpty)
         for field in document.all("input") where field.attributes["type"] != "hidden" {
@@ -111,7 +117,7 @@ import Texts
         let page = ChooserPage(
             purpose: .account, providers: [], password: nil, emailCodeLink: nil, cancel: nil,
             error: .cancelledAtProvider)
-        let document = try HTMLDocument(Pages(theme: .plain).html(.chooser(page), language: .en))
+        let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .en))
         let notice = try #require(document.elements.first { $0.attributes["role"] == "status" })
         #expect(notice.attributes["class"] == "notice" && notice.text.hasPrefix("You cancelled."))
         #expect(!document.elements.contains { $0.attributes["role"] == "alert" })
@@ -311,7 +317,7 @@ import Texts
             let page = BindPage(
                 purpose: .account, source: .mailbox, holder: nil, confirm: target, clears: clears, password: nil,
                 offersEmailCode: false, create: nil, cancel: target)
-            let html = String(decoding: Pages(theme: .plain).html(.bind(page), language: .en), as: UTF8.self)
+            let html = String(decoding: Pages(theme: .plain).html(page, language: .en), as: UTF8.self)
             #expect(html.contains("This is my account"))
             #expect(html.contains("the password and name that the account has are removed") == clears)
             #expect(html.contains(#"aria-describedby="mine""#) == clears)

@@ -53,19 +53,27 @@ struct PageSamples {
     private var addressOnly: AccountHolder { AccountHolder(identities: [], createdAt: created) }
 
     /// By a name that is good for a file.
-    var pages: [(name: String, page: WebPage)] {
-        signingIn + codes + linking + ending + account
-            + FailurePage.Failure.allCases.map { failure in
-                let page = FailurePage(failure, retryLink: link("chooser"), requestID: reference)
-                return ("failure-\(failure.rawValue)", .failure(page))
-            }
-            + FormError.allCases.map { ("error-\($0.rawValue)", .chooser(chooser(error: $0))) }
+    var pages: [(name: String, page: any WebPage)] {
+        signingIn + codes + linking + ending + account + failures + errors
+    }
+
+    private var failures: [(String, any WebPage)] {
+        FailurePage.Failure.allCases.map { failure -> (String, any WebPage) in
+            let page = FailurePage(failure, retryLink: link("chooser"), requestID: reference)
+            return ("failure-\(failure.rawValue)", page)
+        }
+    }
+
+    private var errors: [(String, any WebPage)] {
+        FormError.allCases.map { error -> (String, any WebPage) in
+            ("error-\(error.rawValue)", chooser(error: error))
+        }
     }
 
     private func chooser(
         _ purpose: SignInPurpose? = nil, providers: [Provider] = [.apple, .google], alone: Bool = false,
         act: AccountAct? = nil, error: FormError? = nil
-    ) -> ChooserPage {
+    ) -> any WebPage {
         ChooserPage(
             purpose: purpose ?? .app(app), providers: providers.map { .init($0, form("start/\($0.rawValue)")) },
             password: alone ? nil : form("password"), emailCodeLink: alone ? nil : link("code"),
@@ -73,115 +81,103 @@ struct PageSamples {
             cancel: form("cancel"), email: error == nil ? nil : email, act: act, isAgain: act != .delete, error: error)
     }
 
-    private var signingIn: [(String, WebPage)] {
+    private var signingIn: [(String, any WebPage)] {
         [
-            ("chooser", .chooser(chooser())),
-            ("chooser-apple-alone", .chooser(chooser(providers: [.apple], alone: true))),
-            ("chooser-account", .chooser(chooser(.account))),
-            ("chooser-link", .chooser(chooser(.account, act: .link(.google)))),
-            ("chooser-delete", .chooser(chooser(.account, act: .delete))),
-            ("chooser-client", .chooser(chooser(.client(client), providers: [.google]))),
+            ("chooser", chooser()),
+            ("chooser-apple-alone", chooser(providers: [.apple], alone: true)),
+            ("chooser-account", chooser(.account)),
+            ("chooser-link", chooser(.account, act: .link(.google))),
+            ("chooser-delete", chooser(.account, act: .delete)),
+            ("chooser-client", chooser(.client(client), providers: [.google])),
             (
                 "register",
-                .register(
-                    RegisterPage(
-                        purpose: .app(app), form: form("register"), email: email, name: displayName,
-                        error: .weakPassword))
+                RegisterPage(
+                    purpose: .app(app), form: form("register"), email: email, name: displayName,
+                    error: .weakPassword)
             ),
             (
                 "forgot",
-                .forgot(
-                    ForgotPage(purpose: .client(client), step: .address, form: form("forgot"), email: email))
+                ForgotPage(purpose: .client(client), step: .address, form: form("forgot"), email: email)
             ),
             (
                 "forgot-code",
-                .forgot(
-                    ForgotPage(
-                        purpose: .account, step: .code(email: email), form: form("forgot"), error: .wrongCode))
+                ForgotPage(
+                    purpose: .account, step: .code(email: email), form: form("forgot"), error: .wrongCode)
             ),
             (
                 "forgot-weak",
-                .forgot(
-                    ForgotPage(
-                        purpose: .account, step: .code(email: email), form: form("forgot"), code: "204816",
-                        error: .weakPassword))
+                ForgotPage(
+                    purpose: .account, step: .code(email: email), form: form("forgot"), code: "204816",
+                    error: .weakPassword)
             ),
             (
                 "password",
-                .password(
-                    PasswordPage(
-                        purpose: .app(app), form: form("password"), offersEmailCode: true, email: email,
-                        error: .wrongPassword))
+                PasswordPage(
+                    purpose: .app(app), form: form("password"), offersEmailCode: true, email: email,
+                    error: .wrongPassword)
             ),
         ]
     }
 
-    private var codes: [(String, WebPage)] {
-        EmailCodePage.Reason.allCases.map { reason in
+    private var codes: [(String, any WebPage)] {
+        EmailCodePage.Reason.allCases.map { reason -> (String, any WebPage) in
             (
                 "code-\(reason.rawValue)",
-                .emailCode(
-                    EmailCodePage(
-                        purpose: .client(client), reason: reason, step: .address, form: form("email-code"),
-                        back: .link(link("chooser")), email: email,
-                        otherAccount: reason == .confirmAddress ? form("other-account") : nil))
+                EmailCodePage(
+                    purpose: .client(client), reason: reason, step: .address, form: form("email-code"),
+                    back: .link(link("chooser")), email: email,
+                    otherAccount: reason == .confirmAddress ? form("other-account") : nil)
             )
         }
-            + EmailCodePage.Reason.allCases.map { reason in
+            + EmailCodePage.Reason.allCases.map { reason -> (String, any WebPage) in
                 (
                     "code-entry-\(reason.rawValue)",
-                    .emailCode(
-                        EmailCodePage(
-                            purpose: .client(client), reason: reason,
-                            step: .code(email: email, isAgain: reason == .register),
-                            form: form("email-code"), back: .button("first"), error: reason == .bind ? .wrongCode : nil)
-                    )
+                    EmailCodePage(
+                        purpose: .client(client), reason: reason,
+                        step: .code(email: email, isAgain: reason == .register),
+                        form: form("email-code"), back: .button("first"), error: reason == .bind ? .wrongCode : nil)
                 )
             }
     }
 
     private func link(
         _ choices: [LinkChoice], _ source: ProvenSource, _ holder: AccountHolder?, email: String? = nil
-    ) -> WebPage {
-        .link(
-            LinkPage(
-                purpose: .account, source: source, email: email ?? self.email,
-                choices: choices.map { .init($0, link: link($0.rawValue)) }, holder: holder,
-                cancel: form("link/cancel"), error: choices.isEmpty ? .emailTaken : nil))
+    ) -> any WebPage {
+        LinkPage(
+            purpose: .account, source: source, email: email ?? self.email,
+            choices: choices.map { .init($0, link: link($0.rawValue)) }, holder: holder,
+            cancel: form("link/cancel"), error: choices.isEmpty ? .emailTaken : nil)
     }
 
     private func create(
         _ source: ProvenSource, offersPassword: Bool, holder: AccountHolder? = nil, error: FormError? = nil
-    ) -> WebPage {
-        .create(
-            CreatePage(
-                purpose: .account, source: source, email: email, form: form("link/create", keeping: ["email": email]),
-                offersPassword: offersPassword, displayName: displayName,
-                takesAddressFrom: offersPassword ? holder ?? self.holder : nil, offersBind: true,
-                cancel: form("link/cancel"), error: error))
+    ) -> any WebPage {
+        CreatePage(
+            purpose: .account, source: source, email: email, form: form("link/create", keeping: ["email": email]),
+            offersPassword: offersPassword, displayName: displayName,
+            takesAddressFrom: offersPassword ? holder ?? self.holder : nil, offersBind: true,
+            cancel: form("link/cancel"), error: error)
     }
 
     private func bind(
         _ source: ProvenSource, holder: AccountHolder?, isHidden: Bool = false, isProof: Bool,
         isCodeRight: Bool = false, error: FormError? = nil
-    ) -> WebPage {
-        .bind(
-            BindPage(
-                purpose: .account, source: source, holder: holder, takenAddress: isHidden ? email : nil,
-                confirm: isProof ? bindForm : nil, password: isCodeRight ? nil : bindForm, offersEmailCode: true,
-                isCodeRight: isCodeRight, create: isHidden ? nil : bindForm,
-                cancel: form("link/cancel"), email: email, error: error))
+    ) -> any WebPage {
+        BindPage(
+            purpose: .account, source: source, holder: holder, takenAddress: isHidden ? email : nil,
+            confirm: isProof ? bindForm : nil, password: isCodeRight ? nil : bindForm, offersEmailCode: true,
+            isCodeRight: isCodeRight, create: isHidden ? nil : bindForm,
+            cancel: form("link/cancel"), email: email, error: error)
     }
 
-    private func conflict(_ proof: ConflictPage.Proof) -> WebPage {
-        .conflict(
-            ConflictPage(
-                purpose: .account, source: .google, email: email,
-                existing: HeldIdentity(provider: .google, maskedEmail: masked, linkedAt: linked), proof: proof,
-                replace: form("link/bind"), keep: form("link/cancel"), error: nil))
+    private func conflict(_ proof: ConflictPage.Proof) -> any WebPage {
+        ConflictPage(
+            purpose: .account, source: .google, email: email,
+            existing: HeldIdentity(provider: .google, maskedEmail: masked, linkedAt: linked), proof: proof,
+            replace: form("link/bind"), keep: form("link/cancel"), error: nil)
     }
 
-    private var linking: [(String, WebPage)] {
+    private var linking: [(String, any WebPage)] {
         [
             ("link-claimed", link([.create, .bind], .apple, nil)),
             ("link-proven", link([.bind], .google, nil)),
@@ -205,73 +201,71 @@ struct PageSamples {
         ]
     }
 
-    private var ending: [(String, WebPage)] {
-        [
+    private var ending: [(String, any WebPage)] {
+        let outcomes = OpenAppPage.Outcome.allCases.map { outcome -> (String, any WebPage) in
+            ("open-app-\(outcome.rawValue)", OpenAppPage(appName: app, uri: uri, outcome: outcome))
+        }
+        let others: [(String, any WebPage)] = [
             (
                 "consent",
-                .consent(
-                    ConsentPage(
-                        client: client, account: AccountTitle(displayName: displayName, email: email),
-                        otherAccount: form("sign-out"), scopes: [.profile, .email, .sentence(sentence)],
-                        clientPrivacyURL: "https://policies.example.com/privacy?a=1&b=2", form: form("consent")))
+                ConsentPage(
+                    client: client, account: AccountTitle(displayName: displayName, email: email),
+                    otherAccount: form("sign-out"), scopes: [.profile, .email, .sentence(sentence)],
+                    clientPrivacyURL: "https://policies.example.com/privacy?a=1&b=2", form: form("consent"))
             ),
             (
                 "missing-email",
-                .missingEmail(
-                    MissingEmailPage(
-                        purpose: .client(client), account: AccountTitle(displayName: displayName, email: nil),
-                        otherAccount: form("sign-out"), form: form("consent")))
+                MissingEmailPage(
+                    purpose: .client(client), account: AccountTitle(displayName: displayName, email: nil),
+                    otherAccount: form("sign-out"), form: form("consent"))
             ),
             (
                 "failure-late",
-                .failure(
-                    FailurePage(
-                        .flowExpired, retryLink: "https://lamp.example.com/signed-in?error=access_denied", appName: app,
-                        requestID: reference))
+                FailurePage(
+                    .flowExpired, retryLink: "https://lamp.example.com/signed-in?error=access_denied", appName: app,
+                    requestID: reference)
             ),
-            ("signed-out", .signedOut(SignedOutPage(signInLink: "/web/account"))),
-            ("signed-out-unlinked", .signedOut(SignedOutPage(signInLink: "/web/account", unlinked: .google))),
+            ("flip", FlipPage()),
+            ("signed-out", SignedOutPage(signInLink: "/web/account")),
+            ("signed-out-unlinked", SignedOutPage(signInLink: "/web/account", unlinked: .google)),
         ]
-            + OpenAppPage.Outcome.allCases.map { outcome in
-                ("open-app-\(outcome.rawValue)", .openApp(OpenAppPage(appName: app, uri: uri, outcome: outcome)))
-            }
+        return outcomes + others
     }
 
-    private var account: [(String, WebPage)] {
+    private var account: [(String, any WebPage)] {
         let apple = IdentityID(now: created)
         let google = IdentityID(now: linked)
         func page(
             _ providers: [AccountPage.LinkedProvider], _ clients: [AccountPage.LinkedClient],
             notice: AccountPage.Notice? = nil
-        ) -> WebPage {
+        ) -> any WebPage {
             let isWhole = providers.count > 1
             let unlinked = Provider.allCases.filter { provider in !providers.contains { $0.provider == provider } }
-            return .account(
-                AccountPage(
-                    displayName: isWhole ? displayName : nil,
-                    address: providers.isEmpty ? nil : .init(text: email, isConfirmed: isWhole),
-                    addressTakenAt: providers.isEmpty ? linked : nil,
-                    replacement: isWhole
-                        ? .init(email: masked, dueAt: linked, keep: form("account/keep-address")) : nil,
-                    canChangeAddress: true, password: isWhole ? .isSet : providers.isEmpty ? .isImpossible : .isNotSet,
-                    providers: providers, linkable: unlinked.map { ($0, form("account/link/\($0.rawValue)")) },
-                    devices: [
-                        .init(
-                            id: SessionID(now: created), name: nil, isBrowser: true, isThisOne: true,
-                            lastUsedAt: linked)
-                    ]
-                        + (isWhole
-                            ? [
-                                .init(
-                                    id: SessionID(now: linked), name: app, isBrowser: false, isThisOne: false,
-                                    lastUsedAt: created),
-                                .init(
-                                    id: SessionID(now: linked), name: nil, isBrowser: false, isThisOne: false,
-                                    lastUsedAt: created),
-                            ] : []),
-                    furtherDevices: isWhole ? 3 : 0, clients: clients, unlink: form("account/unlink"),
-                    endDevice: form("account/devices/end"), signOut: form("sign-out"),
-                    signOutEverywhere: form("account/sign-out-everywhere"), notice: notice))
+            return AccountPage(
+                displayName: isWhole ? displayName : nil,
+                address: providers.isEmpty ? nil : .init(text: email, isConfirmed: isWhole),
+                addressTakenAt: providers.isEmpty ? linked : nil,
+                replacement: isWhole
+                    ? .init(email: masked, dueAt: linked, keep: form("account/keep-address")) : nil,
+                canChangeAddress: true, password: isWhole ? .isSet : providers.isEmpty ? .isImpossible : .isNotSet,
+                providers: providers, linkable: unlinked.map { ($0, form("account/link/\($0.rawValue)")) },
+                devices: [
+                    .init(
+                        id: SessionID(now: created), name: nil, isBrowser: true, isThisOne: true,
+                        lastUsedAt: linked)
+                ]
+                    + (isWhole
+                        ? [
+                            .init(
+                                id: SessionID(now: linked), name: app, isBrowser: false, isThisOne: false,
+                                lastUsedAt: created),
+                            .init(
+                                id: SessionID(now: linked), name: nil, isBrowser: false, isThisOne: false,
+                                lastUsedAt: created),
+                        ] : []),
+                furtherDevices: isWhole ? 3 : 0, clients: clients, unlink: form("account/unlink"),
+                endDevice: form("account/devices/end"), signOut: form("sign-out"),
+                signOutEverywhere: form("account/sign-out-everywhere"), notice: notice)
         }
         let title = AccountTitle(displayName: displayName, email: masked)
         let home = AccountPage.LinkedClient(id: "home", name: client, linkedAt: created, lastUsedAt: linked)
@@ -300,58 +294,50 @@ struct PageSamples {
             ("account-linked", page([], [], notice: .otherAccount)),
             (
                 "name",
-                .name(
-                    NamePage(
-                        form: form("account/name"), cancelLink: "/web/account", displayName: displayName,
-                        isOfOtherAccount: true, error: .invalidDisplayName))
+                NamePage(
+                    form: form("account/name"), cancelLink: "/web/account", displayName: displayName,
+                    isOfOtherAccount: true, error: .invalidDisplayName)
             ),
             (
                 "password-change",
-                .newPassword(
-                    NewPasswordPage(
-                        form: form("account/password"), cancelLink: "/web/account", hasPassword: true, email: email,
-                        error: .wrongCurrentPassword))
+                NewPasswordPage(
+                    form: form("account/password"), cancelLink: "/web/account", hasPassword: true, email: email,
+                    error: .wrongCurrentPassword)
             ),
             (
                 "password-first",
-                .newPassword(
-                    NewPasswordPage(
-                        form: form("account/password"), cancelLink: "/web/account", hasPassword: false, email: email,
-                        error: .weakPassword))
+                NewPasswordPage(
+                    form: form("account/password"), cancelLink: "/web/account", hasPassword: false, email: email,
+                    error: .weakPassword)
             ),
             (
                 "link-provider",
-                .accountQuestion(
-                    AccountQuestionPage(
-                        subject: .link(.apple), account: title, form: form("account/link/apple"),
-                        cancelLink: "/web/account", isOfOtherAccount: true))
+                AccountQuestionPage(
+                    subject: .link(.apple), account: title, form: form("account/link/apple"),
+                    cancelLink: "/web/account", isOfOtherAccount: true)
             ),
             (
                 "export",
-                .accountQuestion(
-                    AccountQuestionPage(
-                        subject: .export, account: title, form: form("account/export"), cancelLink: "/web/account",
-                        error: .tooManyTries))
+                AccountQuestionPage(
+                    subject: .export, account: title, form: form("account/export"), cancelLink: "/web/account",
+                    error: .tooManyTries)
             ),
             (
                 "delete",
-                .delete(
-                    DeletePage(
-                        account: title, providers: [.apple, .google], clients: [client, app],
-                        form: form("account/delete"), cancelLink: "/web/account", isOfOtherAccount: true))
+                DeletePage(
+                    account: title, providers: [.apple, .google], clients: [client, app],
+                    form: form("account/delete"), cancelLink: "/web/account", isOfOtherAccount: true)
             ),
-            ("deleted", .deleted(DeletedPage())),
+            ("deleted", DeletedPage()),
             (
                 "unlink-provider",
-                .unlink(
-                    UnlinkPage(
-                        .provider(google, .google, email: email, opensSession: true), form: form("account/unlink"),
-                        cancelLink: "/web/account"))
+                UnlinkPage(
+                    .provider(google, .google, email: email, opensSession: true), form: form("account/unlink"),
+                    cancelLink: "/web/account")
             ),
             (
                 "unlink-client",
-                .unlink(
-                    UnlinkPage(.client("home", name: client), form: form("account/unlink"), cancelLink: "/web/account"))
+                UnlinkPage(.client("home", name: client), form: form("account/unlink"), cancelLink: "/web/account")
             ),
         ]
     }

@@ -1,34 +1,11 @@
 import Mustache
 import Texts
 
-/// The templates: one for each page, and the parts that pages share. They are compiled in, and parsed once at the start.
+/// The layout, and the templates of the parts that pages share. Those of the pages are with each page's value. All are
+/// compiled in, and parsed once at the start.
 ///
 /// `{{text.NAME}}` is a ``PageText``, `{{{name}}}` an ``HTMLText``.
 enum PageTemplate: String, CaseIterable {
-    // Pages
-    case chooser
-    case password
-    case emailCode
-    case register
-    case forgot
-    case link
-    case create
-    case bind
-    case conflict
-    case consent
-    case missingEmail
-    case openApp
-    case account
-    case name
-    case newPassword
-    case accountQuestion
-    case unlink
-    case delete
-    case deleted
-    case flip
-    case signedOut
-    case failure
-    // Parts
     case layout
     case csrf
     case error
@@ -50,30 +27,8 @@ enum PageTemplate: String, CaseIterable {
     case backToAccount
     case otherAccount
 
-    var source: String {
+    private var source: String {
         switch self {
-        case .chooser: ChooserPage.template
-        case .password: PasswordPage.template
-        case .emailCode: EmailCodePage.template
-        case .register: RegisterPage.template
-        case .forgot: ForgotPage.template
-        case .link: LinkPage.template
-        case .create: CreatePage.template
-        case .bind: BindPage.template
-        case .conflict: ConflictPage.template
-        case .consent: ConsentPage.template
-        case .missingEmail: MissingEmailPage.template
-        case .openApp: OpenAppPage.template
-        case .account: AccountPage.template
-        case .name: NamePage.template
-        case .newPassword: NewPasswordPage.template
-        case .accountQuestion: AccountQuestionPage.template
-        case .unlink: UnlinkPage.template
-        case .delete: DeletePage.template
-        case .deleted: DeletedPage.template
-        case .flip: FlipPage.template
-        case .signedOut: SignedOutPage.template
-        case .failure: FailurePage.template
         case .layout: PageTemplate.layoutSource
         case .csrf:
             """
@@ -117,7 +72,9 @@ enum PageTemplate: String, CaseIterable {
 
     /// All templates, each under its name.
     static func library() -> MustacheLibrary {
-        MustacheLibrary(ownSources: allCases.map { ($0.rawValue, $0.source) })
+        let pages = Pages.all.map { (name: $0.templateName, text: $0.template) }
+        let parts = allCases.map { (name: $0.rawValue, text: $0.source) }
+        return MustacheLibrary(ownSources: pages + parts)
     }
 
     private static let layoutSource = """

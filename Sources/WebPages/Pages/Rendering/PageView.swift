@@ -3,7 +3,6 @@ import Mustache
 
 /// A page as its template takes it.
 struct PageView {
-    let template: PageTemplate
     /// The `h1`, and the page's title.
     let heading: MustacheTemplate
     var error: FormError?
@@ -15,8 +14,7 @@ struct PageView {
     /// missing has its section left out.
     var values: [String: Any] = [:]
 
-    init(_ template: PageTemplate, _ heading: MustacheTemplate, error: FormError? = nil) {
-        self.template = template
+    init(_ heading: MustacheTemplate, error: FormError? = nil) {
         self.heading = heading
         self.error = error
     }

@@ -1,7 +1,7 @@
 import Texts
 
 /// Which account is the person's: the proofs of it.
-struct BindPage: Sendable {
+struct BindPage: WebPage {
     let purpose: SignInPurpose
     let source: ProvenSource
     let holder: AccountHolder?
@@ -82,7 +82,7 @@ extension BindPage {
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        var view = PageView(.bind, localization[isCodeRight ? .isThisYours : .bindTitle], error: error)
+        var view = PageView(localization[isCodeRight ? .isThisYours : .bindTitle], error: error)
         view.show(purpose, in: theme)
         view.show(source, email: takenAddress)
         view.show(holder, in: localization)

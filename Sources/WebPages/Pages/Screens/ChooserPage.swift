@@ -2,7 +2,7 @@ import Accounts
 import Texts
 
 /// The ways to sign in.
-struct ChooserPage: Sendable {
+struct ChooserPage: WebPage {
     let purpose: SignInPurpose
     /// In order; one alone where the app asked for one.
     let providers: [ProviderButton]
@@ -74,7 +74,7 @@ extension ChooserPage {
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        var view = PageView(.chooser, localization[.signInTitle], error: error)
+        var view = PageView(localization[.signInTitle], error: error)
         view.show(purpose, in: theme)
         view["providers"] = providers.map { $0.value(in: localization, theme) }
         view["divided"] = !providers.isEmpty && (password != nil || emailCodeLink != nil)

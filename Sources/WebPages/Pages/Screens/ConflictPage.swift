@@ -2,7 +2,7 @@ import Accounts
 import Texts
 
 /// The account has another identity of the provider: replace it, or keep it.
-struct ConflictPage: Sendable {
+struct ConflictPage: WebPage {
     /// The proof of the account, which *replace* gives once more.
     enum Proof: Sendable {
         /// Posts `email` (hidden) and `password`, asked for again: no page repeats one.
@@ -56,7 +56,7 @@ extension ConflictPage {
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        var view = PageView(.conflict, localization[.conflictTitle], error: error)
+        var view = PageView(localization[.conflictTitle], error: error)
         view.show(purpose, in: theme)
         view.show(source, email: email)
         view["existing"] = existing.value(in: localization)

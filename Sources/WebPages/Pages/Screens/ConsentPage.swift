@@ -2,7 +2,7 @@ import Accounts
 import Texts
 
 /// What a client of the OAuth server gets to know, and of whom.
-struct ConsentPage: Sendable {
+struct ConsentPage: WebPage {
     enum Scope: Hashable, Sendable {
         case profile
         case email
@@ -64,7 +64,7 @@ extension ConsentPage {
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        var view = PageView(.consent, localization[.consentTitle])
+        var view = PageView(localization[.consentTitle])
         view.names["client"] = client
         view.show(account)
         view["otherAccount"] = otherAccount.value

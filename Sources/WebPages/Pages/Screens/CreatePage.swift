@@ -1,7 +1,7 @@
 import Texts
 
 /// The last question before an account is made: whether there is none yet, unless one has been shown.
-struct CreatePage: Sendable {
+struct CreatePage: WebPage {
     let purpose: SignInPurpose
     let source: ProvenSource
     /// The person's own address, unless a relay.
@@ -61,7 +61,7 @@ extension CreatePage {
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        var view = PageView(.create, localization[.createTitle], error: error)
+        var view = PageView(localization[.createTitle], error: error)
         view.show(purpose, in: theme)
         view.show(source, email: email)
         view.show(takesAddressFrom, in: localization)

@@ -1,7 +1,7 @@
 import Texts
 
 /// A code by mail: first the address, then the code.
-struct EmailCodePage: Sendable {
+struct EmailCodePage: WebPage {
     /// What the code is for.
     enum Reason: String, CaseIterable, Sendable {
         case signIn
@@ -70,10 +70,10 @@ extension EmailCodePage {
         var view: PageView
         switch step {
         case .address:
-            view = PageView(.emailCode, localization[title], error: error)
+            view = PageView(localization[title], error: error)
             view["lead"] = localization[lead]
         case .code:
-            view = PageView(.emailCode, localization[.enterCodeTitle], error: error)
+            view = PageView(localization[.enterCodeTitle], error: error)
             view["lead"] = localization[sent]
         }
         view.show(step, email: email)

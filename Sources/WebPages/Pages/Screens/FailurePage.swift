@@ -1,7 +1,7 @@
 import Texts
 
 /// Something that no form can mend: what happened, and what to do.
-struct FailurePage: Sendable {
+struct FailurePage: WebPage {
     enum Failure: String, CaseIterable, Sendable {
         /// The app, or the address it wants the answer at, is not registered.
         case unknownApp
@@ -57,9 +57,9 @@ extension FailurePage {
         {{/hasReference}}
         """
 
-    func view(in localization: Localization) -> PageView {
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
         let texts = localization.templates(failure)
-        var view = PageView(.failure, texts.heading)
+        var view = PageView(texts.heading)
         view["advice"] = texts.advice
         view["retryLink"] = retryLink.map { HTMLText($0) }
         let retry: PageText = appName != nil ? .openTitle : failure == .flowOver ? .accountTitle : .tryAgain

@@ -1,7 +1,7 @@
 import Texts
 
 /// A forgotten password: first the address, then the code that was mailed there and the new password.
-struct ForgotPage: Sendable {
+struct ForgotPage: WebPage {
     let purpose: SignInPurpose
     /// The second one also posts `newPassword`.
     let step: CodeStep
@@ -35,7 +35,7 @@ extension ForgotPage {
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        var view = PageView(.forgot, localization[.forgotTitle], error: error)
+        var view = PageView(localization[.forgotTitle], error: error)
         view.show(step, email: email)
         view.show(purpose, in: theme)
         view["typedCode"] = code.map { HTMLText($0) }

@@ -2,7 +2,7 @@ import Accounts
 import Texts
 
 /// Create an account, or bind to one: the choice of a person who is not known. The first choice is the one suggested.
-struct LinkPage: Sendable {
+struct LinkPage: WebPage {
     let purpose: SignInPurpose
     let source: ProvenSource
     /// The person's own address, unless a relay.
@@ -50,7 +50,7 @@ extension LinkPage {
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        var view = PageView(.link, localization[choices.isEmpty ? .bindTitle : .linkTitle], error: error)
+        var view = PageView(localization[choices.isEmpty ? .bindTitle : .linkTitle], error: error)
         view.show(purpose, in: theme)
         view.show(source, email: email)
         view.show(holder, in: localization)

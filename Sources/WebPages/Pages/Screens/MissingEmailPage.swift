@@ -1,7 +1,7 @@
 import Texts
 
 /// The client asks for an address, the account has none that is confirmed, and no mail is sent that could confirm one.
-struct MissingEmailPage: Sendable {
+struct MissingEmailPage: WebPage {
     let purpose: SignInPurpose
     let account: AccountTitle
     /// Signs out of this account and offers the chooser.
@@ -24,7 +24,7 @@ extension MissingEmailPage {
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        var view = PageView(.missingEmail, localization[.missingEmailTitle])
+        var view = PageView(localization[.missingEmailTitle])
         view.show(purpose, in: theme)
         view.show(account)
         view["otherAccount"] = otherAccount.value

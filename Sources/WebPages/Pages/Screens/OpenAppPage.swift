@@ -1,7 +1,7 @@
 import Texts
 
 /// The way back into an app with a private scheme: a meta refresh at once, and a link that always works.
-struct OpenAppPage: Sendable {
+struct OpenAppPage: WebPage {
     enum Outcome: String, CaseIterable, Sendable {
         case signedIn
         case cancelled
@@ -20,8 +20,8 @@ extension OpenAppPage {
         <a class="button primary" href="{{{uri}}}">{{text.openApp}}</a>
         """
 
-    func view(in localization: Localization) -> PageView {
-        var view = PageView(.openApp, localization[.openTitle])
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(localization[.openTitle])
         view.names["app"] = appName
         let lead: PageText =
             switch outcome {

@@ -1,7 +1,7 @@
 import Texts
 
 /// Address and password alone, as after a wrong one.
-struct PasswordPage: Sendable {
+struct PasswordPage: WebPage {
     let purpose: SignInPurpose
     /// Posts `email`, `password`; also `to`, the screen to which a button leads with what was typed.
     let form: FormTarget
@@ -29,7 +29,7 @@ extension PasswordPage {
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        var view = PageView(.password, localization[.signInTitle], error: error)
+        var view = PageView(localization[.signInTitle], error: error)
         view.show(purpose, in: theme)
         view.show(form)
         view["address"] = email.map { HTMLText($0) }

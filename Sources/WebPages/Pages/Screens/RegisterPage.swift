@@ -1,7 +1,7 @@
 import Texts
 
 /// An account by an address and a password, for who is new.
-struct RegisterPage: Sendable {
+struct RegisterPage: WebPage {
     let purpose: SignInPurpose
     /// Posts `email`, `password`, `name` (may be empty); also `to`, the screen to which a button leads with what was typed.
     let form: FormTarget
@@ -30,7 +30,7 @@ extension RegisterPage {
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
-        var view = PageView(.register, localization[.createTitle], error: error)
+        var view = PageView(localization[.createTitle], error: error)
         view.show(purpose, in: theme)
         view.show(form)
         view["address"] = email.map { HTMLText($0) }

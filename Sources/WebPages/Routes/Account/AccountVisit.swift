@@ -69,7 +69,7 @@ extension WebAPI {
     /// Shows a page of the account, by GET. HEAD opens no flow, nor does what may not be looked at.
     func show(
         _ request: Request, for act: AccountAct?, isFresh: Bool = false,
-        _ page: (AccountVisit) async throws -> WebPage
+        _ page: (AccountVisit) async throws -> any WebPage
     ) async throws -> Response {
         guard !request.isSpeculative else { return untouched }
         return try await visit(request, for: act, isFresh: isFresh) { visit in
@@ -85,7 +85,7 @@ extension WebAPI {
     }
 
     /// A page of the account. Its forms may lead to a provider.
-    func response(account page: WebPage, _ status: Status = .ok, to request: Request) -> Response {
+    func response(account page: any WebPage, _ status: Status = .ok, to request: Request) -> Response {
         response(
             page, status, to: request, targets: signIn.configuration.formActionSources, isIsolated: true)
     }
@@ -94,7 +94,8 @@ extension WebAPI {
     ///
     /// - Throws: a failure that another try doesn't mend.
     func response(
-        to request: Request, after failure: SignInFailure, wrong: FormError, _ page: (FormError) async throws -> WebPage
+        to request: Request, after failure: SignInFailure, wrong: FormError,
+        _ page: (FormError) async throws -> any WebPage
     ) async throws -> Response {
         guard let fault = FormError(failure, wrong: wrong) else { throw failure }
         return response(

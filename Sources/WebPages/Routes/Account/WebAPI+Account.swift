@@ -14,7 +14,7 @@ extension WebAPI {
             Route(.get, AccountPath.account, priority: .reading) { request in
                 try await show(request, for: nil) { visit in
                     let notice = try doneNotice(request, visit) ?? returnNotice(request)
-                    return .account(try await accountPage(visit, notice: notice, error: returnFault(request)))
+                    return try await accountPage(visit, notice: notice, error: returnFault(request))
                 }
             },
             Route(.post, AccountPath.endDevice, priority: .revoking) { request in try await endDevice(request) },
@@ -82,7 +82,7 @@ extension WebAPI {
         if case .unlinkedProvider(let provider)? = word.flatMap(AccountPage.Notice.init(word:)) {
             page.unlinked = provider
         }
-        return response(.signedOut(page), to: request, isIsolated: true)
+        return response(page, to: request, isIsolated: true)
     }
 
     private enum Ended {

@@ -10,12 +10,12 @@ extension WebAPI {
         [
             Route(.get, AccountPath.export, priority: .reading) { request in
                 try await show(request, for: .export, isFresh: true) { visit in
-                    .accountQuestion(try exportPage(visit))
+                    try exportPage(visit)
                 }
             },
             Route(.post, AccountPath.export, priority: .reading) { request in try await takeExport(request) },
             Route(.get, AccountPath.delete, priority: .reading) { request in
-                try await show(request, for: .delete, isFresh: true) { visit in .delete(try await deletePage(visit)) }
+                try await show(request, for: .delete, isFresh: true) { visit in try await deletePage(visit) }
             },
             Route(.post, AccountPath.delete, priority: .revoking) { request in try await takeDeletion(request) },
         ]
@@ -33,7 +33,7 @@ extension WebAPI {
                 return response
             } catch {
                 return try await response(to: request, after: error, wrong: .tooManyTries) { fault in
-                    .accountQuestion(try exportPage(visit, error: fault))
+                    try exportPage(visit, error: fault)
                 }
             }
         }
@@ -51,7 +51,7 @@ extension WebAPI {
         try accountForm(of: request, AccountPath.delete) { _ in }
         return try await visit(request, for: .delete, isFresh: true) { visit in
             try await accounts.delete(accountOf: visit.session, by: visit.call)
-            var response = response(.deleted(DeletedPage()), .accepted, to: request, isIsolated: true)
+            var response = response(DeletedPage(), .accepted, to: request, isIsolated: true)
             response.setCookie(cookies.endedSession)
             return response
         }

@@ -15,7 +15,7 @@ extension WebAPI {
                     } else {
                         typed = visit.account.displayName?.text
                     }
-                    return .name(try namePage(visit, typed: typed))
+                    return try namePage(visit, typed: typed)
                 }
             },
             Route(.post, AccountPath.name) { request in try await takeName(request) },
@@ -28,7 +28,7 @@ extension WebAPI {
                         let account = visit.account
                         typed = account.emailProof == .proven ? nil : account.email?.text
                     }
-                    return .emailCode(try addressPage(visit, .address, typed: typed))
+                    return try addressPage(visit, .address, typed: typed)
                 }
             },
             Route(.post, AccountPath.email) { request in
@@ -58,13 +58,13 @@ extension WebAPI {
             let name = DisplayName(typed)
             guard name != nil || typed.allSatisfy(\.isWhitespace) else {
                 let page = try namePage(visit, typed: typed, error: .invalidDisplayName)
-                return response(account: .name(page), .badRequest, to: request)
+                return response(account: page, .badRequest, to: request)
             }
             do throws(SignInFailure) {
                 _ = try await accounts.rename(accountOf: visit.session, to: name, by: visit.call)
             } catch {
                 return try await response(to: request, after: error, wrong: .invalidDisplayName) { fault in
-                    .name(try namePage(visit, typed: typed, error: fault))
+                    try namePage(visit, typed: typed, error: fault)
                 }
             }
             return try done(.renamed, visit)
@@ -85,11 +85,11 @@ extension WebAPI {
                 try await accounts.requestEmail(typed, of: visit.session, by: visit.call)
             } catch {
                 return try await response(to: request, after: error, wrong: .wrongCode) { fault in
-                    .emailCode(try addressPage(visit, .address, typed: typed, error: fault))
+                    try addressPage(visit, .address, typed: typed, error: fault)
                 }
             }
             let sent = CodeStep.code(email: typed, isAgain: isAgain)
-            return response(account: .emailCode(try addressPage(visit, sent)), to: request)
+            return response(account: try addressPage(visit, sent), to: request)
         }
     }
 
@@ -100,7 +100,7 @@ extension WebAPI {
                 try await emailCodes.verifyEmail(code: code, of: visit.session, by: visit.call)
             } catch {
                 return try await response(to: request, after: error, wrong: .wrongCode) { fault in
-                    .emailCode(try addressPage(visit, .code(email: typed), error: fault))
+                    try addressPage(visit, .code(email: typed), error: fault)
                 }
             }
             return try done(.emailChanged, visit)
@@ -132,10 +132,10 @@ extension WebAPI {
         return try await visit(request, for: .changePassword, isFresh: false) { visit in
             // What there is proves the person; a first password needs a fresh sign-in.
             guard !visit.account.hasPassword else {
-                return response(account: .newPassword(try passwordPage(visit)), to: request)
+                return response(account: try passwordPage(visit), to: request)
             }
             return try await show(request, for: .changePassword, isFresh: true) { visit in
-                .newPassword(try passwordPage(visit))
+                try passwordPage(visit)
             }
         }
     }
@@ -152,7 +152,7 @@ extension WebAPI {
                 try await accounts.changePassword(of: visit.session, current: current, to: new, by: visit.call)
             } catch {
                 return try await response(to: request, after: error, wrong: .wrongCurrentPassword) { fault in
-                    .newPassword(try passwordPage(visit, error: fault))
+                    try passwordPage(visit, error: fault)
                 }
             }
             return try done(.passwordChanged, visit)

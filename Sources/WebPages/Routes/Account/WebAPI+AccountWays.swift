@@ -12,7 +12,7 @@ extension WebAPI {
             Route(.get, "/web/account/link/{provider}", priority: .reading) { request in
                 let provider = try request.parameter("provider", as: linkable)
                 return try await show(request, for: .link(provider), isFresh: true) { visit in
-                    .accountQuestion(try linkPage(provider, visit))
+                    try linkPage(provider, visit)
                 }
             },
             Route(.post, "/web/account/link/{provider}") { request in try await startLinking(request) },
@@ -136,7 +136,7 @@ extension WebAPI {
                 asked = .client(id.text, name: client.name)
             }
             let page = UnlinkPage(asked, form: try visit.target(subject.question), cancelLink: visit.accountLink)
-            return response(account: .unlink(page), to: request)
+            return response(account: page, to: request)
         }
     }
 
@@ -145,7 +145,7 @@ extension WebAPI {
         _ error: any Error, _ visit: AccountVisit, _ request: Request
     ) async throws -> Response {
         guard visit.isOfOtherAccount else { throw error }
-        return response(account: .account(try await accountPage(visit, notice: .otherAccount)), to: request)
+        return response(account: try await accountPage(visit, notice: .otherAccount), to: request)
     }
 
     private func unlink(_ subject: Unlinking, _ visit: AccountVisit, _ request: Request) async throws -> Response {
@@ -184,7 +184,7 @@ extension WebAPI {
         _ failure: SignInFailure, _ visit: AccountVisit, _ request: Request
     ) async throws -> Response {
         try await response(to: request, after: failure, wrong: .lastSignInMethod) { fault in
-            .account(try await accountPage(visit, error: fault))
+            try await accountPage(visit, error: fault)
         }
     }
 }

@@ -2,7 +2,7 @@ import Accounts
 import Texts
 
 /// The account of a person who is signed in: all of it, with a way to change each part.
-struct AccountPage: Sendable {
+struct AccountPage: WebPage {
     /// What has just been done.
     enum Notice: Hashable, Sendable {
         case linkedProvider(Provider)
@@ -203,8 +203,8 @@ extension AccountPage {
         {{/signOutEverywhere}}
         """
 
-    func view(in localization: Localization) -> PageView {
-        var view = PageView(.account, localization[.accountTitle], error: error)
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(localization[.accountTitle], error: error)
         view["query"] = HTMLText(query)
         view["notice"] = notice?.value(in: localization)
         view["displayName"] = displayName.map { HTMLText($0).isolated }

@@ -2,7 +2,7 @@ import Accounts
 import Texts
 
 /// What a person comes back to after another sign-in, before a provider is linked or their data goes to them.
-struct AccountQuestionPage: Sendable {
+struct AccountQuestionPage: WebPage {
     enum Subject: Sendable {
         case link(Provider)
         case export
@@ -29,16 +29,16 @@ extension AccountQuestionPage {
         {{> backToAccount}}
         """
 
-    func view(in localization: Localization) -> PageView {
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
         var view: PageView
         switch subject {
         case .link(let provider):
-            view = PageView(.accountQuestion, localization[.linkProvider], error: error)
+            view = PageView(localization[.linkProvider], error: error)
             view.names["provider"] = provider.brand
             view["lead"] = localization[.linkProviderLead]
             view["act"] = localization[.linkProvider]
         case .export:
-            view = PageView(.accountQuestion, localization[.exportData], error: error)
+            view = PageView(localization[.exportData], error: error)
             view["lead"] = localization[.exportLead]
             view["act"] = localization[.download]
         }

@@ -2,7 +2,7 @@ import Accounts
 import Texts
 
 /// The question before the account is deleted: whose it is, and what goes with it.
-struct DeletePage: Sendable {
+struct DeletePage: WebPage {
     /// With the address masked.
     let account: AccountTitle
     /// The providers whose authorization is revoked.
@@ -37,8 +37,8 @@ extension DeletePage {
         {{> backToAccount}}
         """
 
-    func view(in localization: Localization) -> PageView {
-        var view = PageView(.delete, localization[.deleteTitle])
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(localization[.deleteTitle])
         view.showMasked(account)
         view["providers"] = providers.map { ["provider": HTMLText($0.brand)] }
         view["clients"] = clients.map { ["client": HTMLText($0).isolated] }
@@ -48,7 +48,7 @@ extension DeletePage {
 }
 
 /// The account is deleted.
-struct DeletedPage: Sendable {}
+struct DeletedPage: WebPage {}
 
 extension DeletedPage {
     static let template = """
@@ -56,5 +56,5 @@ extension DeletedPage {
         <p class="lead">{{text.deletedRevocations}}</p>
         """
 
-    func view(in localization: Localization) -> PageView { PageView(.deleted, localization[.deletedTitle]) }
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView { PageView(localization[.deletedTitle]) }
 }

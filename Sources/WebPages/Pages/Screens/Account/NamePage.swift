@@ -1,7 +1,7 @@
 import Texts
 
 /// The name of the account.
-struct NamePage: Sendable {
+struct NamePage: WebPage {
     /// Posts `displayName`; empty for no name.
     let form: FormTarget
     let cancelLink: String
@@ -22,8 +22,8 @@ extension NamePage {
         {{> backToAccount}}
         """
 
-    func view(in localization: Localization) -> PageView {
-        var view = PageView(.name, localization[.changeName], error: error)
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(localization[.changeName], error: error)
         view["displayName"] = displayName.map { HTMLText($0) }
         view.showAccountForm(form, cancelLink: cancelLink, isOfOtherAccount: isOfOtherAccount)
         return view

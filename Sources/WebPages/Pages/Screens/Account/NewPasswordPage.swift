@@ -1,7 +1,7 @@
 import Texts
 
 /// Another password for the account, or the first one.
-struct NewPasswordPage: Sendable {
+struct NewPasswordPage: WebPage {
     /// Posts `newPassword`, and `currentPassword` where there is one.
     let form: FormTarget
     let cancelLink: String
@@ -30,9 +30,8 @@ extension NewPasswordPage {
         {{> backToAccount}}
         """
 
-    func view(in localization: Localization) -> PageView {
-        var view = PageView(
-            .newPassword, localization[hasPassword ? .changePassword : .setPassword], error: error)
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(localization[hasPassword ? .changePassword : .setPassword], error: error)
         view["hasPassword"] = hasPassword
         view["address"] = email.map { HTMLText($0) }
         view.showAccountForm(form, cancelLink: cancelLink, isOfOtherAccount: isOfOtherAccount)

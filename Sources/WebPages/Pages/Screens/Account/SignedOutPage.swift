@@ -2,7 +2,7 @@ import Accounts
 import Texts
 
 /// The person is signed out of the pages.
-struct SignedOutPage: Sendable {
+struct SignedOutPage: WebPage {
     let signInLink: String?
     /// The provider by which they had signed in, where that was unlinked; nil where they signed out.
     var unlinked: Provider?
@@ -22,8 +22,8 @@ extension SignedOutPage {
         {{/signInLink}}
         """
 
-    func view(in localization: Localization) -> PageView {
-        var view = PageView(.signedOut, localization[.signedOutTitle])
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(localization[.signedOutTitle])
         view.names["provider"] = unlinked?.brand
         view["unlinked"] = unlinked != nil
         view["signInLink"] = signInLink.map { HTMLText($0) }

@@ -2,7 +2,7 @@ import Accounts
 import Texts
 
 /// The question before something is unlinked from the person's account.
-struct UnlinkPage: Sendable {
+struct UnlinkPage: WebPage {
     enum Subject: Sendable {
         /// - Parameter opensSession: whether the person is signed in by it at this browser.
         case provider(IdentityID, Provider, email: String?, opensSession: Bool)
@@ -34,11 +34,11 @@ extension UnlinkPage {
         <p class="last"><a class="button quiet" href="{{{cancelLink}}}">{{text.cancel}}</a></p>
         """
 
-    func view(in localization: Localization) -> PageView {
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
         var view: PageView
         switch subject {
         case .provider(let id, let provider, let email, let opensSession):
-            view = PageView(.unlink, localization[.unlinkProviderTitle])
+            view = PageView(localization[.unlinkProviderTitle])
             view.names["provider"] = provider.brand
             view["linkedEmail"] = email.map { HTMLText($0).isolated }
             view["lead"] = localization[.unlinkProviderLead]
@@ -47,7 +47,7 @@ extension UnlinkPage {
             view["field"] = HTMLText("identity")
             view["id"] = HTMLText(id.description)
         case .client(let id, let name):
-            view = PageView(.unlink, localization[.unlinkClientTitle])
+            view = PageView(localization[.unlinkClientTitle])
             view.names["client"] = name
             view["lead"] = localization[.unlinkClientLead]
             view["act"] = localization[.unlinkClient]

@@ -1,7 +1,6 @@
 import Accounts
 import Administration
 import HTTPServer
-import OpenSSL
 import Webhooks
 
 /// How the console shows an act: a button on a page, which leads to a page that says what it will do, whose form carries
@@ -17,22 +16,19 @@ extension Act {
         return "\(path)/\(client)"
     }
 
-    /// Names it in a form's token.
-    private var key: String { "\(subject.noun)-\(name)" }
+    /// What the page that follows says was done.
+    private var word: String { "\(subject.noun)-\(name)" }
 
-    /// The `done` parameter of the page that follows, bound to the session: a forged link can't show the notice.
-    func proof(for path: String, _ visitor: ConsoleVisitor) throws -> String {
-        let token = try FormToken.text(secret: visitor.secret.text, flow: "console done \(key)", action: path)
-        return "\(key).\(token)"
+    /// The page that follows, which says that it was done.
+    func doneLink(to path: String, _ visitor: ConsoleVisitor) throws -> String {
+        try DoneLink.link(to: path, saying: word, secret: visitor.secret.text)
     }
 
     /// What the form before has done, as the parameter `done` says.
     static func notice(for request: Request, _ visitor: ConsoleVisitor) throws -> ConsoleNotice? {
-        guard let done = try request.parameterValue("done"),
-            let act = done.split(separator: ".").first.flatMap({ key in all.first { $0.key == key } }),
-            try constantTimeEquals(done, act.proof(for: String(request.target.prefix { $0 != "?" }), visitor))
-        else { return nil }
-        return .done(act.result)
+        let done = try request.parameterValue("done")
+        let word = try DoneLink.word(of: done, at: visitor.path, secret: visitor.secret.text)
+        return all.first { $0.word == word }.map { .done($0.result) }
     }
 }
 

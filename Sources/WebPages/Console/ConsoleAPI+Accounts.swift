@@ -13,9 +13,7 @@ extension ConsoleAPI {
                     let page = ConsolePage(
                         "Accounts", notice: .error("This can't be searched for: it is too long, or no text."),
                         [.form(Self.search(for: ""))])
-                    var response = try show(page, .badRequest, in: visitor)
-                    response.problem = Problem(.invalidRequest)
-                    return response
+                    return try show(page, .badRequest, in: visitor).refusing(Problem(.invalidRequest))
                 }
                 let found = try await administration.people(
                     matching: query, after: try request.cursor(AccountCursor.self), limit: Self.pageSize)

@@ -94,14 +94,9 @@ extension ConsoleAPI {
         try act.scopes.forEach(visitor.administrator.require)
         let subject = try await subject(of: act, id, clientID, by: visitor.administrator.call)
         func again(_ fault: String, _ status: Status, _ problem: Problem? = nil) throws -> Response {
-            var response = try show(
-                try question(act, on: subject, visitor, typed: typed, notice: .error(fault)), status, in: visitor)
-            if let problem {
-                response.problem = problem
-                // Nothing else of a problem's fields is for a browser.
-                response.headers += problem.headers.filter { $0.name == "Retry-After" }
-            }
-            return response
+            let page = try question(act, on: subject, visitor, typed: typed, notice: .error(fault))
+            let response = try show(page, status, in: visitor)
+            return problem.map { response.refusing($0) } ?? response
         }
         if let fault = typed.fault(for: act) { return try again(fault, .badRequest) }
         var input = typed.input
@@ -118,8 +113,7 @@ extension ConsoleAPI {
         case .nothing, .record(_, isChanged: false): return try again(act.nothing, .conflict)
         case .failed(let sentence): return try again(sentence, .conflict)
         case .done, .accepted, .account, .record, .changed:
-            return redirect(
-                to: consolePath(subject.page, [("done", try act.proof(for: subject.page, visitor))]))
+            return redirect(to: try act.doneLink(to: subject.page, visitor))
         }
     }
 

@@ -31,9 +31,7 @@ extension ConsoleAPI {
         case .read(let form): search = form
         case .faulty(let form, let fault):
             let page = ConsolePage("Audit trail", notice: .error(fault), [.form(form.form)])
-            var response = try show(page, .badRequest, in: visitor)
-            response.problem = Problem(.invalidRequest)
-            return response
+            return try show(page, .badRequest, in: visitor).refusing(Problem(.invalidRequest))
         }
         let events = try await administration.auditEvents(
             search.filter, before: try request.cursor(AuditCursor.self), limit: Self.pageSize)

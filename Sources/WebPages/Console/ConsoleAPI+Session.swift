@@ -25,9 +25,7 @@ extension ConsoleAPI {
     }
 
     private func signIn(_ request: Request) async throws -> Response {
-        if let site = request.header("Sec-Fetch-Site"), site != "same-origin" {
-            throw Problem(.forbidden, reason: "cross_site")
-        }
+        try request.requireOurSite()
         let (key, destination) = try request.form { fields in
             // Whatever is pasted gets the form again: it is a key or none.
             (
@@ -46,9 +44,7 @@ extension ConsoleAPI {
             page.notice = .error(
                 sessions.entrance.acceptsKeys
                     ? "This is no admin key, or one that was revoked." : "Admin keys open nothing here.")
-            var response = showAlone(page, .unauthorized)
-            response.problem = Problem(.invalidCredentials)
-            return response
+            return showAlone(page, .unauthorized).refusing(Problem(.invalidCredentials))
         }
     }
 

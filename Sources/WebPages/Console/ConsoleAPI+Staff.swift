@@ -85,10 +85,7 @@ extension ConsoleAPI {
     private func refused(_ sentence: String, _ problem: Problem) -> Response {
         var page = signInPage(to: ConsolePath.root)
         page.notice = .error(sentence)
-        var response = showAlone(page, problem.code.status)
-        response.headers += problem.headers.filter { $0.name != "WWW-Authenticate" }
-        response.problem = problem
-        return response
+        return showAlone(page, problem.code.status).refusing(problem)
     }
 
     private func redirectURI(of request: Request) -> String {

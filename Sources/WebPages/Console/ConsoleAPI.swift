@@ -109,19 +109,10 @@ package struct ConsoleAPI: Sendable {
     func form<Value>(
         of request: Request, action: String, _ read: (inout Fields) throws -> Value
     ) async throws -> (visitor: ConsoleVisitor, value: Value)? {
-        if let site = request.header("Sec-Fetch-Site"), site != "same-origin" {
-            throw Problem(.forbidden, reason: "cross_site")
-        }
+        // Another site's form is no activity of the session.
+        try request.requireOurSite()
         guard let visitor = try await visitor(of: request, isActivity: true) else { return nil }
-        guard !request.body.isEmpty else { throw Problem(.forbidden, reason: "csrf") }
-        let value = try request.form { fields in
-            guard
-                try FormToken.accepts(
-                    fields.optionalString("csrf"), secret: visitor.secret.text, flow: "console", action: action)
-            else { throw Problem(.forbidden, reason: "csrf") }
-            return try read(&fields)
-        }
-        return (visitor, value)
+        return (visitor, try request.ownForm(secret: visitor.secret.text, flow: "console", action: action, read))
     }
 
     func visitor(of request: Request, isActivity: Bool) async throws -> ConsoleVisitor? {
@@ -199,10 +190,7 @@ package struct ConsoleAPI: Sendable {
                 .paragraph(.link("Overview", to: ConsolePath.root)),
                 .paragraph(.row([.text("Request"), .code(request.id)])),
             ])
-        var response = showAlone(page, problem.code.status)
-        response.headers += problem.headers.filter { $0.name != "WWW-Authenticate" }
-        response.problem = problem
-        return response
+        return showAlone(page, problem.code.status).refusing(problem)
     }
 
     private static func sentence(on problem: Problem) -> String {
@@ -231,6 +219,16 @@ struct ConsoleVisitor: Sendable {
     /// Where a form of this session goes.
     func target(_ action: String) throws -> FormTarget {
         FormTarget(action: action, csrf: try FormToken.text(secret: secret.text, flow: "console", action: action))
+    }
+}
+
+extension Response {
+    /// This page, as the answer of a refusal. No browser can do anything with `Bearer`.
+    func refusing(_ problem: Problem) -> Response {
+        var response = self
+        response.headers += problem.headers.filter { $0.name != "WWW-Authenticate" }
+        response.problem = problem
+        return response
     }
 }
 

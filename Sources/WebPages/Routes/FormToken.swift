@@ -1,4 +1,5 @@
 import Accounts
+import HTTPServer
 import OpenSSL
 import Primitives
 
@@ -33,5 +34,36 @@ enum FormToken {
     /// - Parameter presented: accepted.
     static func account(of presented: String) -> AccountID? {
         presented.firstIndex(of: ".").flatMap { AccountID(String(presented[..<$0])) }
+    }
+}
+
+extension Request {
+    /// Whether none of another site's pages has sent it. Origin is no help: under `no-referrer` it is `null` on our own forms
+    /// too (Fetch §3.1).
+    var isOfOurSite: Bool { [nil, "same-origin"].contains(header("Sec-Fetch-Site")) }
+
+    /// - Throws: 403 for a form that another site has made.
+    func requireOurSite() throws(Problem) {
+        guard isOfOurSite else { throw Problem(.forbidden, reason: "cross_site") }
+    }
+
+    /// Reads a form of one of our own pages.
+    ///
+    /// - Parameters:
+    ///   - secret: the value of the cookie that the form belongs to.
+    ///   - flow: the id of its flow; empty for none.
+    /// - Throws: 403 for a form that another site has made, or that is of another browser, flow or action.
+    func ownForm<Value>(
+        secret: String?, flow: String, action: String, _ read: (inout Fields) throws -> Value
+    ) throws -> Value {
+        try requireOurSite()
+        guard !body.isEmpty else { throw Problem(.forbidden, reason: "csrf") }
+        return try form { fields in
+            let token = fields.optionalString("csrf")
+            guard let secret, try FormToken.accepts(token, secret: secret, flow: flow, action: action) else {
+                throw Problem(.forbidden, reason: "csrf")
+            }
+            return try read(&fields)
+        }
     }
 }

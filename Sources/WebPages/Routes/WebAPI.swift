@@ -136,39 +136,13 @@ extension WebAPI {
         return FlowReference(id: try flowID(of: request), browser: browser)
     }
 
-    /// Reads a form of one of our own pages.
-    ///
-    /// - Parameters:
-    ///   - secret: the value of the cookie that the form belongs to.
-    ///   - flow: the id of its flow; empty for none.
-    /// - Throws: 403 for a form that another site has made, or that is of another browser, flow or action.
-    func ownForm<Value>(
-        of request: Request, action: String, secret: String?, flow: String,
-        _ read: (inout Fields) throws -> Value
-    ) throws -> Value {
-        // Origin is no help: under `no-referrer` it is `null` on our own forms too (Fetch §3.1).
-        if let site = request.header("Sec-Fetch-Site"), site != "same-origin" {
-            throw PageRefusal(.formExpired, Problem(.forbidden, reason: "cross_site"))
-        }
-        guard !request.body.isEmpty else {
-            throw PageRefusal(.formExpired, Problem(.forbidden, reason: "csrf"))
-        }
-        return try request.form { fields in
-            let token = fields.optionalString("csrf")
-            guard let secret, try FormToken.accepts(token, secret: secret, flow: flow, action: action) else {
-                throw PageRefusal(.formExpired, Problem(.forbidden, reason: "csrf"))
-            }
-            return try read(&fields)
-        }
-    }
-
     /// Reads a form of a flow.
     func flowForm<Value>(
         of request: Request, _ action: String, _ read: (inout Fields) throws -> Value
     ) throws -> (flow: FlowReference, value: Value) {
         let id = try flowID(of: request)
         let browser = cookies.browser(of: request)
-        let value = try ownForm(of: request, action: action, secret: browser?.text, flow: id.description, read)
+        let value = try request.ownForm(secret: browser?.text, flow: id.description, action: action, read)
         guard let browser else { throw SignInFailure.webFlowExpired }
         return (FlowReference(id: id, browser: browser), value)
     }

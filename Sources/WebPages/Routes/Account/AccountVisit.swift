@@ -81,7 +81,7 @@ extension WebAPI {
     func accountForm<Value>(
         of request: Request, _ action: String, _ read: (inout Fields) throws -> Value
     ) throws -> Value {
-        try ownForm(of: request, action: action, secret: cookies.session(of: request)?.text, flow: "", read)
+        try request.ownForm(secret: cookies.session(of: request)?.text, flow: "", action: action, read)
     }
 
     /// A page of the account. Its forms may lead to a provider.
@@ -106,7 +106,7 @@ extension WebAPI {
     /// Back to the page of the account, which says what was done.
     func done(_ notice: AccountPage.Notice?, _ visit: AccountVisit) throws -> Response {
         guard let word = notice?.word else { return redirect(to: visit.accountLink, isIsolated: true) }
-        let link = try AccountDone.link(to: AccountPath.account, saying: word, secret: visit.secret.text)
+        let link = try DoneLink.link(to: AccountPath.account, saying: word, secret: visit.secret.text)
         return redirect(to: link.naming(visit.languages), isIsolated: true)
     }
 

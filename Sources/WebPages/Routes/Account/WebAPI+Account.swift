@@ -33,7 +33,7 @@ extension WebAPI {
     private func signOut(_ scope: RevocationScope, _ action: String, _ request: Request) async throws -> Response {
         // Signed out already, as in another tab: nothing is left to do here, and no form of that session is good any more.
         // Who wants to end the others has to sign in for it.
-        if cookies.session(of: request) == nil, [nil, "same-origin"].contains(request.header("Sec-Fetch-Site")) {
+        if cookies.session(of: request) == nil, request.isOfOurSite {
             return scope == .current
                 ? redirect(to: signedOutLink(request), isIsolated: true)
                 : redirect(to: AccountPath.account.naming(uiLocales(of: request)))
@@ -63,7 +63,7 @@ extension WebAPI {
     func signedOut(_ request: Request, unlinked provider: Provider) throws -> Response {
         guard let word = AccountPage.Notice.unlinkedProvider(provider).word else { return signedOut(request) }
         let browser = try cookies.browser(of: request) ?? .fresh()
-        let link = try AccountDone.link(to: AccountPath.signedOut, saying: word, secret: browser.text)
+        let link = try DoneLink.link(to: AccountPath.signedOut, saying: word, secret: browser.text)
         var response = redirect(to: link.naming(uiLocales(of: request)), isIsolated: true)
         response.setCookie(cookies.cookie(browser))
         response.setCookie(cookies.endedSession)
@@ -76,8 +76,10 @@ extension WebAPI {
         guard try await signIn.sessions.session(of: cookies.session(of: request), by: call(of: request)) == nil else {
             return redirect(to: account, isIsolated: true)
         }
-        let word = try AccountDone.word(
-            of: request, at: AccountPath.signedOut, secret: cookies.browser(of: request)?.text)
+        let word = try cookies.browser(of: request).flatMap { browser -> String? in
+            let done = try request.queryValues().only("done")
+            return try DoneLink.word(of: done, at: AccountPath.signedOut, secret: browser.text)
+        }
         var page = SignedOutPage(signInLink: account)
         if case .unlinkedProvider(let provider)? = word.flatMap(AccountPage.Notice.init(word:)) {
             page.unlinked = provider
@@ -120,7 +122,8 @@ extension WebAPI {
     // MARK: The page
 
     private func doneNotice(_ request: Request, _ visit: AccountVisit) throws -> AccountPage.Notice? {
-        try AccountDone.word(of: request, at: AccountPath.account, secret: visit.secret.text)
+        let done = try request.queryValues().only("done")
+        return try DoneLink.word(of: done, at: AccountPath.account, secret: visit.secret.text)
             .flatMap(AccountPage.Notice.init(word:))
     }
 

@@ -66,19 +66,20 @@ extension WebAPI {
         let reference = try flowReference(of: request)
         let values = try request.queryValues()
         let screen = values.only("with").flatMap(Screen.init)
-        let flow = try await signIn.flow(reference, by: call(of: request))
+        let visit = try await visit(reference, request)
+        let flow = visit.flow
         // It goes to a provider and back, and has no pages.
         guard flow.errand?.session == nil else { return redirect(to: AccountPath.account.naming(flow.languages)) }
         let page: any WebPage
         let fault = values.only("fault").flatMap(FormError.init(ofRedirect:))
         if let link = flow.link {
-            page = try linkScreen(screen, flow, reference, link, fault: fault)
+            page = try linkScreen(screen, visit, link, fault: fault)
         } else if flow.status.isOpen {
-            page = try chooserScreen(screen, flow, reference, email: flow.loginHint, fault: fault)
+            page = try chooserScreen(screen, visit, email: flow.loginHint, fault: fault)
         } else {
             throw SignInFailure.webFlowExpired
         }
-        return response(page, to: request, flow: flow)
+        return response(page, in: visit)
     }
 
     /// - Parameters:
@@ -86,29 +87,30 @@ extension WebAPI {
     ///   - name: what stands in that for a new person's name.
     ///   - fault: what has become of the step before.
     func chooserScreen(
-        _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, email: String?, name: String? = nil,
-        isPasswordReset: Bool = false, fault: FormError? = nil
+        _ screen: Screen?, _ visit: FlowVisit, email: String?, name: String? = nil, isPasswordReset: Bool = false,
+        fault: FormError? = nil
     ) throws -> any WebPage {
+        let flow = visit.flow
         switch screen {
         case .password where offersPassword(in: flow):
-            return try passwordPage(flow, reference, email: email)
+            return try passwordPage(visit, email: email)
         case .email where offersEmailCode(in: flow):
-            return try emailCodePage(flow, reference, .address, email: email)
+            return try emailCodePage(visit, .address, email: email)
         case .register where offersRegistration(in: flow):
-            return try registerPage(flow, reference, email: email, name: name)
+            return try registerPage(visit, email: email, name: name)
         case .forgot where offersEmailCode(in: flow):
-            return try forgotPage(flow, reference, .address, email: email)
+            return try forgotPage(visit, .address, email: email)
         case .password, .email, .register, .forgot, .create, .bind, .confirm, .first, nil:
             let providers = flow.only.map { [$0] } ?? flow.providers
             return ChooserPage(
                 purpose: flow.purpose,
                 providers: try providers.map { provider in
-                    .init(provider, try reference.target("/web/start/\(provider.rawValue)"))
+                    .init(provider, try visit.target("/web/start/\(provider.rawValue)"))
                 },
-                password: offersPassword(in: flow) ? try reference.target("/web/password") : nil,
-                emailCodeLink: emailCodeLink(in: flow, reference),
+                password: offersPassword(in: flow) ? try visit.target("/web/password") : nil,
+                emailCodeLink: offersEmailCode(in: flow) ? visit.reference.link(.email) : nil,
                 offersRegistration: offersRegistration(in: flow),
-                cancel: try reference.target("/web/cancel"), email: email, isPasswordReset: isPasswordReset,
+                cancel: try visit.target("/web/cancel"), email: email, isPasswordReset: isPasswordReset,
                 act: flow.errand?.act, isAgain: flow.errand?.account != nil, error: fault)
         }
     }
@@ -120,10 +122,6 @@ extension WebAPI {
 
     /// Who is about to change their account, or to delete it, has one.
     func offersRegistration(in flow: WebFlow) -> Bool { offersEmailCode(in: flow) && flow.errand == nil }
-
-    func emailCodeLink(in flow: WebFlow, _ reference: FlowReference) -> String? {
-        offersEmailCode(in: flow) ? reference.link(.email) : nil
-    }
 }
 
 // MARK: - Where a browser goes on

@@ -38,7 +38,7 @@ extension WebAPI {
             proof = form.optionalChoice("proof", of: UntypedProof.self)
             provider = form.optionalChoice("provider", of: Provider.self)
             password = form.optionalString("password", maximumBytes: FieldLimit.password)
-            code = form.optionalString("code", maximumBytes: FieldLimit.emailCode)
+            code = form.mailedCode()
             isAgain = form.asksAgain()
             isReplacing = form.optionalChoice("onConflict", of: ConflictResolution.self) == .replace
             existing = form.optionalValue("existing", as: IdentityID.init)
@@ -93,9 +93,9 @@ extension WebAPI {
                 password: form.password.flatMap { $0.isEmpty ? nil : $0 }, by: call(of: request))
             return try await response(to: request, step)
         } catch {
-            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                guard let link = page.link else { throw SignInFailure.webFlowExpired }
-                return try linkScreen(.create, page, flow, link, typed: form.typed, fault: fault)
+            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { visit, fault in
+                guard let link = visit.flow.link else { throw SignInFailure.webFlowExpired }
+                return try linkScreen(.create, visit, link, typed: form.typed, fault: fault)
             }
         }
     }
@@ -112,8 +112,7 @@ extension WebAPI {
             failure = error
         }
         if case .providerAlreadyLinked(let existing) = failure {
-            let page = try await signIn.flow(flow, by: call(of: request))
-            return try conflict(with: existing, ConflictPage.Proof(credential), page, flow, request)
+            return try conflict(with: existing, ConflictPage.Proof(credential), try await visit(flow, request))
         }
         let wrong: FormError =
             switch credential {
@@ -121,36 +120,32 @@ extension WebAPI {
             case .emailCode: .wrongCode
             case .password, .session: .wrongPassword
             }
-        return try await shownAgain(flow, after: failure, wrong: wrong, request) { page, fault in
-            guard let link = page.link else { throw SignInFailure.webFlowExpired }
+        return try await shownAgain(flow, after: failure, wrong: wrong, request) { visit, fault in
+            guard let link = visit.flow.link else { throw SignInFailure.webFlowExpired }
             if let email = form.email, form.code != nil {
-                return try bindCodePage(page, flow, .code(email: email), form.typed, error: fault)
+                return try bindCodePage(visit, .code(email: email), form.typed, error: fault)
             }
             let isLost = fault == .holderChanged && link.provenHolder == nil
-            return try linkScreen(.bind, page, flow, link, typed: form.typed, fault: isLost ? .holderLost : fault)
+            return try linkScreen(.bind, visit, link, typed: form.typed, fault: isLost ? .holderLost : fault)
         }
     }
 
     /// The question whether another identity of the account is replaced.
-    func conflict(
-        with existing: Identity, _ proof: ConflictPage.Proof, _ flow: WebFlow, _ reference: FlowReference,
-        _ request: Request
-    ) throws -> Response {
-        guard let link = flow.link else { throw SignInFailure.webFlowExpired }
+    func conflict(with existing: Identity, _ proof: ConflictPage.Proof, _ visit: FlowVisit) throws -> Response {
+        guard let link = visit.flow.link else { throw SignInFailure.webFlowExpired }
         let page = ConflictPage(
-            purpose: flow.purpose, source: link.source, email: link.ownEmail, existing: HeldIdentity(existing),
-            proof: proof, replace: try reference.target("/web/link/bind"),
-            keep: try reference.target("/web/link/cancel"))
-        return response(page, after: .providerAlreadyLinked(existing), to: request, flow: flow)
+            purpose: visit.flow.purpose, source: link.source, email: link.ownEmail, existing: HeldIdentity(existing),
+            proof: proof, replace: try visit.target("/web/link/bind"), keep: try visit.target("/web/link/cancel"))
+        return response(page, after: .providerAlreadyLinked(existing), in: visit)
     }
 
     /// Another screen, with what was typed.
     private func show(
         _ screen: Screen, typed: TypedText, _ reference: FlowReference, _ request: Request
     ) async throws -> Response {
-        let flow = try await signIn.flow(reference, by: call(of: request))
-        guard let link = flow.link else { throw SignInFailure.webFlowExpired }
-        return response(try linkScreen(screen, flow, reference, link, typed: typed), to: request, flow: flow)
+        let visit = try await visit(reference, request)
+        guard let link = visit.flow.link else { throw SignInFailure.webFlowExpired }
+        return response(try linkScreen(screen, visit, link, typed: typed), in: visit)
     }
 
     private func mailBindCode(
@@ -159,13 +154,12 @@ extension WebAPI {
         do throws(SignInFailure) {
             try await signIn.mailBindCode(to: email, in: flow, by: call(of: request))
         } catch {
-            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                try bindCodePage(page, flow, .address, typed, error: fault)
+            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { visit, fault in
+                try bindCodePage(visit, .address, typed, error: fault)
             }
         }
-        let page = try await signIn.flow(flow, by: call(of: request))
-        let sent = CodeStep.code(email: email, isAgain: isAgain)
-        return response(try bindCodePage(page, flow, sent, typed), to: request, flow: page)
+        let visit = try await visit(flow, request)
+        return response(try bindCodePage(visit, .code(email: email, isAgain: isAgain), typed), in: visit)
     }
 }
 
@@ -176,33 +170,33 @@ extension WebAPI {
     ///   - typed: on the screens before.
     ///   - fault: what has become of the step before.
     func linkScreen(
-        _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired,
-        typed: TypedText = TypedText(), fault: FormError? = nil
+        _ screen: Screen?, _ visit: FlowVisit, _ link: LinkRequired, typed: TypedText = TypedText(),
+        fault: FormError? = nil
     ) throws -> any WebPage {
         if screen == .confirm, link.provenHolder != nil {
-            return try bindPage(flow, reference, link, typed, isConfirming: true)
+            return try bindPage(visit, link, typed, isConfirming: true)
         }
         if screen == .email, offersBindCode(link) {
             var typed = typed
             typed.email = typed.email ?? link.ownEmail
-            return try bindCodePage(flow, reference, .address, typed, error: fault)
+            return try bindCodePage(visit, .address, typed, error: fault)
         }
-        let choices = offeredChoices(of: link, in: flow)
+        let choices = offeredChoices(of: link, in: visit.flow)
         switch link.choice(on: screen, of: choices) {
         case .create:
-            return try createPage(flow, reference, link, typed, error: fault)
+            return try createPage(visit, link, typed, error: fault)
         case .bind:
-            return try bindPage(flow, reference, link, typed, error: fault)
+            return try bindPage(visit, link, typed, error: fault)
         case nil:
             return LinkPage(
-                purpose: flow.purpose, source: link.source, email: link.ownEmail,
+                purpose: visit.flow.purpose, source: link.source, email: link.ownEmail,
                 choices: choices.map { choice in
                     switch choice {
-                    case .create: .init(choice, link: reference.link(.create))
-                    case .bind: .init(choice, link: reference.link(.bind))
+                    case .create: .init(choice, link: visit.reference.link(.create))
+                    case .bind: .init(choice, link: visit.reference.link(.bind))
                     }
                 },
-                holder: link.holder.map { AccountHolder($0) }, cancel: try reference.target("/web/link/cancel"),
+                holder: link.holder.map { AccountHolder($0) }, cancel: try visit.target("/web/link/cancel"),
                 error: fault ?? (link.choices.isEmpty ? FormError.emailTaken : nil))
         }
     }
@@ -221,36 +215,36 @@ extension WebAPI {
     }
 
     private func createPage(
-        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, _ typed: TypedText, error: FormError?
+        _ visit: FlowVisit, _ link: LinkRequired, _ typed: TypedText, error: FormError?
     ) throws -> CreatePage {
         CreatePage(
-            purpose: flow.purpose, source: link.source, email: link.ownEmail,
-            form: try reference.target("/web/link/create", keeping: ["email": typed.email]),
+            purpose: visit.flow.purpose, source: link.source, email: link.ownEmail,
+            form: try visit.target("/web/link/create", keeping: ["email": typed.email]),
             offersPassword: link.source == .mailbox, displayName: typed.displayName ?? link.suggestedName?.text,
             takesAddressFrom: link.losingHolder.map { AccountHolder($0) },
-            offersBind: link.choices.contains(.bind), cancel: try reference.target("/web/link/cancel"), error: error)
+            offersBind: link.choices.contains(.bind), cancel: try visit.target("/web/link/cancel"), error: error)
     }
 
     /// Where a form that may bind goes, which keeps the name that was typed for a new account.
-    private func bindTarget(_ reference: FlowReference, _ typed: TypedText) throws -> FormTarget {
-        try reference.target("/web/link/bind", keeping: ["displayName": typed.displayName])
+    private func bindTarget(_ visit: FlowVisit, _ typed: TypedText) throws -> FormTarget {
+        try visit.target("/web/link/bind", keeping: ["displayName": typed.displayName])
     }
 
     private func bindPage(
-        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, _ typed: TypedText,
-        isConfirming: Bool = false, error: FormError? = nil
+        _ visit: FlowVisit, _ link: LinkRequired, _ typed: TypedText, isConfirming: Bool = false,
+        error: FormError? = nil
     ) throws -> BindPage {
-        let target = try bindTarget(reference, typed)
+        let target = try bindTarget(visit, typed)
         return BindPage(
-            purpose: flow.purpose, source: link.source, holder: link.holder.map { AccountHolder($0) },
+            purpose: visit.flow.purpose, source: link.source, holder: link.holder.map { AccountHolder($0) },
             takenAddress: link.holder == nil && link.choices == [.bind] ? link.ownEmail : nil,
             confirm: link.provenHolder == nil ? nil : target,
             clears: link.provenHolder?.account.emailProof != .proven,
             password: link.source == .mailbox || isConfirming ? nil : target,
             providers: isConfirming ? [] : provers(of: link).map { .init($0, target) },
             offersEmailCode: offersBindCode(link), isCodeRight: isConfirming,
-            create: offeredChoices(of: link, in: flow).contains(.create) ? target : nil,
-            cancel: try reference.target("/web/link/cancel"), email: typed.email ?? link.ownEmail, error: error)
+            create: offeredChoices(of: link, in: visit.flow).contains(.create) ? target : nil,
+            cancel: try visit.target("/web/link/cancel"), email: typed.email ?? link.ownEmail, error: error)
     }
 
     /// The providers that a browser can be sent to for a proof.
@@ -259,10 +253,10 @@ extension WebAPI {
     }
 
     private func bindCodePage(
-        _ flow: WebFlow, _ reference: FlowReference, _ step: CodeStep, _ typed: TypedText, error: FormError? = nil
+        _ visit: FlowVisit, _ step: CodeStep, _ typed: TypedText, error: FormError? = nil
     ) throws -> EmailCodePage {
         EmailCodePage(
-            purpose: flow.purpose, reason: .bind, step: step, form: try bindTarget(reference, typed),
+            purpose: visit.flow.purpose, reason: .bind, step: step, form: try bindTarget(visit, typed),
             back: .button(Screen.bind.rawValue), email: typed.email, error: error)
     }
 }

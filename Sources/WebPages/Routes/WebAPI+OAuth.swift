@@ -63,38 +63,37 @@ extension WebAPI {
     }
 
     private func response(
-        to request: Request, _ step: OAuthServer.ConsentStep, _ flow: FlowReference, _ oauth: OAuthServer
+        to request: Request, _ step: OAuthServer.ConsentStep, _ reference: FlowReference, _ oauth: OAuthServer
     ) throws -> Response {
+        func visit(_ flow: WebFlow) -> FlowVisit { FlowVisit(request: request, reference: reference, flow: flow) }
         switch step {
-        case .signIn(let page): return redirect(to: flow.link(), flow: page)
-        case .proveEmail(let page, let account):
-            return response(
-                try confirmPage(page, flow, .address, email: account.email?.text), to: request, flow: page)
+        case .signIn(let flow): return redirect(to: reference.link(), flow: flow)
+        case .proveEmail(let flow, let account):
+            return response(try confirmPage(visit(flow), .address, email: account.email?.text), in: visit(flow))
         case .signInOtherwise:
             throw PageRefusal(
-                .reauthenticationRequired, SignInFailure.reauthenticationRequired.problem, retryLink: flow.link())
-        case .lackEmail(let page, let account):
-            return response(try missingEmailPage(page, account, flow), to: request, flow: page)
+                .reauthenticationRequired, SignInFailure.reauthenticationRequired.problem, retryLink: reference.link())
+        case .lackEmail(let flow, let account):
+            return response(try missingEmailPage(visit(flow), account), in: visit(flow))
         case .ask(let consent):
+            let asked = visit(consent.flow)
             let language = language(of: request, consent.flow.languages)
             let page = ConsentPage(
                 client: consent.clientName, account: AccountTitle(consent.account),
-                otherAccount: try flow.target(Self.otherAccountPath),
+                otherAccount: try asked.target(Self.otherAccountPath),
                 scopes: consent.scopes.all.map { scope in
                     ConsentPage.Scope(scope, texts: oauth.configuration.scopeTexts[scope] ?? [:], in: language)
                 },
                 clientPrivacyURL: consent.privacyURL,
-                form: try flow.target(Self.authorizePath, account: consent.account.id))
-            return response(page, to: request, flow: consent.flow)
+                form: try asked.target(Self.authorizePath, account: consent.account.id))
+            return response(page, in: asked)
         }
     }
 
-    private func missingEmailPage(
-        _ page: WebFlow, _ account: Account, _ flow: FlowReference
-    ) throws -> MissingEmailPage {
+    private func missingEmailPage(_ visit: FlowVisit, _ account: Account) throws -> MissingEmailPage {
         MissingEmailPage(
-            purpose: page.purpose, account: AccountTitle(account), otherAccount: try flow.target(Self.otherAccountPath),
-            form: try flow.target(Self.authorizePath))
+            purpose: visit.flow.purpose, account: AccountTitle(account),
+            otherAccount: try visit.target(Self.otherAccountPath), form: try visit.target(Self.authorizePath))
     }
 
     /// The form of the consent, or of the address that the client wants.
@@ -107,7 +106,7 @@ extension WebAPI {
             (
                 form.optionalChoice("consent", of: Decision.self),
                 form.optionalString("csrf").flatMap(FormToken.account(of:)), form.typed("email"),
-                form.optionalString("code", maximumBytes: FieldLimit.emailCode), form.asksAgain()
+                form.mailedCode(), form.asksAgain()
             )
         }
         if let email { return try await confirm(email, code, isAgain: isAgain, flow, oauth, request) }
@@ -147,7 +146,7 @@ extension WebAPI {
         let step = code == nil ? try await oauth.consent(in: flow, session: session, by: call) : nil
         if let step, !step.asksEmail { return try response(to: request, step, flow, oauth) }
         guard let session else { return redirect(to: flow.link()) }
-        let page = try await signIn.flow(flow, by: call)
+        let visit = try await visit(flow, request)
         do throws(SignInFailure) {
             if let code {
                 try await emailCodes.verifyEmail(code: code, of: session, by: call)
@@ -157,22 +156,19 @@ extension WebAPI {
         } catch {
             guard let fault = FormError(error, wrong: .wrongCode) else { throw error }
             let step: CodeStep = code == nil ? .address : .code(email: email)
-            return response(
-                try confirmPage(page, flow, step, email: email, error: fault), after: error, to: request,
-                flow: page)
+            return response(try confirmPage(visit, step, email: email, error: fault), after: error, in: visit)
         }
-        guard code == nil else { return redirect(to: "\(Self.authorizePath)?flow=\(flow.id)", flow: page) }
-        let sent = CodeStep.code(email: email, isAgain: isAgain)
-        return response(try confirmPage(page, flow, sent), to: request, flow: page)
+        guard code == nil else { return redirect(to: "\(Self.authorizePath)?flow=\(flow.id)", flow: visit.flow) }
+        return response(try confirmPage(visit, .code(email: email, isAgain: isAgain)), in: visit)
     }
 
     private func confirmPage(
-        _ page: WebFlow, _ flow: FlowReference, _ step: CodeStep, email: String? = nil,
-        error: FormError? = nil
+        _ visit: FlowVisit, _ step: CodeStep, email: String? = nil, error: FormError? = nil
     ) throws -> EmailCodePage {
         EmailCodePage(
-            purpose: page.purpose, reason: .confirmAddress, step: step, form: try flow.target(Self.authorizePath),
-            back: .link(flow.link()), email: email, otherAccount: try flow.target(Self.otherAccountPath), error: error)
+            purpose: visit.flow.purpose, reason: .confirmAddress, step: step,
+            form: try visit.target(Self.authorizePath), back: .link(visit.reference.link()), email: email,
+            otherAccount: try visit.target(Self.otherAccountPath), error: error)
     }
 }
 

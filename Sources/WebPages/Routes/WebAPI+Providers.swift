@@ -77,8 +77,8 @@ extension WebAPI {
         guard case .unproven(let flow, .conflict(let existing, let prover)) = step,
             let browser = cookies.browser(of: request)
         else { return try await response(to: request, step) }
-        let reference = FlowReference(id: flow.id, browser: browser)
-        return try conflict(with: existing, .provider(prover, replacing: existing.id), flow, reference, request)
+        let visit = FlowVisit(request: request, reference: FlowReference(id: flow.id, browser: browser), flow: flow)
+        return try conflict(with: existing, .provider(prover, replacing: existing.id), visit)
     }
 
     private func start(_ provider: Provider, _ request: Request) async throws -> Response {

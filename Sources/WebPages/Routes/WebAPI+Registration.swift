@@ -23,9 +23,8 @@ extension WebAPI {
         guard !request.isSpeculative else { return untouched }
         let call = call(of: request)
         guard try request.queryValues().all("flow").isEmpty else {
-            let reference = try flowReference(of: request)
-            let flow = try await signIn.flow(reference, by: call)
-            return try await show(screen, typed: flow.loginHint, flow, reference, request)
+            let visit = try await visit(try flowReference(of: request), request)
+            return try await show(screen, typed: visit.flow.loginHint, visit)
         }
         let browser = try cookies.browser(of: request) ?? .fresh()
         let flow = try await signIn.openAccountFlow(
@@ -47,8 +46,7 @@ extension WebAPI {
             (
                 screen: form.screen(), email: form.typedEmail(),
                 password: form.optionalString("password", maximumBytes: FieldLimit.newPassword),
-                name: form.optionalString("name"),
-                code: form.optionalString("code", maximumBytes: FieldLimit.emailCode), isAgain: form.asksAgain()
+                name: form.optionalString("name"), code: form.mailedCode(), isAgain: form.asksAgain()
             )
         }
         request.note(email: form.email)
@@ -59,8 +57,8 @@ extension WebAPI {
                 let step = try await signIn.confirmRegistration(code: code, in: flow, by: call)
                 return try await response(to: request, step)
             } catch {
-                return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                    try registrationCodePage(page, flow, email: form.email, error: fault)
+                return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { visit, fault in
+                    try registrationCodePage(visit, email: form.email, error: fault)
                 }
             }
         }
@@ -73,17 +71,15 @@ extension WebAPI {
                 try await signIn.mailRegistrationCode(in: flow, by: call)
             }
         } catch {
-            return try await shownAgain(flow, after: error, wrong: .missingPassword, request) { page, fault in
+            return try await shownAgain(flow, after: error, wrong: .missingPassword, request) { visit, fault in
                 if form.password == nil, fault != .missingPassword {
-                    return try registrationCodePage(page, flow, email: form.email, error: fault)
+                    return try registrationCodePage(visit, email: form.email, error: fault)
                 }
-                return try registerPage(page, flow, email: form.email, name: form.name, error: fault)
+                return try registerPage(visit, email: form.email, name: form.name, error: fault)
             }
         }
-        let page = try await signIn.flow(flow, by: call)
-        return response(
-            try registrationCodePage(page, flow, email: form.email, isAgain: form.isAgain), to: request,
-            flow: page)
+        let visit = try await visit(flow, request)
+        return response(try registrationCodePage(visit, email: form.email, isAgain: form.isAgain), in: visit)
     }
 
     // MARK: Forgotten password
@@ -92,8 +88,7 @@ extension WebAPI {
         try requireMail()
         let (flow, form) = try flowForm(of: request, Self.forgotPath) { form in
             (
-                screen: form.screen(), email: form.typedEmail(),
-                code: form.optionalString("code", maximumBytes: FieldLimit.emailCode),
+                screen: form.screen(), email: form.typedEmail(), code: form.mailedCode(),
                 newPassword: form.optionalString("newPassword", maximumBytes: FieldLimit.newPassword),
                 isAgain: form.asksAgain()
             )
@@ -105,13 +100,12 @@ extension WebAPI {
             do throws(SignInFailure) {
                 try await signIn.mailResetCode(to: form.email, in: flow, by: call)
             } catch {
-                return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                    try forgotPage(page, flow, .address, email: form.email, error: fault)
+                return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { visit, fault in
+                    try forgotPage(visit, .address, email: form.email, error: fault)
                 }
             }
-            let page = try await signIn.flow(flow, by: call)
-            let sent = CodeStep.code(email: form.email, isAgain: form.isAgain)
-            return response(try forgotPage(page, flow, sent), to: request, flow: page)
+            let visit = try await visit(flow, request)
+            return response(try forgotPage(visit, .code(email: form.email, isAgain: form.isAgain)), in: visit)
         }
         let step: WebStep
         do throws(SignInFailure) {
@@ -119,41 +113,40 @@ extension WebAPI {
             step = try await signIn.resetPassword(
                 email: form.email, code: code, newPassword: form.newPassword ?? "", in: flow, by: call)
         } catch {
-            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
+            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { visit, fault in
                 // One that was not wrong was not tried.
                 let code = fault == .wrongCode ? nil : form.code
-                return try forgotPage(page, flow, .code(email: form.email), code: code, error: fault)
+                return try forgotPage(visit, .code(email: form.email), code: code, error: fault)
             }
         }
-        guard case .passwordReset(let page) = step else { return try await response(to: request, step) }
-        let chooser = try chooserScreen(.first, page, flow, email: form.email, isPasswordReset: true)
-        return response(chooser, to: request, flow: page)
+        guard case .passwordReset(let begun) = step else { return try await response(to: request, step) }
+        let next = FlowVisit(request: request, reference: flow, flow: begun)
+        return response(try chooserScreen(.first, next, email: form.email, isPasswordReset: true), in: next)
     }
 
     // MARK: Pages
 
     func registerPage(
-        _ flow: WebFlow, _ reference: FlowReference, email: String?, name: String? = nil, error: FormError? = nil
+        _ visit: FlowVisit, email: String?, name: String? = nil, error: FormError? = nil
     ) throws -> RegisterPage {
         RegisterPage(
-            purpose: flow.purpose, form: try reference.target(Self.registerPath), email: email, name: name,
+            purpose: visit.flow.purpose, form: try visit.target(Self.registerPath), email: email, name: name,
             error: error)
     }
 
     func forgotPage(
-        _ flow: WebFlow, _ reference: FlowReference, _ step: CodeStep, email: String? = nil, code: String? = nil,
-        error: FormError? = nil
+        _ visit: FlowVisit, _ step: CodeStep, email: String? = nil, code: String? = nil, error: FormError? = nil
     ) throws -> ForgotPage {
         ForgotPage(
-            purpose: flow.purpose, step: step, form: try reference.target(Self.forgotPath), email: email, code: code,
-            error: error)
+            purpose: visit.flow.purpose, step: step, form: try visit.target(Self.forgotPath), email: email,
+            code: code, error: error)
     }
 
     private func registrationCodePage(
-        _ flow: WebFlow, _ reference: FlowReference, email: String, isAgain: Bool = false, error: FormError? = nil
+        _ visit: FlowVisit, email: String, isAgain: Bool = false, error: FormError? = nil
     ) throws -> EmailCodePage {
         EmailCodePage(
-            purpose: flow.purpose, reason: .register, step: .code(email: email, isAgain: isAgain),
-            form: try reference.target(Self.registerPath), back: .button(Screen.register.rawValue), error: error)
+            purpose: visit.flow.purpose, reason: .register, step: .code(email: email, isAgain: isAgain),
+            form: try visit.target(Self.registerPath), back: .button(Screen.register.rawValue), error: error)
     }
 }

@@ -10,10 +10,7 @@ extension WebAPI {
             Route(.post, "/web/password") { request in try await takePassword(request) },
             Route(.post, "/web/email-code") { request in
                 let (flow, (screen, email, code, isAgain)) = try flowForm(of: request, "/web/email-code") { form in
-                    (
-                        form.screen(), form.typedEmail(),
-                        form.optionalString("code", maximumBytes: FieldLimit.emailCode), form.asksAgain()
-                    )
+                    (form.screen(), form.typedEmail(), form.mailedCode(), form.asksAgain())
                 }
                 request.note(email: email)
                 if let screen { return try await show(screen, typed: email, flow, request) }
@@ -33,8 +30,8 @@ extension WebAPI {
             let step = try await signIn.password(email: email, password: password, in: flow, by: call(of: request))
             return try await response(to: request, step)
         } catch {
-            return try await shownAgain(flow, after: error, wrong: .wrongPassword, request) { page, fault in
-                try passwordPage(page, flow, email: email, error: fault)
+            return try await shownAgain(flow, after: error, wrong: .wrongPassword, request) { visit, fault in
+                try passwordPage(visit, email: email, error: fault)
             }
         }
     }
@@ -44,22 +41,20 @@ extension WebAPI {
     func show(
         _ screen: Screen, typed email: String, _ reference: FlowReference, _ request: Request
     ) async throws -> Response {
-        let flow = try await signIn.flow(reference, by: call(of: request))
-        guard !email.isEmpty else { return redirect(to: reference.link(screen), flow: flow) }
-        return try await show(screen, typed: email, flow, reference, request)
+        let visit = try await visit(reference, request)
+        guard !email.isEmpty else { return redirect(to: reference.link(screen), flow: visit.flow) }
+        return try await show(screen, typed: email, visit)
     }
 
-    func show(
-        _ screen: Screen, typed email: String?, _ flow: WebFlow, _ reference: FlowReference, _ request: Request
-    ) async throws -> Response {
+    func show(_ screen: Screen, typed email: String?, _ visit: FlowVisit) async throws -> Response {
+        let flow = visit.flow
         guard flow.status.isOpen, flow.link == nil else { throw SignInFailure.webFlowExpired }
         // Who goes back from the code finds the name too.
         let kept =
             screen == .register && offersRegistration(in: flow)
-            ? try await signIn.registration(in: reference, by: call(of: request)) : nil
-        let page = try chooserScreen(
-            screen, flow, reference, email: email ?? kept?.email.text, name: kept?.displayName?.text)
-        return response(page, to: request, flow: flow)
+            ? try await signIn.registration(in: visit.reference, by: call(of: visit.request)) : nil
+        let page = try chooserScreen(screen, visit, email: email ?? kept?.email.text, name: kept?.displayName?.text)
+        return response(page, in: visit)
     }
 
     private func mailCode(
@@ -68,13 +63,12 @@ extension WebAPI {
         do throws(SignInFailure) {
             try await signIn.mailCode(to: email, in: flow, by: call(of: request))
         } catch {
-            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                try emailCodePage(page, flow, .address, email: email, error: fault)
+            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { visit, fault in
+                try emailCodePage(visit, .address, email: email, error: fault)
             }
         }
-        let page = try await signIn.flow(flow, by: call(of: request))
-        return response(
-            try emailCodePage(page, flow, .code(email: email, isAgain: isAgain)), to: request, flow: page)
+        let visit = try await visit(flow, request)
+        return response(try emailCodePage(visit, .code(email: email, isAgain: isAgain)), in: visit)
     }
 
     private func take(
@@ -84,8 +78,8 @@ extension WebAPI {
             let step = try await signIn.emailCode(email: email, code: code, in: flow, by: call(of: request))
             return try await response(to: request, step)
         } catch {
-            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
-                try emailCodePage(page, flow, .code(email: email), error: fault)
+            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { visit, fault in
+                try emailCodePage(visit, .code(email: email), error: fault)
             }
         }
     }
@@ -95,31 +89,27 @@ extension WebAPI {
     /// - Throws: a failure that another try doesn't mend, also because the flow is over.
     func shownAgain(
         _ reference: FlowReference, after failure: SignInFailure, wrong: FormError, _ request: Request,
-        _ page: (WebFlow, FormError) throws -> any WebPage
+        _ page: (FlowVisit, FormError) throws -> any WebPage
     ) async throws -> Response {
-        guard let fault = FormError(failure, wrong: wrong),
-            let flow = try? await signIn.flow(reference, by: call(of: request))
+        guard let fault = FormError(failure, wrong: wrong), let visit = try? await visit(reference, request)
         else { throw failure }
-        return response(try page(flow, fault), after: failure, to: request, flow: flow)
+        return response(try page(visit, fault), after: failure, in: visit)
     }
 
     // MARK: Pages
 
-    func passwordPage(
-        _ flow: WebFlow, _ reference: FlowReference, email: String?, error: FormError? = nil
-    ) throws -> PasswordPage {
+    func passwordPage(_ visit: FlowVisit, email: String?, error: FormError? = nil) throws -> PasswordPage {
         PasswordPage(
-            purpose: flow.purpose, form: try reference.target("/web/password"),
-            offersEmailCode: offersEmailCode(in: flow), offersRegistration: offersRegistration(in: flow), email: email,
-            error: error)
+            purpose: visit.flow.purpose, form: try visit.target("/web/password"),
+            offersEmailCode: offersEmailCode(in: visit.flow),
+            offersRegistration: offersRegistration(in: visit.flow), email: email, error: error)
     }
 
     func emailCodePage(
-        _ flow: WebFlow, _ reference: FlowReference, _ step: CodeStep, email: String? = nil,
-        error: FormError? = nil
+        _ visit: FlowVisit, _ step: CodeStep, email: String? = nil, error: FormError? = nil
     ) throws -> EmailCodePage {
         EmailCodePage(
-            purpose: flow.purpose, reason: .signIn, step: step, form: try reference.target("/web/email-code"),
+            purpose: visit.flow.purpose, reason: .signIn, step: step, form: try visit.target("/web/email-code"),
             back: .button(Screen.first.rawValue), email: email, error: error)
     }
 }
@@ -127,6 +117,8 @@ extension WebAPI {
 extension Fields {
     /// Where a button of the form leads besides, with what was typed: the value of the button.
     mutating func screen() -> WebAPI.Screen? { optionalChoice("to", of: WebAPI.Screen.self) }
+
+    mutating func mailedCode() -> String? { optionalString("code", maximumBytes: FieldLimit.emailCode) }
 
     /// Whether the button was pressed that asks for the mail with the code once more.
     mutating func asksAgain() -> Bool { optionalString("again") != nil }

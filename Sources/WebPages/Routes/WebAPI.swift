@@ -136,6 +136,12 @@ extension WebAPI {
         return FlowReference(id: try flowID(of: request), browser: browser)
     }
 
+    /// - Throws: for a flow that is over, or another browser's.
+    func visit(_ reference: FlowReference, _ request: Request) async throws -> FlowVisit {
+        let flow = try await signIn.flow(reference, by: call(of: request))
+        return FlowVisit(request: request, reference: reference, flow: flow)
+    }
+
     /// Reads a form of a flow.
     func flowForm<Value>(
         of request: Request, _ action: String, _ read: (inout Fields) throws -> Value
@@ -148,7 +154,12 @@ extension WebAPI {
     }
 }
 
-extension FlowReference {
+/// A request to a flow, as it stands.
+struct FlowVisit: Sendable {
+    let request: Request
+    let reference: FlowReference
+    let flow: WebFlow
+
     /// Where a form of the flow goes.
     ///
     /// - Parameters:
@@ -157,12 +168,15 @@ extension FlowReference {
     func target(
         _ action: String, keeping typed: [String: String?] = [:], account: AccountID? = nil
     ) throws -> FormTarget {
-        FormTarget(
+        let (id, secret) = (reference.id, reference.browser.text)
+        return FormTarget(
             action: "\(action)?flow=\(id)",
-            csrf: try FormToken.text(secret: browser.text, flow: id.description, action: action, account: account),
+            csrf: try FormToken.text(secret: secret, flow: id.description, action: action, account: account),
             hidden: typed.compactMapValues { $0 })
     }
+}
 
+extension FlowReference {
     /// The page of the flow, or one of its further screens.
     func link(_ screen: WebAPI.Screen? = nil) -> String {
         Self.link(id) + (screen.map { "&with=\($0.rawValue)" } ?? "")
@@ -230,6 +244,14 @@ extension WebAPI {
         response.headers += problem.headers
         response.problem = problem
         return response
+    }
+
+    /// A page of a flow.
+    ///
+    /// - Parameter failure: why its form was refused, if it is shown again.
+    func response(_ page: any WebPage, after failure: SignInFailure? = nil, in visit: FlowVisit) -> Response {
+        guard let failure else { return response(page, to: visit.request, flow: visit.flow) }
+        return response(page, after: failure, to: visit.request, flow: visit.flow)
     }
 
     /// Sends the browser on, to a path of ours or out of here.

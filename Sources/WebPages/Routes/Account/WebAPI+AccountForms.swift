@@ -33,10 +33,7 @@ extension WebAPI {
             },
             Route(.post, AccountPath.email) { request in
                 let (email, code, isAgain) = try accountForm(of: request, AccountPath.email) { form in
-                    (
-                        form.typedEmail(), form.optionalString("code", maximumBytes: FieldLimit.emailCode),
-                        form.asksAgain()
-                    )
+                    (form.typedEmail(), form.mailedCode(), form.asksAgain())
                 }
                 request.note(email: email)
                 if let code { return try await takeAddressCode(code, typed: email, request) }

@@ -137,10 +137,7 @@ import Testing
     }
 
     @Test func `ten processes at once all succeed`() async throws {
-        let runs = try await withThrowingTaskGroup(of: FinishedProcess.self) { group in
-            for _ in 0..<10 { group.addTask { try await Self.run(["up"], scratch.url) } }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
+        let runs = try await concurrently(0..<10) { _ in try await Self.run(["up"], scratch.url) }
         #expect(runs.map(\.code) == Array(repeating: 0, count: 10), "\(runs.map(\.errors))")
         #expect(runs.filter { $0.output.hasPrefix("applied") }.count == 1)
         #expect(runs.filter { $0.output == "nothing to apply\n" }.count == 9)

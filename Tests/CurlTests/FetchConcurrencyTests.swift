@@ -46,16 +46,12 @@ struct FetchConcurrencyTests {
     func `no cancellation is lost, whenever it comes`() async throws {
         let server = try LoopbackServer { _ in [.hold] }
         try await withFetcher { fetcher in
-            await withTaskGroup(of: FetchError.Code?.self) { group in
-                for _ in 0..<1_000 {
-                    group.addTask {
-                        let task = Task { await fetcher.outcome(of: .forTests(url: server.url)).failure?.code }
-                        task.cancel()
-                        return await task.value
-                    }
-                }
-                for await code in group { #expect(code == .cancelled) }
+            let codes = try await concurrently(0..<1_000) { _ in
+                let task = Task { await fetcher.outcome(of: .forTests(url: server.url)).failure?.code }
+                task.cancel()
+                return await task.value
             }
+            #expect(codes.allSatisfy { $0 == .cancelled })
         }
     }
 

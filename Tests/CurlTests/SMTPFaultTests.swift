@@ -1,4 +1,5 @@
 import Curl
+import TestSupport
 import Testing
 
 /// Mail to a server that misbehaves.
@@ -163,12 +164,7 @@ struct SMTPFaultTests {
         configuration.timeout = .seconds(1)
         configuration.maximumInFlight = 2
         let transport = SMTPTransport(server: server, configuration: configuration)
-        let codes = await withTaskGroup(of: MailTransportError.Code?.self) { group in
-            for _ in 0..<3 {
-                group.addTask { await transport.failure(.sample())?.code }
-            }
-            return await group.reduce(into: []) { $0.append($1) }
-        }
+        let codes = try await concurrently(0..<3) { _ in await transport.failure(.sample())?.code }
         #expect(codes.count { $0 == .busy } == 1)
         #expect(codes.count { $0 == .timedOut } == 2)
     }

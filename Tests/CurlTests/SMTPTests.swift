@@ -164,11 +164,8 @@ struct SMTPTests {
         try await MailServer.run { peer in
             let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
             let transport = SMTPTransport(server: server, configuration: .forTests())
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<8 {
-                    group.addTask { try await transport.send(.sample(to: "kim-\(number)@example.com")) }
-                }
-                try await group.waitForAll()
+            try await concurrently(0..<8) { number in
+                try await transport.send(.sample(to: "kim-\(number)@example.com"))
             }
             let recipients = await peer.messages(8).flatMap(\.recipients)
             #expect(Set(recipients).count == 8)

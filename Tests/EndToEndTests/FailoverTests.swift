@@ -199,10 +199,7 @@ import Testing
 
     @Test func `what was answered before the primary died is there after the standby took over`() async throws {
         try await service { primary, standby, world in
-            let persons = try await withThrowingTaskGroup(of: (Int, Persons).self) { group in
-                for number in 0..<16 { group.addTask { (number, try await makePersons(number, world)) } }
-                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
-            }
+            let persons = try await concurrently(0..<16) { try await makePersons($0, world) }
             let acknowledged = AcknowledgedChanges()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for share in 0..<4 {
@@ -212,7 +209,7 @@ import Testing
                             while index >= 8, !acknowledged.isPrimaryDead.load(ordering: .relaxed) {
                                 try await Task.sleep(for: .milliseconds(10))
                             }
-                            try await Self.act(as: #require(persons[index]), at: world.service, acknowledged)
+                            try await Self.act(as: persons[index], at: world.service, acknowledged)
                         }
                     }
                 }

@@ -26,22 +26,18 @@ import Testing
     }
 
     private func leavers(_ count: Int, _ world: World) async throws -> [Leaver] {
-        try await withThrowingTaskGroup(of: [Leaver].self) { group in
-            // Fewer at once than the codes that a process exchanges by themselves.
-            let lanes = 8
-            for lane in 0..<lanes {
-                group.addTask {
-                    var leavers: [Leaver] = []
-                    for number in stride(from: lane, to: count, by: lanes) {
-                        let name = "leaver-\(number)"
-                        let access = try await world.newGrantedAccount(name).text("session.accessToken")
-                        leavers.append(Leaver(name: name, access: access))
-                    }
-                    return leavers
-                }
+        // Fewer at once than the codes that a process exchanges by themselves.
+        let lanes = 8
+        let shares = try await concurrently(0..<lanes) { lane -> [Leaver] in
+            var leavers: [Leaver] = []
+            for number in stride(from: lane, to: count, by: lanes) {
+                let name = "leaver-\(number)"
+                let access = try await world.newGrantedAccount(name).text("session.accessToken")
+                leavers.append(Leaver(name: name, access: access))
             }
-            return try await group.reduce(into: []) { $0 += $1 }
+            return leavers
         }
+        return shares.flatMap { $0 }
     }
 
     /// Deletes an account; 401 means that an earlier call has deleted it.
@@ -149,12 +145,8 @@ import Testing
             let leavers = try await leavers(people, world)
             try await Countersign.serve(Self.settings(world)) { other in
                 try await world.sandbox.fail("/apple/auth/revoke", .delay(milliseconds: 50))
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for (number, leaver) in leavers.enumerated() {
-                        let service = number.isMultiple(of: 2) ? world.service : other
-                        group.addTask { try await delete(leaver, at: service) }
-                    }
-                    try await group.waitForAll()
+                try await concurrently(leavers.enumerated()) { number, leaver in
+                    try await delete(leaver, at: number.isMultiple(of: 2) ? world.service : other)
                 }
                 try await eventually("the end of all revocations") { try await pending(world) == 0 }
                 let done = ("countersign_revocation_attempts_total", "provider=\"apple\"", "outcome=\"done\"")

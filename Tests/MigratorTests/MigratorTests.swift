@@ -114,15 +114,10 @@ import Testing
             up: "-- no-transaction: b is large\nCREATE INDEX CONCURRENTLY IF NOT EXISTS b_id ON b (id);\n",
             down: "-- no-transaction: b is large\nDROP INDEX CONCURRENTLY IF EXISTS b_id;\n")
         try await ScratchDatabase.withEmpty { scratch, database in
-            let applied = try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<10 {
-                    group.addTask {
-                        try await scratch.withPool { runner in
-                            try await runner.migrator([Self.createA, Self.createB, buildIndex]).up().count
-                        }
-                    }
+            let applied: [Int] = try await concurrently(0..<10) { _ in
+                try await scratch.withPool { runner in
+                    try await runner.migrator([Self.createA, Self.createB, buildIndex]).up().count
                 }
-                return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(applied.sorted() == [0, 0, 0, 0, 0, 0, 0, 0, 0, 3])
             #expect(try await database.count("SELECT count(*) FROM a") == 1)

@@ -53,36 +53,31 @@ import Testing
             }
             let before = try await pids()
             try await database.execute("CREATE TABLE t (n int8)")
-            let outcomes = try await withThrowingTaskGroup(of: (Int, PostgresError.Code?).self) { group in
-                for number in 0..<2000 {
-                    group.addTask {
-                        let task = Task { () -> PostgresError.Code? in
-                            do throws(PostgresError) {
-                                let rows = try await database.query(
-                                    """
-                                    WITH slow AS MATERIALIZED (SELECT pg_sleep(\(Double(number % 3) / 4000)))
-                                    INSERT INTO t SELECT \(number) FROM slow RETURNING n
-                                    """, as: Int.self)
-                                #expect(rows == [number])
-                                return nil
-                            } catch {
-                                return error.code
-                            }
-                        }
-                        if number.isMultiple(of: 3) {
-                            for _ in 0..<Int.random(in: 0...200) { await Task.yield() }
-                            task.cancel()
-                        }
-                        return (number, await task.value)
+            let outcomes: [PostgresError.Code?] = try await concurrently(0..<2000) { number in
+                let task = Task { () -> PostgresError.Code? in
+                    do throws(PostgresError) {
+                        let rows = try await database.query(
+                            """
+                            WITH slow AS MATERIALIZED (SELECT pg_sleep(\(Double(number % 3) / 4000)))
+                            INSERT INTO t SELECT \(number) FROM slow RETURNING n
+                            """, as: Int.self)
+                        #expect(rows == [number])
+                        return nil
+                    } catch {
+                        return error.code
                     }
                 }
-                return try await group.reduce(into: [:]) { $0[$1.0] = .some($1.1) }
+                if number.isMultiple(of: 3) {
+                    for _ in 0..<Int.random(in: 0...200) { await Task.yield() }
+                    task.cancel()
+                }
+                return await task.value
             }
             let stored = try await database.query("SELECT n FROM t", as: Int.self)
             #expect(Set(stored).count == stored.count)
-            for number in 0..<2000 {
-                switch outcomes[number] {
-                case .some(nil): #expect(stored.contains(number))
+            for (number, outcome) in outcomes.enumerated() {
+                switch outcome {
+                case nil: #expect(stored.contains(number))
                 case .cancelled: #expect(number.isMultiple(of: 3) && !stored.contains(number))
                 // It was sent when its task gave up, and may be there or not.
                 case .outcomeUnknown: #expect(number.isMultiple(of: 3))

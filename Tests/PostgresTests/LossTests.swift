@@ -141,23 +141,19 @@ import Testing
                 }
                 return kills
             }
-            let answered = try await withThrowingTaskGroup(of: Int?.self) { group in
-                for number in 0..<3000 {
-                    group.addTask {
-                        do throws(PostgresError) {
-                            let rows = try await database.query("INSERT INTO t VALUES (\(number)) RETURNING n") {
-                                row throws(PostgresError) in try row.decode(Int.self)
-                            }
-                            #expect(rows == [number])
-                            return number
-                        } catch {
-                            #expect(error.code == .connectionLost)
-                            return nil
-                        }
+            let answers = try await concurrently(0..<3000) { number -> Int? in
+                do throws(PostgresError) {
+                    let rows = try await database.query("INSERT INTO t VALUES (\(number)) RETURNING n") {
+                        row throws(PostgresError) in try row.decode(Int.self)
                     }
+                    #expect(rows == [number])
+                    return number
+                } catch {
+                    #expect(error.code == .connectionLost)
+                    return nil
                 }
-                return try await group.reduce(into: Set<Int>()) { if let number = $1 { $0.insert(number) } }
             }
+            let answered = answers.compactMap { $0 }
             killer.cancel()
             // The last question of the killer may itself have been cancelled.
             _ = try? await killer.value

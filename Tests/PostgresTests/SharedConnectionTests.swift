@@ -78,11 +78,8 @@ import Testing
                 task.cancel()
                 #expect(await task.value?.code == .outcomeUnknown)
                 // More than the other connection takes at a time: what were sent behind would not be answered.
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for number in 0..<50 {
-                        group.addTask { try await expect("SELECT \(number)", is: number, in: database) }
-                    }
-                    try await group.waitForAll()
+                try await concurrently(0..<50) { number in
+                    try await expect("SELECT \(number)", is: number, in: database)
                 }
                 try await expect("SELECT (\(Self.isWaiting))::int", is: 1, in: observer)
             }

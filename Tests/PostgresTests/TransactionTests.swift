@@ -171,24 +171,16 @@ private struct Refused: Error, Equatable {
 
     @Test func `statements of several tasks share it`() async throws {
         try await withTable { database in
-            let (pids, sum) = try await database.transaction { transaction in
-                try await withThrowingTaskGroup(of: (Int, Int).self) { group in
-                    for id in 10..<60 {
-                        group.addTask {
-                            let rows = try await transaction.query(
-                                "INSERT INTO t VALUES (\(id), \(id)) RETURNING n, pg_backend_pid()",
-                                as: Int.self, Int.self)
-                            return try #require(rows.first)
-                        }
-                    }
-                    return try await group.reduce(into: (Set<Int>(), 0)) { total, row in
-                        total.0.insert(row.1)
-                        total.1 += row.0
-                    }
+            let rows = try await database.transaction { transaction in
+                try await concurrently(10..<60) { id -> (Int, Int) in
+                    let rows = try await transaction.query(
+                        "INSERT INTO t VALUES (\(id), \(id)) RETURNING n, pg_backend_pid()",
+                        as: Int.self, Int.self)
+                    return try #require(rows.first)
                 }
             }
-            #expect(pids.count == 1)
-            #expect(sum == (10..<60).reduce(0, +))
+            #expect(Set(rows.map { $0.1 }).count == 1)
+            #expect(rows.map { $0.0 } == Array(10..<60))
             try await expect("SELECT count(*) FROM t", is: 52, in: database)
         }
     }

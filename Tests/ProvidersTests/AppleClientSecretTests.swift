@@ -148,15 +148,10 @@ struct AppleClientSecretTests {
     @Test
     func `many at once get one secret`() async throws {
         let endpoint = try endpoint([team()])
-        let secrets = try await withThrowingTaskGroup(of: String.self) { group in
-            for _ in 0..<64 {
-                group.addTask {
-                    try endpoint.clientSecret(for: AppleFixture.clientID, at: Timestamp(seconds: referenceTime))
-                }
-            }
-            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        let secrets = try await concurrently(0..<64) { _ in
+            try endpoint.clientSecret(for: AppleFixture.clientID, at: Timestamp(seconds: referenceTime))
         }
-        #expect(secrets.count == 1)
+        #expect(Set(secrets).count == 1)
     }
 
     // MARK: .p8 files

@@ -29,10 +29,7 @@ import Testing
     func `of fifty simultaneous exchanges of a code one succeeds`(_ provider: Sandbox.Provider) async throws {
         let client = try await provider.client(in: sandbox)
         let code = try await client.newCode()
-        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 1...50 { group.addTask { try await client.redeem(code).status } }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
+        let statuses = try await concurrently(1...50) { _ in try await client.redeem(code).status }
         #expect(statuses.filter { $0 == 200 }.count == 1)
         #expect(statuses.filter { $0 == 400 }.count == 49)
     }

@@ -76,10 +76,7 @@ import Testing
             // Many at once come in batches, of whatever size.
             for round in 10..<14 {
                 let now = crowd.time(0).advanced(bySeconds: Int64(round) * 60)
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for _ in 0..<32 { group.addTask { _ = try await Self.signIn(crowd, identities, at: now) } }
-                    try await group.waitForAll()
-                }
+                try await concurrently(0..<32) { _ in _ = try await Self.signIn(crowd, identities, at: now) }
             }
             let all = try await Self.plans(in: database)
             #expect(all.count { $0.once > 0 && $0.statement.contains("INSERT INTO sessions") } == 1)

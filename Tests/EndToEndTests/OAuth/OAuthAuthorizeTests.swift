@@ -107,11 +107,8 @@ import Testing
         let foreign = try await browser.submit(
             form, on: page, button: "allow", headers: [("Sec-Fetch-Site", "cross-site")])
         #expect(foreign.status == 403)
-        let answers = try await withThrowingTaskGroup(of: Browser.Page.self) { group in
-            for word in ["allow", "deny", "allow", "deny"] {
-                group.addTask { try await browser.submit(form, on: page, button: word, following: false) }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
+        let answers = try await concurrently(["allow", "deny", "allow", "deny"]) { word in
+            try await browser.submit(form, on: page, button: word, following: false)
         }
         #expect(answers.filter { $0.answer["Location"]?.hasPrefix(client.redirectURI) == true }.count == 1)
         #expect(answers.filter { $0.status == 303 || $0.handedOver != nil }.count == 1)

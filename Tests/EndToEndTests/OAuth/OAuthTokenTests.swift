@@ -45,11 +45,8 @@ import Testing
     @Test func `of fifty redemptions at once one succeeds, and what it got is dead`() async throws {
         let client = try await world.linkingClient()
         let code = try await world.oauthCode(client, try await world.signedInBrowser("racer"))
-        let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-            for _ in 0..<50 {
-                group.addTask { try await retryWhenLate { try await world.redeem(code, client) } }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
+        let answers = try await concurrently(0..<50) { _ in
+            try await retryWhenLate { try await world.redeem(code, client) }
         }
         let won = answers.filter { $0.status == 200 }
         #expect(won.count == 1)

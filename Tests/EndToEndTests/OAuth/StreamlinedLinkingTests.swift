@@ -59,10 +59,7 @@ import Testing
         #expect(try await ask("check", client, token).status == 404)
         let refused = try await ask("get", client, token)
         #expect(refused.text == #"{"error":"linking_error","login_hint":"fresh@gmail.com"}"#)
-        let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-            for _ in 0..<8 { group.addTask { try await self.ask("create", client, token) } }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
+        let answers = try await concurrently(0..<8) { _ in try await ask("create", client, token) }
         #expect(answers.filter { $0.status == 200 }.count == 1)
         #expect(answers.filter { $0.json?["error"]?.string == "linking_error" }.count == 7)
         #expect(try await world.countAccounts(with: "fresh@gmail.com") == 1)

@@ -113,18 +113,14 @@ import Testing
         let session = try await fixture.opened(apple)
         // Opened by neither of them: it stays.
         _ = try await fixture.database.execute("UPDATE sessions SET identity_id = NULL")
-        let outcomes = try await withThrowingTaskGroup(of: String.self) { group in
-            for id in [try #require(apple.identity).id, try #require(google.identity).id] {
-                group.addTask {
-                    do {
-                        try await fixture.service.accounts.unlink(id, of: session, by: fixture.call)
-                        return "unlinked"
-                    } catch SignInFailure.lastSignInMethod {
-                        return "refused"
-                    }
-                }
+        let identities = [try #require(apple.identity).id, try #require(google.identity).id]
+        let outcomes = try await concurrently(identities) { id in
+            do {
+                try await fixture.service.accounts.unlink(id, of: session, by: fixture.call)
+                return "unlinked"
+            } catch SignInFailure.lastSignInMethod {
+                return "refused"
             }
-            return try await group.reduce(into: [String]()) { $0.append($1) }
         }
         #expect(outcomes.sorted() == ["refused", "unlinked"])
         #expect(try await fixture.count("identities") == 1)

@@ -242,11 +242,8 @@ import Testing
         let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
         try await Self.run(.export, teams)
         let consent = try await fixture.consent(.apple)
-        let accounts = try await withThrowingTaskGroup(of: AccountID.self) { group in
-            for _ in 1...10 { group.addTask { try await fixture.session(consent, .token).account.id } }
-            return try await group.reduce(into: Set<AccountID>()) { $0.insert($1) }
-        }
-        #expect(accounts == [before.account.id])
+        let accounts = try await concurrently(1...10) { _ in try await fixture.session(consent, .token).account.id }
+        #expect(Set(accounts) == [before.account.id])
         #expect(try await fixture.audited(.identityTransferred).count == 1)
     }
 

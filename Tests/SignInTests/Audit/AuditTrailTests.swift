@@ -80,15 +80,10 @@ import Testing
             tokens.append(try fixture.google("g-\(number)"))
             _ = try await fixture.create(try await fixture.ticket(.google, tokens[number]))
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for (number, token) in tokens.enumerated() {
-                group.addTask {
-                    let client = Caller(
-                        requestID: "n\(number)", address: nil, network: "10.0.\(number).0/24", device: nil)
-                    _ = try await fixture.signIn(.google, token, by: client)
-                }
-            }
-            try await group.waitForAll()
+        try await concurrently(tokens.enumerated()) { number, token in
+            let client = Caller(
+                requestID: "n\(number)", address: nil, network: "10.0.\(number).0/24", device: nil)
+            _ = try await fixture.signIn(.google, token, by: client)
         }
         #expect(
             try await fixture.count(

@@ -240,11 +240,8 @@ import Testing
             }
         }
         let other = try ProviderEventFixture.events(fixture.people, store: fixture.storage.providerEvents)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for events in [fixture.events, other] {
-                group.addTask { while try await events.processPending() > 0 {} }
-            }
-            try await group.waitForAll()
+        try await concurrently([fixture.events, other]) { events in
+            while try await events.processPending() > 0 {}
         }
         #expect(try await fixture.statuses().values.allSatisfy { $0 == "done" })
         #expect(try await fixture.audited().count == 60)

@@ -136,11 +136,8 @@ import Testing
     func `of twenty automatic binds of one person all are signed in to one account`() async throws {
         let member = try await fixture.member("kim@gmail.com")
         let token = try fixture.google("1", SignInFixture.email("kim@gmail.com"))
-        let accounts = try await withThrowingTaskGroup(of: AccountID.self) { group in
-            for _ in 0..<20 { group.addTask { try await fixture.session(.google, token).account.id } }
-            return try await group.reduce(into: Set<AccountID>()) { $0.insert($1) }
-        }
-        #expect(accounts == [member.account.id])
+        let accounts = try await concurrently(0..<20) { _ in try await fixture.session(.google, token).account.id }
+        #expect(Set(accounts) == [member.account.id])
         #expect(try await fixture.count("identities") == 1)
     }
 

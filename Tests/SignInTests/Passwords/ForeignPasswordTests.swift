@@ -139,14 +139,10 @@ import Testing
     @Test func `hashes under way together take no more memory than the limit`() async throws {
         let limit = WeightedLimit(100)
         let most = Most()
-        await withTaskGroup(of: Void.self) { group in
-            for weight in [60, 60, 30, 30, 30, 200, 10] {
-                group.addTask {
-                    await limit.admit(weight) {
-                        most.note(limit.inUse)
-                        for _ in 0..<20 { await Task.yield() }
-                    }
-                }
+        try await concurrently([60, 60, 30, 30, 30, 200, 10]) { weight in
+            await limit.admit(weight) {
+                most.note(limit.inUse)
+                for _ in 0..<20 { await Task.yield() }
             }
         }
         #expect((1...100).contains(most.value.withLock(\.self)))
@@ -194,12 +190,7 @@ import Testing
     func `of several devices that sign in first at once none is refused`() async throws {
         try await fixture.register("kim@example.com")
         try await Self.give(Self.vectors[0].hash, to: "kim@example.com", in: fixture.database)
-        try await withThrowingTaskGroup { group in
-            for _ in 0..<8 {
-                group.addTask { _ = try await fixture.signIn("kim@example.com", password: "test") }
-            }
-            try await group.waitForAll()
-        }
+        try await concurrently(0..<8) { _ in _ = try await fixture.signIn("kim@example.com", password: "test") }
         #expect(try await Self.hash(of: "kim@example.com", in: fixture.database)?.hasPrefix("$scrypt$ln=") == true)
     }
 

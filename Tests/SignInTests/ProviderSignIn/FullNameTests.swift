@@ -73,14 +73,9 @@ import Testing
     @Test func `of names that come at once one is kept, and every answer is true`() async throws {
         _ = try await fixture.account(.apple)
         let consent = try await fixture.consent(.apple)
-        let answers = try await withThrowingTaskGroup(of: String?.self) { group in
-            for number in 1...10 {
-                group.addTask {
-                    let name = try Self.name("Kim \(number)")
-                    return try await fixture.session(consent, .token, fullName: name).account.displayName?.text
-                }
-            }
-            return try await group.reduce(into: [String?]()) { $0.append($1) }
+        let answers = try await concurrently(1...10) { number -> String? in
+            let name = try Self.name("Kim \(number)")
+            return try await fixture.session(consent, .token, fullName: name).account.displayName?.text
         }
         let stored = try await Self.stored(in: fixture)
         // A call that lost the race may have read before the winner wrote, and then answers that there is no name.

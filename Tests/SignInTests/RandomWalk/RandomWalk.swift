@@ -38,15 +38,10 @@ struct RandomWalk {
         while remaining > 0 {
             let since = world.clock.now()
             let round = max(1, min(pause, remaining) / walkers.count)
-            walkers = await withTaskGroup(of: RandomWalker.self) { group in
-                for walker in walkers {
-                    group.addTask {
-                        var walker = walker
-                        for _ in 0..<round { await walker.step() }
-                        return walker
-                    }
-                }
-                return await group.reduce(into: []) { $0.append($1) }.sorted { $0.number < $1.number }
+            walkers = try await concurrently(walkers) { walker in
+                var walker = walker
+                for _ in 0..<round { await walker.step() }
+                return walker
             }
             remaining -= round * walkers.count
             try await checkInvariants(since: since)

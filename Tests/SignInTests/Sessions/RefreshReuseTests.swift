@@ -111,12 +111,9 @@ import Testing
             _ = try await refresh(fixture, token, from: Self.home)
             fixture.clock.advance(by: age)
         }
-        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
-            for number in 1...20 {
-                let client = Self.client("198.51.\(number).7", "198.51.\(number).0/24")
-                group.addTask { try await refresh(fixture, token, from: client) }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
+        let tokens = try await concurrently(1...20) { number in
+            let client = Self.client("198.51.\(number).7", "198.51.\(number).0/24")
+            return try await refresh(fixture, token, from: client)
         }
         #expect(tokens.count == 20)
         #expect(Set(tokens).count == 1)

@@ -137,10 +137,7 @@ import Testing
         let account = try await Self.open(fixture).account
         try await Self.add(300, to: account, openedAt: fixture.clock.now(), in: fixture)
         let processes = (0..<4).map { _ in Self.limiter(fixture) }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for process in processes { group.addTask { _ = try await process.round(limit: 20) } }
-            try await group.waitForAll()
-        }
+        try await concurrently(processes) { _ = try await $0.round(limit: 20) }
         #expect(try await Self.live(of: account, fixture) == 20)
         #expect(try await Self.recorded(of: account, fixture).reduce(0, +) == 281)
     }

@@ -109,24 +109,19 @@ import Testing
         let live = try await fixture.session(.apple("a-1"))
         fixture.clock.advance(by: 8 * Self.day)
         let processes = (0..<4).map { _ in fixture.storage.sweeper(clock: fixture.clock) }
-        let swept = try await withThrowingTaskGroup(of: Int.self) { group in
-            for process in processes {
-                group.addTask {
-                    var swept = 0
-                    while true {
-                        let count = try await process.sweep()
-                        guard count > 0 else { return swept }
-                        swept += count
-                    }
-                }
+        let swept = try await concurrently(processes) { process -> Int in
+            var swept = 0
+            while true {
+                let count = try await process.sweep()
+                guard count > 0 else { return swept }
+                swept += count
             }
-            return try await group.reduce(0, +)
         }
         // A process that found all rows locked by others has stopped before the work was done.
         var rest = 0
         while case let count = try await processes[0].sweep(), count > 0 { rest += count }
         // The account's first session and its ticket too.
-        #expect(swept + rest == 902)
+        #expect(swept.reduce(rest, +) == 902)
         _ = try await fixture.refresh(live.session.refreshToken)
     }
 

@@ -60,14 +60,7 @@ import Testing
     }
 
     @Test func `of ten rotations at once one makes a key, and none is made while it waits`() async throws {
-        let made = try await withThrowingTaskGroup(of: Bool.self) { group in
-            for _ in 0..<10 {
-                group.addTask {
-                    if case .rotated = try await fixture.signingKeys.rotate() { true } else { false }
-                }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
+        let made = try await concurrently(0..<10) { _ in try await fixture.signingKeys.rotate().isRotated }
         #expect(made.filter(\.self).count == 1)
         fixture.clock.advance(by: 899)
         #expect(try await fixture.signingKeys.rotate().isUnderWay)

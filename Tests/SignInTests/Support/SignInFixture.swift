@@ -225,22 +225,16 @@ extension SignInFailure {
 func race<Value: Sendable>(
     _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Value
 ) async throws -> [String: Int] {
-    try await withThrowingTaskGroup(of: String.self) { group in
-        for index in 0..<count {
-            group.addTask {
-                do {
-                    let failure = try await signInFailure { try await body(index) }
-                    if case .storageUnavailable = failure { return String(describing: failure) }
-                    return failure.name
-                } catch SignInFixture.Unexpected.succeeded {
-                    return "won"
-                }
-            }
+    let outcomes = try await concurrently(0..<count) { index -> String in
+        do {
+            let failure = try await signInFailure { try await body(index) }
+            if case .storageUnavailable = failure { return String(describing: failure) }
+            return failure.name
+        } catch SignInFixture.Unexpected.succeeded {
+            return "won"
         }
-        var outcomes: [String: Int] = [:]
-        for try await outcome in group { outcomes[outcome, default: 0] += 1 }
-        return outcomes
     }
+    return outcomes.reduce(into: [:]) { $0[$1, default: 0] += 1 }
 }
 
 /// Expects a call to end in the failure of that name.

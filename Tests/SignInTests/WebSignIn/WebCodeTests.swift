@@ -83,10 +83,7 @@ import Testing
 
     @Test func `of fifty exchanges at once one succeeds`() async throws {
         let code = try await fixture.code()
-        let answers = await withTaskGroup(of: SignInAnswer?.self) { group in
-            for _ in 0..<50 { group.addTask { try? await fixture.exchange(code) } }
-            return await group.reduce(into: [SignInAnswer]()) { if let answer = $1 { $0.append(answer) } }
-        }
+        let answers = try await concurrently(0..<50) { _ in try? await fixture.exchange(code) }.compactMap { $0 }
         #expect(answers.count == 1)
         // Some of the others came after it, and have ended what it opened.
         let ticket = try #require(answers.first).ticket

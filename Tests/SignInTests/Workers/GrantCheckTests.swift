@@ -76,10 +76,7 @@ import Testing
         }
         try await fixture.advance(by: 2 * Self.day)
         try await fixture.sandbox.fail("/apple/auth/token", .delay(milliseconds: 100))
-        let shares = try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 1...4 { group.addTask { try await fixture.checks.checkDue() } }
-            return try await group.reduce(into: [Int]()) { $0.append($1) }
-        }
+        let shares = try await concurrently(1...4) { _ in try await fixture.checks.checkDue() }
         #expect(shares.reduce(0, +) == 15)
         let grants = try await fixture.sandbox.authorizations(.apple).flatMap(\.grants)
         #expect(grants.count == 15)

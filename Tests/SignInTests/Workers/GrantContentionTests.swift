@@ -18,21 +18,6 @@ struct GrantContentionTests {
             checkAt: fixture.clock.now())
     }
 
-    /// Runs them all at once and expects that none fails.
-    private static func together(_ works: [@Sendable () async throws -> Void]) async {
-        await withTaskGroup(of: Void.self) { group in
-            for work in works {
-                group.addTask {
-                    do {
-                        try await work()
-                    } catch {
-                        Issue.record("\(String(reflecting: error))")
-                    }
-                }
-            }
-        }
-    }
-
     @Test func `grants that are kept, found dead and revoked at once wait for each other in one order`() async throws {
         // A revocation of the person is under way, and a grant of theirs is being checked.
         let gone = try await fixture.account(.apple)
@@ -66,7 +51,7 @@ struct GrantContentionTests {
                 default: { _ = try await grants.takeChecks(by: .at(now), next: now, limit: 8) }
                 }
             }
-            await Self.together(works)
+            try await concurrently(works) { try await $0() }
             // The grant that was kept last authorizes the identity.
             #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
             #expect(try await fixture.authorization(account.identity) == "active")
@@ -97,7 +82,7 @@ struct GrantContentionTests {
                     }
                 }
             }
-            await Self.together(works)
+            try await concurrently(works) { try await $0() }
             let accounts = try await fixture.count("accounts")
             #expect(accounts <= 1)
             #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") <= accounts)
@@ -121,7 +106,7 @@ struct GrantContentionTests {
             works.append { try await fixture.service.accounts.delete(accountOf: session, by: fixture.call) }
             works.append { try await fixture.revokeDue() }
             works.append { _ = try await fixture.checks.checkDue() }
-            await Self.together(works)
+            try await concurrently(works) { try await $0() }
             #expect(try await fixture.count("accounts") == 0)
             #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 0)
             try await fixture.advance(by: Lifetimes.linkTicketSeconds)
@@ -165,7 +150,7 @@ struct GrantContentionTests {
                         try await fixture.service.accounts.delete(accountOf: session, by: fixture.call)
                     } catch SignInFailure.invalidSession {}
                 }, at: 12)
-            await Self.together(works)
+            try await concurrently(works) { try await $0() }
             for table in ["accounts", "identities", "sessions"] as [SQL] {
                 #expect(try await fixture.count(table) == 0)
             }

@@ -56,13 +56,8 @@ import Testing
             try await fixture.ticket(try await fixture.consent(.apple)),
             try await fixture.ticket(try await fixture.consent(.apple)),
         ]
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for ticket in tickets {
-                group.addTask {
-                    try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
-                }
-            }
-            try await group.waitForAll()
+        try await concurrently(tickets) {
+            try await fixture.service.tickets.cancel(linkTicket: $0.linkTicket, by: fixture.call)
         }
         try await fixture.revokeDue()
         #expect(try await fixture.revocationRows().map(\.status) == ["done"])

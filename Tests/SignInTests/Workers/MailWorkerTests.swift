@@ -213,12 +213,7 @@ import Testing
 
     @Test func `many workers send each mail once`() async throws {
         for number in 0..<30 { try await fixture.enqueue("password_changed", to: "kim-\(number)@example.com") }
-        let counts = try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<6 {
-                group.addTask { try await fixture.work() }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
+        let counts = try await concurrently(0..<6) { _ in try await fixture.work() }
         #expect(counts.reduce(0, +) == 30)
         let recipients = try await fixture.arrived().flatMap(\.recipients)
         #expect(recipients.count == 30)

@@ -166,20 +166,13 @@ import Testing
         }
         // Long enough for the two to overlap.
         try await fixture.sandbox.fail("/apple/auth/revoke", .delay(milliseconds: 100))
-        let shares = try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 1...2 {
-                group.addTask {
-                    let process = RevocationWorker(
-                        store: RevocationStore(database: fixture.database, keyRing: fixture.keyRing),
-                        endpoints: fixture.endpoints, clock: fixture.clock, logger: .silent)
-                    var share = 0
-                    while case let claimed = try await process.attemptDue(at: .apple), claimed > 0 {
-                        share += claimed
-                    }
-                    return share
-                }
-            }
-            return try await group.reduce(into: [Int]()) { $0.append($1) }
+        let shares = try await concurrently(1...2) { _ -> Int in
+            let process = RevocationWorker(
+                store: RevocationStore(database: fixture.database, keyRing: fixture.keyRing),
+                endpoints: fixture.endpoints, clock: fixture.clock, logger: .silent)
+            var share = 0
+            while case let claimed = try await process.attemptDue(at: .apple), claimed > 0 { share += claimed }
+            return share
         }
         #expect(shares.reduce(0, +) == count)
         #expect(shares.allSatisfy { $0 > 0 })

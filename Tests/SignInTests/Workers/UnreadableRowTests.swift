@@ -72,20 +72,15 @@ import Testing
             UPDATE accounts SET status = 'frozen'
             WHERE account_id = (SELECT account_id FROM identities WHERE subject = 'person-7')
             """)
-        let failed = try await withThrowingTaskGroup(of: String?.self, returning: [String].self) { group in
-            for subject in subjects {
-                group.addTask {
-                    do {
-                        _ = try await fixture.session(.apple, fixture.apple(subject))
-                        return nil
-                    } catch is SignInFailure {
-                        return subject
-                    }
-                }
+        let failed = try await concurrently(subjects) { subject -> String? in
+            do {
+                _ = try await fixture.session(.apple, fixture.apple(subject))
+                return nil
+            } catch is SignInFailure {
+                return subject
             }
-            return try await group.reduce(into: []) { if let subject = $1 { $0.append(subject) } }
         }
-        #expect(failed == ["person-7"])
+        #expect(failed.compactMap { $0 } == ["person-7"])
     }
 
     // MARK: Workers

@@ -97,12 +97,8 @@ import Testing
             for (number, facts) in all.enumerated() {
                 Self.expect(try await Self.signIn(number, at: identities), for: facts, crowd, number)
             }
-            try await withThrowingTaskGroup(of: (Int, IdentitySignIn).self) { group in
-                for number in all.indices {
-                    group.addTask { (number, try await Self.signIn(number, at: identities)) }
-                }
-                for try await (number, outcome) in group { Self.expect(outcome, for: all[number], crowd, number) }
-            }
+            let outcomes = try await concurrently(all.indices) { try await Self.signIn($0, at: identities) }
+            for (number, outcome) in outcomes.enumerated() { Self.expect(outcome, for: all[number], crowd, number) }
             let opened = try await database.query(
                 "SELECT count(*) FROM sessions WHERE auth_time = \(Self.authenticatedAt)", as: Int.self)
             #expect(opened == [2 * all.count { $0.decision == .active }])

@@ -141,11 +141,8 @@ struct AuditPartitionWorld: TestFixture {
             try await world.drop(1, 2, 3)
             var expected: [String] = []
             for month in 1...3 { expected.append("\(try await world.name(month)) made") }
-            let made = try await withThrowingTaskGroup(of: [String].self) { group in
-                for _ in 1...12 { group.addTask { try await world.make() } }
-                return try await group.reduce(into: []) { $0 += $1 }
-            }
-            #expect(made.sorted() == expected)
+            let made = try await concurrently(1...12) { _ in try await world.make() }
+            #expect(made.flatMap { $0 }.sorted() == expected)
         }
     }
 

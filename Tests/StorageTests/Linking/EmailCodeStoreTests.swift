@@ -14,10 +14,7 @@ import Testing
 
     @Test func `of twenty requests at once one has a code made, and one has it mailed again`() async throws {
         for (seconds, mails) in [(0, ["1 0"]), (60, ["2 0"]), (120, ["3 0"]), (180, ["3 0"])] as [(Int64, [String])] {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<20 { group.addTask { _ = try await world.ask(at: seconds) } }
-                try await group.waitForAll()
-            }
+            try await concurrently(0..<20) { _ in _ = try await world.ask(at: seconds) }
             #expect(try await world.mails() == mails)
             #expect(try await world.database.texts("SELECT count(*)::text FROM mailed_codes") == ["1"])
         }
@@ -46,12 +43,8 @@ import Testing
     @Test func `of fifty wrong tries at once from one network five are counted, from fifty twenty`() async throws {
         for (purpose, networks, counted) in [(EmailCodePurpose.signIn, 1, "5"), (.resetPassword, 50, "20")] {
             try await world.ask(purpose)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<50 {
-                    let network: Network = "10.0.\(number % networks).0/24"
-                    group.addTask { _ = try await world.attempt(purpose, network: network) }
-                }
-                try await group.waitForAll()
+            try await concurrently(0..<50) { number in
+                _ = try await world.attempt(purpose, network: "10.0.\(number % networks).0/24")
             }
             #expect(
                 try await world.database.texts(

@@ -87,22 +87,17 @@ import Testing
                     SELECT g.account_id FROM oauth_grants g JOIN oauth_chains USING (grant_id)
                     JOIN oauth_refresh_tokens r USING (chain_id) WHERE r.token_hash = \(World.hash(8)))
                 """)
-            let outcomes = try await withThrowingTaskGroup(of: (Int, String).self) { group in
-                for number in 1...44 {
-                    group.addTask {
-                        let outcome =
-                            switch number % 4 {
-                            case 0: try await world.refresh(number, access: 1, scopes: [.email])
-                            case 1: try await world.refresh(number, access: 1)
-                            case 2: try await world.refresh(number, access: 1, scopes: [.email], within: [.profile])
-                            default: try await world.refresh(number, access: 1, of: OAuthClientID("csc_other"))
-                            }
-                        return (number, Self.text(outcome))
+            let outcomes = try await concurrently(1...44) { number in
+                let outcome =
+                    switch number % 4 {
+                    case 0: try await world.refresh(number, access: 1, scopes: [.email])
+                    case 1: try await world.refresh(number, access: 1)
+                    case 2: try await world.refresh(number, access: 1, scopes: [.email], within: [.profile])
+                    default: try await world.refresh(number, access: 1, of: OAuthClientID("csc_other"))
                     }
-                }
-                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+                return Self.text(outcome)
             }
-            for number in 1...44 {
+            for (number, outcome) in zip(1..., outcomes) {
                 let expected =
                     switch number {
                     // Of a disabled account; and tokens that are not there.
@@ -113,7 +108,7 @@ import Testing
                     case _ where number % 4 == 2: "scope exceeded"
                     default: "rejected"
                     }
-                #expect(outcomes[number] == expected, "\(number)")
+                #expect(outcome == expected, "\(number)")
             }
             #expect(
                 try await world.database.texts(
@@ -132,15 +127,9 @@ import Testing
             let notes = { try await world.database.texts("SELECT xmin::text FROM oauth_grants") }
             var former = try await notes()
             for seconds: Int64 in [0, 59, 60] {
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for access in 0..<40 {
-                        group.addTask {
-                            let outcome = try await world.refresh(
-                                1, access: Int(seconds) * 40 + access + 1, seconds: seconds)
-                            #expect(Self.text(outcome) == "issued profile email")
-                        }
-                    }
-                    try await group.waitForAll()
+                try await concurrently(0..<40) { access in
+                    let outcome = try await world.refresh(1, access: Int(seconds) * 40 + access + 1, seconds: seconds)
+                    #expect(Self.text(outcome) == "issued profile email")
                 }
                 // All that ran before the first had noted it may note it too; but not a second time.
                 let latest = try await notes()
@@ -167,14 +156,9 @@ import Testing
                 let alone = Task { Self.text(try await world.refresh(1, access: 1)) }
                 try await transaction.awaitWaiter()
                 let amongOthers = Task { Self.text(try await world.refresh(1, access: 2)) }
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for number in 2...32 {
-                        group.addTask {
-                            let outcome = try await world.refresh(number, access: 1)
-                            #expect(Self.text(outcome) == "issued profile email")
-                        }
-                    }
-                    try await group.waitForAll()
+                try await concurrently(2...32) { number in
+                    let outcome = try await world.refresh(number, access: 1)
+                    #expect(Self.text(outcome) == "issued profile email")
                 }
                 return [alone, amongOthers]
             }

@@ -31,25 +31,20 @@ import Testing
             let now = crowd.time(64)
             // From 64 on there is none, and some come twice.
             let numbers = Array(0..<70) + [7, 8, 9, 10]
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in numbers {
-                    group.addTask {
-                        func find() async throws -> LiveAccount? {
-                            try await accounts.find(crowd.id(number), by: .at(now))
-                        }
-                        switch number {
-                        case 10: await #expect(throws: PostgresError.self) { try await find() }
-                        case 9, 64...: #expect(try await find() == nil, "\(number)")
-                        default:
-                            let live = try #require(try await find(), "\(number)")
-                            #expect(live.session.id == crowd.id(number) && live.account.id == crowd.id(number))
-                            let subjects = live.account.identities.map(\.key.subject.text)
-                            let own = ["subject-\(number)"]
-                            #expect(subjects == (number == 7 ? ["second"] + own : number == 8 ? [] : own), "\(number)")
-                        }
-                    }
+            try await concurrently(numbers) { number in
+                func find() async throws -> LiveAccount? {
+                    try await accounts.find(crowd.id(number), by: .at(now))
                 }
-                try await group.waitForAll()
+                switch number {
+                case 10: await #expect(throws: PostgresError.self) { try await find() }
+                case 9, 64...: #expect(try await find() == nil, "\(number)")
+                default:
+                    let live = try #require(try await find(), "\(number)")
+                    #expect(live.session.id == crowd.id(number) && live.account.id == crowd.id(number))
+                    let subjects = live.account.identities.map(\.key.subject.text)
+                    let own = ["subject-\(number)"]
+                    #expect(subjects == (number == 7 ? ["second"] + own : number == 8 ? [] : own), "\(number)")
+                }
             }
         }
     }

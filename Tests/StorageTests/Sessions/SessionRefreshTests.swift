@@ -37,12 +37,8 @@ import Testing
         }
 
         func refreshAll(_ numbers: some Sequence<Int>, seconds: Int64) async throws -> [Int: [String]] {
-            try await withThrowingTaskGroup(of: (Int, String).self) { group in
-                for number in numbers {
-                    group.addTask { (number, try await refresh(number, seconds: seconds)) }
-                }
-                return try await group.reduce(into: [:]) { $0[$1.0, default: []].append($1.1) }
-            }
+            let outcomes = try await concurrently(numbers) { ($0, try await refresh($0, seconds: seconds)) }
+            return outcomes.reduce(into: [:]) { $0[$1.0, default: []].append($1.1) }
         }
 
         static func end(_ id: SessionID, in session: some PostgresSession) async throws {
@@ -139,20 +135,15 @@ import Testing
             try await world.crowd.database.execute("ALTER TABLE accounts DROP CONSTRAINT accounts_status_known")
             try await world.crowd.database.execute(
                 "UPDATE accounts SET status = 'frozen' WHERE account_id = \(world.crowd.id(3) as AccountID)")
-            let outcomes = try await withThrowingTaskGroup(of: (Int, String?).self) { group in
-                for number in 1..<60 {
-                    group.addTask {
-                        do {
-                            return (number, try await world.refresh(number))
-                        } catch let error as PostgresError {
-                            return (number, error.table)
-                        }
-                    }
+            let outcomes = try await concurrently(1..<60) { number -> String? in
+                do {
+                    return try await world.refresh(number)
+                } catch let error as PostgresError {
+                    return error.table
                 }
-                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
             }
-            for number in 1..<60 {
-                #expect(outcomes[number] == (number == 3 ? "accounts" : "generation 2"), "\(number)")
+            for (number, outcome) in zip(1..., outcomes) {
+                #expect(outcome == (number == 3 ? "accounts" : "generation 2"), "\(number)")
             }
         }
     }

@@ -111,27 +111,15 @@ struct WebFlowWorld: TestFixture {
                 answer, ofState: WebFlowWorld.hash(2), handleHash: WebFlowWorld.hash(3), by: .at(now))
         )
         #expect(try await world.send(id, state: 2))
-        let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
-            for octet in 10..<20 {
-                group.addTask {
-                    try await world.store.hold(
-                        answer, ofState: WebFlowWorld.hash(2), handleHash: WebFlowWorld.hash(UInt8(octet)),
-                        by: .at(now))
-                }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
+        let outcomes = try await concurrently(10..<20 as Range<UInt8>) { octet in
+            try await world.store.hold(
+                answer, ofState: WebFlowWorld.hash(2), handleHash: WebFlowWorld.hash(octet), by: .at(now))
         }
         #expect(outcomes.filter(\.self).count == 1)
         let handle = try await world.database.query("SELECT handle_hash FROM web_flows", as: SecretHash.self)[0]
-        let taken = try await withThrowingTaskGroup(of: WebAnswer?.self) { group in
-            for _ in 0..<10 {
-                group.addTask {
-                    try await world.store.take(
-                        .handle(handle), from: .apple, by: WebFlowWorld.browser, by: .at(now))
-                }
-            }
-            return try await group.reduce(into: [WebAnswer]()) { if let answer = $1 { $0.append(answer) } }
-        }
+        let taken = try await concurrently(0..<10) { _ in
+            try await world.store.take(.handle(handle), from: .apple, by: WebFlowWorld.browser, by: .at(now))
+        }.compactMap { $0 }
         #expect(taken.count == 1)
         #expect(taken.first?.held?.idToken == "t" && taken.first?.secrets?.nonce == "n0nce")
         #expect(try await world.status(id) == .verifying)

@@ -30,6 +30,17 @@ final class ConfigurationSetup {
         return try ConfigurationSources(path: path, environment: environment).load(ServiceConfiguration.init)
     }
 
+    /// The reload from `before` to `after`, at which the variables that begin with the prefix are gone.
+    func reload(_ before: String, _ after: String, without prefix: String? = nil) throws -> ReloadedConfiguration {
+        func sources(_ name: String, _ yaml: String) throws -> ConfigurationSources {
+            try ConfigurationSources(path: file(name, yaml), environment: environment)
+        }
+        let start = try ConfigurationReading(of: sources("before", before), ServiceConfiguration.init)
+        if let prefix { environment = environment.filter { !$0.key.hasPrefix(prefix) } }
+        return try ReloadedConfiguration(
+            try sources("after", after), start: start, running: start.map(\.reloadable))
+    }
+
     /// The faults, each as `key (origin): sentence`.
     func faults(yaml: String? = nil) -> [String] {
         do {

@@ -71,31 +71,17 @@ import Testing
         #expect(try setup.load().warnings == [.foreignKeys(.google, url: "https://keys.example/certs")])
     }
 
-    /// - Returns: the reload from the staff with `before` to no staff with `after`, or with it.
-    private static func reload(_ before: String, _ after: String, staff: Bool) throws -> ReloadedConfiguration {
-        let setup = try setup()
-        func sources(_ name: String, _ yaml: String) throws -> ConfigurationSources {
-            try ConfigurationSources(path: setup.file(name, yaml), environment: setup.environment)
-        }
-        let start = try ConfigurationReading(of: sources("before", before), ServiceConfiguration.init)
-        if !staff {
-            setup.environment = setup.environment.filter { !$0.key.hasPrefix("COUNTERSIGN_CONSOLE_") }
-        }
-        return try ReloadedConfiguration(
-            try sources("after", after), start: start, running: start.map(\.reloadable))
-    }
-
     @Test func `staff go with Google's places at a reload`() throws {
-        let gone = try Self.reload(
+        let gone = try Self.setup().reload(
             "google: {tokenUrl: https://a.example/, keysUrl: https://a.example/keys}\n", "log.level: info\n",
-            staff: false)
+            without: "COUNTERSIGN_CONSOLE_")
         #expect(gone.running.section.console.google == nil)
         #expect(gone.running.section.google == nil)
         #expect(gone.pending == ["google.keysUrl"])
     }
 
     @Test func `people's clients wait for the next start, staff or not`() throws {
-        let added = try Self.reload("google.tokenUrl: https://a.example/\n", "google.clientIds: [app]\n", staff: true)
+        let added = try Self.setup().reload("google.tokenUrl: https://a.example/\n", "google.clientIds: [app]\n")
         #expect(added.running.section.google == nil)
         #expect(added.pending.contains("google.clientIds") && !added.changed.contains("google.clientIds"))
     }

@@ -1,5 +1,6 @@
 import Accounts
 import Curl
+import TestSupport
 
 @testable import countersign
 
@@ -10,12 +11,11 @@ extension Doctor {
         testsWebhooks: Bool = false, _ body: (Doctor) async throws -> Result
     ) async throws -> Result {
         let sources = try ConfigurationSources(path: nil, environment: environment)
-        let fetcher = try CurlFetcher()
-        let result = try await body(
-            Doctor(
-                reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher,
-                clock: clock, timeout: timeout, testsWebhooks: testsWebhooks))
-        await fetcher.shutdown()
-        return result
+        return try await withFetcher { fetcher in
+            try await body(
+                Doctor(
+                    reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher,
+                    clock: clock, timeout: timeout, testsWebhooks: testsWebhooks))
+        }
     }
 }

@@ -48,20 +48,16 @@ import Testing
         }
     }
 
-    private static func key(_ name: String, _ text: [UInt8]) throws -> String {
-        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())-\(name)").path
-        let isWritten = FileManager.default.createFile(
-            atPath: path, contents: Data(text), attributes: [.posixPermissions: 0o600])
-        return try #require(isWritten ? path : nil)
-    }
+    private static func appleKey() throws -> String { String(decoding: try P256PrivateKey().pem(), as: UTF8.self) }
 
     @Test func `beside a service that runs, everything but what the test cluster lacks is sound`() async throws {
         try await Self.run { scratch, sandbox, variables in
             var variables = variables
-            let path = try Self.key("apple.p8", P256PrivateKey().pem())
+            let directory = try ScratchDirectory()
+            defer { directory.remove() }
             variables["COUNTERSIGN_APPLE_TEAM_ID"] = "ABCDE12345"
             variables["COUNTERSIGN_APPLE_KEY_ID"] = "FGHIJ67890"
-            variables["COUNTERSIGN_APPLE_PRIVATE_KEY_PATH"] = path
+            variables["COUNTERSIGN_APPLE_PRIVATE_KEY_PATH"] = try directory.write("apple.p8", Self.appleKey())
             try await Countersign.serve(["postgres.url": scratch.url, "apple.keysUrl": sandbox.appleKeysURL]) {
                 service in
                 variables["COUNTERSIGN_SERVER_PORT"] = "\(service.port)"
@@ -99,7 +95,9 @@ import Testing
             variables["COUNTERSIGN_APPEL_TEAM_ID"] = "main"
             variables["COUNTERSIGN_APPLE_TEAM_ID"] = "main"
             variables["COUNTERSIGN_APPLE_KEY_ID"] = "FGHIJ67890"
-            variables["COUNTERSIGN_APPLE_PRIVATE_KEY_PATH"] = try Self.key("apple.p8", P256PrivateKey().pem())
+            let directory = try ScratchDirectory()
+            defer { directory.remove() }
+            variables["COUNTERSIGN_APPLE_PRIVATE_KEY_PATH"] = try directory.write("apple.p8", Self.appleKey())
             let findings = try await Self.examine(variables)
             func found(_ check: CheckName) -> [Finding] { findings.filter { $0.check == check } }
             #expect(found(.configuration).map(\.status) == [.ok, .warning])
@@ -124,7 +122,9 @@ import Testing
         _ variables: [String: String], _ lines: KeyValuePairs<String, UInt8>
     ) async throws -> [Finding] {
         var variables = variables
-        variables["COUNTERSIGN_KEYRING_PATH"] = try key("keyring", Array(ring(lines).utf8))
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
+        variables["COUNTERSIGN_KEYRING_PATH"] = try directory.write("keyring", ring(lines))
         return try await examine(variables).filter { $0.check == .keyRing }
     }
 

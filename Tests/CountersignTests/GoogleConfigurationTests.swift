@@ -1,5 +1,4 @@
 import Accounts
-import Curl
 import Foundation
 import TestSupport
 import Testing
@@ -168,19 +167,15 @@ import Testing
         setup.environment["COUNTERSIGN_GOOGLE_REVOKE_URL"] = "\(server.url)/revoke"
         setup.environment["COUNTERSIGN_WEB_APPS"] = "lamp"
         setup.environment["COUNTERSIGN_WEB_APP_LAMP_REDIRECT_URIS"] = "https://a.example/in"
-        let sources = try ConfigurationSources(path: nil, environment: setup.environment)
-        let fetcher = try CurlFetcher()
-        let doctor = Doctor(
-            reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher,
-            clock: SystemClock())
+        let (endpoints, web) = try await Doctor.with(setup.environment) { doctor in
+            (await doctor.googleEndpoints().map(\.line), await doctor.webSignIn().map(\.line))
+        }
         #expect(
-            await doctor.googleEndpoints().map(\.line) == [
+            endpoints == [
                 "ok googleEndpoints: \(server.url)/token and \(server.url)/revoke answer",
                 "ok googleEndpoints: the project main has no server client: ID tokens alone, no codes",
             ])
-        let web = await doctor.webSignIn().map(\.line)
         #expect(
             web.contains { $0.hasSuffix("/web/callback/google as a redirect URI of the client web.beta") }, "\(web)")
-        await fetcher.shutdown()
     }
 }

@@ -204,12 +204,7 @@ import WebPages
         let setup = try setup()
         setup.environment["COUNTERSIGN_WEB_APPS"] = nil
         setup.environment["COUNTERSIGN_WEB_APP_LAMP_REDIRECT_URIS"] = nil
-        func sources(_ name: String, _ yaml: String) throws -> ConfigurationSources {
-            try ConfigurationSources(path: setup.file(name, yaml), environment: setup.environment)
-        }
-        let start = try ConfigurationReading(of: sources("before", before), ServiceConfiguration.init)
-        return try ReloadedConfiguration(
-            try sources("after", after), start: start, running: start.map(\.reloadable))
+        return try setup.reload(before, after)
     }
 
     private static let lamp = "web: {apps: [lamp], app: {lamp: {redirectUris: [https://lamp.example.com/in]}}}\n"

@@ -1,5 +1,6 @@
 import Curl
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

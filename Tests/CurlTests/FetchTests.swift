@@ -2,22 +2,6 @@ import Curl
 import TestSupport
 import Testing
 
-/// Runs `body` with a fetcher that is shut down at the end.
-func withFetcher(
-    _ adjust: (inout CurlFetcher.Configuration) -> Void = { _ in }, _ body: (CurlFetcher) async throws -> Void
-) async throws {
-    var configuration = CurlFetcher.Configuration()
-    adjust(&configuration)
-    let fetcher = try CurlFetcher(configuration: configuration)
-    do {
-        try await body(fetcher)
-    } catch {
-        await fetcher.shutdown()
-        throw error
-    }
-    await fetcher.shutdown()
-}
-
 extension FetchRequest {
     /// A request with long timeouts, so that only a test of a timeout runs into one, however busy the machine is.
     static func forTests(

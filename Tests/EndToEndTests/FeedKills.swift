@@ -1,5 +1,4 @@
 import Foundation
-import JSON
 import Postgres
 import Synchronization
 import TestSupport
@@ -133,22 +132,6 @@ final class FeedKills: Sendable {
                 return true
             }
         }
-    }
-}
-
-/// An event as a receiver got it.
-struct WebhookDelivery: Sendable {
-    let id: String
-    let type: String
-    let account: String
-    let sequence: Int64
-
-    init?(_ request: LoopbackServer.Request) {
-        guard let event = try? JSONValue(parsing: request.body), let id = event["id"]?.string,
-            let type = event["type"]?.string, let account = event["data"]?["accountId"]?.string,
-            let sequence = event["data"]?["sequence"]?.integer
-        else { return nil }
-        (self.id, self.type, self.account, self.sequence) = (id, type, account, sequence)
     }
 }
 

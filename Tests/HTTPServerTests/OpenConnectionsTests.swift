@@ -83,7 +83,7 @@ struct OpenConnectionsTests {
                     #expect(try await second.exchange(Self.request).status == 200)
                     // The first is used again: the second has been idle for longer.
                     #expect(try await first.exchange(Self.request).status == 200)
-                    try await Self.open(13, port) {
+                    try await RawConnection.open(13, port) {
                         try await RawConnection.open(port) { last in
                             #expect(try await last.exchange(Self.request).status == 200)
                             try await second.expectEnd()
@@ -104,7 +104,7 @@ struct OpenConnectionsTests {
                 _ = try await over.answer()
                 try await RawConnection.open(port) { idle in
                     #expect(try await idle.exchange(Self.request).status == 200)
-                    try await Self.open(13, port) {
+                    try await RawConnection.open(13, port) {
                         try await RawConnection.open(port) { last in
                             let statuses = [
                                 try await last.exchange(Self.request).status,
@@ -129,7 +129,7 @@ struct OpenConnectionsTests {
                 await gate.waitForArrival()
                 try await RawConnection.open(port) { idle in
                     #expect(try await idle.exchange(Self.request).status == 200)
-                    try await Self.open(13, port) {
+                    try await RawConnection.open(13, port) {
                         try await RawConnection.open(port) { last in
                             #expect(try await last.exchange(Self.request).status == 200)
                             try await idle.expectEnd()
@@ -246,15 +246,6 @@ struct OpenConnectionsTests {
                     return false
                 }
             }
-        }
-    }
-
-    /// Opens so many connections, each after an answer to the one before.
-    private static func open(_ count: Int, _ port: Int, _ body: () async throws -> Void) async throws {
-        guard count > 0 else { return try await body() }
-        try await RawConnection.open(port) { connection in
-            #expect(try await connection.exchange(Self.request).status == 200)
-            try await open(count - 1, port, body)
         }
     }
 }

@@ -39,6 +39,15 @@ struct RawConnection {
         }
     }
 
+    /// Opens so many connections, each after an answer of `/v1/ping` to the one before.
+    static func open(_ count: Int, _ port: Int, _ body: () async throws -> Void) async throws {
+        guard count > 0 else { return try await body() }
+        try await open(port) { connection in
+            #expect(try await connection.exchange("GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n").status == 200)
+            try await open(count - 1, port, body)
+        }
+    }
+
     private init(
         inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator,
         outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>, channel: any Channel

@@ -37,7 +37,7 @@ struct ReceivedBodyTests {
         try await withServer(limits: Self.limits(connections: 16)) { port in
             try await RawConnection.open(port) { first in
                 try await Self.begin(&first)
-                try await Self.open(14, port) {
+                try await RawConnection.open(14, port) {
                     try await RawConnection.open(port) { last in
                         #expect(try await last.exchange(Self.request).status == 200)
                         try await first.expectEnd()
@@ -160,15 +160,6 @@ struct ReceivedBodyTests {
                 #expect(answer.status == 400)
                 #expect(answer.code == "invalid_request")
             }
-        }
-    }
-
-    /// Opens so many connections, each after an answer to the one before.
-    private static func open(_ count: Int, _ port: Int, _ body: () async throws -> Void) async throws {
-        guard count > 0 else { return try await body() }
-        try await RawConnection.open(port) { connection in
-            #expect(try await connection.exchange(request).status == 200)
-            try await open(count - 1, port, body)
         }
     }
 }

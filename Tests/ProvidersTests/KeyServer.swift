@@ -72,15 +72,3 @@ extension LoopbackServer.Step {
         return .respond(headers: headers, body: PublicJWK.document(keyIDs.map { PublicJWK(key, keyID: $0) }))
     }
 }
-
-/// Runs `body` with a fetcher that is shut down at the end.
-func withFetcher(_ body: (CurlFetcher) async throws -> Void) async throws {
-    let fetcher = try CurlFetcher()
-    do {
-        try await body(fetcher)
-    } catch {
-        await fetcher.shutdown()
-        throw error
-    }
-    await fetcher.shutdown()
-}

@@ -91,7 +91,7 @@ import Testing
             try await world.happen(to: Array(repeating: busy, count: 600) + [other])
             try await world.pushing {
                 _ = await world.receiver.history { history in
-                    history.requests.compactMap(Delivery.init).contains { $0.account == other.description }
+                    history.requests.compactMap(WebhookDelivery.init).contains { $0.account == other.description }
                 }
                 world.receiver.release()
                 let deliveries = await world.deliveries(601)
@@ -121,7 +121,7 @@ import Testing
             try await world.happen(to: Array(repeating: id, count: 40))
             try await world.pushing {
                 _ = await world.receiver.history { history in
-                    Set(history.requests.compactMap { Delivery($0)?.sequence }) == Set(1...40)
+                    Set(history.requests.compactMap { WebhookDelivery($0)?.sequence }) == Set(1...40)
                 }
                 _ = try await world.record { $0.parkedAccounts == 0 && $0.oldest == nil }
             }

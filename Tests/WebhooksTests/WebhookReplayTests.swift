@@ -42,7 +42,7 @@ import Testing
                 while try await world.store.streams(of: "crm").count > 1 { try await pollingPause() }
             }
             let requests = world.receiver.history.requests
-            #expect(requests.compactMap(Delivery.init).map(\.sequence) == [1, 2, 1])
+            #expect(requests.compactMap(WebhookDelivery.init).map(\.sequence) == [1, 2, 1])
             #expect(requests.last?.body == event.body)
         }
     }
@@ -70,7 +70,7 @@ import Testing
                 _ = try await world.record { $0.failures == 1 }
                 while try await world.store.streams(of: "crm").count > 1 { try await pollingPause() }
             }
-            #expect(world.receiver.history.requests.compactMap(Delivery.init).map(\.sequence) == [1, 2, 1, 1])
+            #expect(world.receiver.history.requests.compactMap(WebhookDelivery.init).map(\.sequence) == [1, 2, 1, 1])
         }
     }
 

@@ -9,15 +9,13 @@ import Testing
 /// What the sender asks of the address that a connection goes to, by every spelling of one.
 @Suite struct WebhookSenderTests {
     private static func send(_ url: String, allowing networks: [String] = []) async throws -> WebhookOutcome {
-        let fetcher = try CurlFetcher()
-        let sender = WebhookSender(
-            fetcher: fetcher, targets: try #require(WebhookTargets(allowing: networks)),
-            clock: ManualClock(at: 1_767_225_600))
+        let targets = try #require(WebhookTargets(allowing: networks))
         let endpoint = WebhookEndpoint(
             name: "crm", url: url, types: [], secrets: [try WebhookSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")])
-        let outcome = await sender.test(endpoint)
-        await fetcher.shutdown()
-        return outcome
+        return try await withFetcher { fetcher in
+            let sender = WebhookSender(fetcher: fetcher, targets: targets, clock: ManualClock(at: 1_767_225_600))
+            return await sender.test(endpoint)
+        }
     }
 
     private static let hosts = [

@@ -4,6 +4,7 @@ import Foundation
 import JSON
 import KeyRing
 import Postgres
+import Primitives
 import Synchronization
 import TestSupport
 import Testing
@@ -84,21 +85,18 @@ struct WebhookWorld: Sendable {
         processes: Int = 1, allowing networks: [String] = ["127.0.0.0/8"], through given: (any Fetcher)? = nil,
         timeout: Duration = WebhookSender.timeout, _ body: () async throws -> Void
     ) async throws {
-        let fetcher = try CurlFetcher()
-        let pushers = try (0..<processes).map { _ in
-            try webhooks(allowing: networks, fetcher: given ?? fetcher, timeout: timeout)
+        try await withFetcher { fetcher in
+            let pushers = try (0..<processes).map { _ in
+                try webhooks(allowing: networks, fetcher: given ?? fetcher, timeout: timeout)
+            }
+            let running = pushers.map { pusher in Task { await pusher.run() } }
+            try await closing {
+                for pusher in pushers { pusher.stop() }
+                for task in running { await task.value }
+            } after: {
+                try await body()
+            }
         }
-        let running = pushers.map { pusher in Task { await pusher.run() } }
-        do {
-            try await body()
-        } catch {
-            for pusher in pushers { pusher.stop() }
-            for task in running { await task.value }
-            throw error
-        }
-        for pusher in pushers { pusher.stop() }
-        for task in running { await task.value }
-        await fetcher.shutdown()
     }
 
     /// Events of accounts, one each time that one is named; stamped and in the news.
@@ -113,9 +111,9 @@ struct WebhookWorld: Sendable {
     }
 
     /// The deliveries once there are so many: account and sequence.
-    func deliveries(_ count: Int) async -> [Delivery] {
+    func deliveries(_ count: Int) async -> [WebhookDelivery] {
         let history = await receiver.history { $0.requests.count >= count }
-        return history.requests.compactMap(Delivery.init)
+        return history.requests.compactMap(WebhookDelivery.init)
     }
 
     /// Waits until the endpoint is as the condition says.
@@ -124,20 +122,5 @@ struct WebhookWorld: Sendable {
             if let record = try await store.record(of: "crm", types: types), isMet(record) { return record }
             try await pollingPause()
         }
-    }
-}
-
-struct Delivery: Equatable, Sendable {
-    let id: String
-    let account: String
-    let sequence: Int64
-
-    init?(_ request: LoopbackServer.Request) {
-        guard let event = try? JSONValue(parsing: request.body), let id = event["id"]?.string,
-            let account = event["data"]?["accountId"]?.string, let sequence = event["data"]?["sequence"]?.integer
-        else { return nil }
-        self.id = id
-        self.account = account
-        self.sequence = Int64(sequence)
     }
 }

@@ -141,6 +141,14 @@ struct MailFixture: TestFixture {
         return count
     }
 
+    /// Takes the next mail that is due, as a worker does.
+    func claim() async throws -> ClaimedMail? {
+        let now = clock.now()
+        return try await storage.mails.claim(
+            by: .at(now), claimedUntil: now.advanced(bySeconds: MailWorker.lease)
+        ).work.first
+    }
+
     /// The messages that have arrived. A marker is sent last, so that none is still on its way.
     func arrived() async throws -> [MailServer.Message] {
         let mark = "mark-\(UUID().uuidString.lowercased())@example.com"

@@ -23,17 +23,10 @@ import Testing
         try await fixture.issue(.signIn, to: address)
     }
 
-    private func claim() async throws -> ClaimedMail? {
-        let now = fixture.clock.now()
-        return try await fixture.storage.mails.claim(
-            by: .at(now), claimedUntil: now.advanced(bySeconds: MailWorker.lease)
-        ).work.first
-    }
-
     /// The recipients of all mails that are due, in the order in which they are claimed.
     private func claimAll() async throws -> [String] {
         var recipients: [String] = []
-        while let mail = try await claim() { recipients.append(mail.recipient?.text ?? "") }
+        while let mail = try await fixture.claim() { recipients.append(mail.recipient?.text ?? "") }
         return recipients
     }
 
@@ -51,15 +44,15 @@ import Testing
     @Test func `a code that was put off holds no notice up, and goes first once it is due`() async throws {
         try await enqueueNotices()
         try await issueCode(to: "ada@example.com")
-        let code = try #require(try await claim())
+        let code = try #require(try await fixture.claim())
         #expect(code.recipient?.text == "ada@example.com")
         // On its way, and put off.
-        #expect(try await claim()?.recipient?.text == Self.notices[0])
+        #expect(try await fixture.claim()?.recipient?.text == Self.notices[0])
         let due = fixture.clock.now().advanced(bySeconds: 4)
         try await fixture.storage.mails.postpone(code, error: "smtp_450", until: due)
-        #expect(try await claim()?.recipient?.text == Self.notices[1])
+        #expect(try await fixture.claim()?.recipient?.text == Self.notices[1])
         fixture.clock.advance(by: 4)
-        let again = try #require(try await claim())
+        let again = try #require(try await fixture.claim())
         #expect(again.recipient?.text == "ada@example.com")
         #expect(again.attempt == 2)
         #expect(try await claimAll() == [Self.notices[2]])

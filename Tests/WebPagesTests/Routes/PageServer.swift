@@ -43,12 +43,12 @@ struct PageServer: TestFixture {
                 theme: PageTheme(
                     name: "Lamp Accounts", logo: PageAsset(name: "logo", kind: .svg, bytes: Array("<svg/>".utf8))),
                 publicURL: publicURL, relayPackages: ["lamp": "com.example.lamp"], calls: service.calls)
-            let fetcher = try CurlFetcher()
-            try await listening(pages.routes) { port in
-                try await body(
-                    PageServer(port: port, database: database, service: service, clock: clock, fetcher: fetcher))
+            try await withFetcher { fetcher in
+                try await listening(pages.routes) { port in
+                    try await body(
+                        PageServer(port: port, database: database, service: service, clock: clock, fetcher: fetcher))
+                }
             }
-            await fetcher.shutdown()
         }
     }
 

@@ -15,10 +15,7 @@ import Testing
     /// Makes the authentication of the account's sessions this old; by default, too old.
     private func age(_ bearer: String, minutes: Int32 = 11) async throws {
         let id = try await world.service.get("/v1/account", bearer: bearer).text("accountId")
-        try await world.scratch.execute(
-            """
-            UPDATE sessions SET auth_time = now() - make_interval(mins => \(minutes)) WHERE account_id = \(id)::uuid
-            """)
+        try await world.age(sessionsOf: id, minutes: minutes)
     }
 
     // MARK: PATCH /v1/account

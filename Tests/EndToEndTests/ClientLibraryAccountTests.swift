@@ -42,12 +42,6 @@ struct ClientLibraryAccountTests {
 
     private struct Missing: Error {}
 
-    /// Makes the authentication of the account's sessions too old.
-    private func age(_ account: ClientAccount) async throws {
-        try await world.scratch.execute(
-            "UPDATE sessions SET auth_time = now() - interval '11 minutes' WHERE account_id = \(account.id)::uuid")
-    }
-
     private func state(_ client: SignInClient) async -> SessionState? {
         for await state in client.states { return state }
         return nil
@@ -153,7 +147,7 @@ struct ClientLibraryAccountTests {
         let store = InMemorySessionStore()
         let client = try client("Phone", store)
         let account = try await newAccount("leaver", client)
-        try await age(account)
+        try await world.age(sessionsOf: account.id)
         let stale = SessionError.refused(code: "reauthentication_required", status: 403)
         await #expect(throws: stale) { try await client.deleteAccount() }
         await #expect(throws: stale) { try await client.exportAccount() }

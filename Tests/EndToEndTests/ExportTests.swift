@@ -73,22 +73,15 @@ import Testing
         let id = try created.text("account.accountId")
         let bearer = try created.text("session.accessToken")
         func export() async throws -> Answer { try await world.service.get("/v1/account/export", bearer: bearer) }
-        func age(minutes: Int32) async throws {
-            try await world.scratch.execute(
-                """
-                UPDATE sessions SET auth_time = now() - make_interval(mins => \(minutes))
-                WHERE account_id = \(id)::uuid
-                """)
-        }
         #expect(try await world.service.get("/v1/account/export").code == "invalid_session")
-        try await age(minutes: 11)
+        try await world.age(sessionsOf: id)
         let stale = try await export()
         #expect(stale.status == 403)
         #expect(stale.code == "reauthentication_required")
         let head = try await world.service.exchange(
             world.service.port, "HEAD", "/v1/account/export", authorization: "Bearer \(bearer)")
         #expect(head.status == 403)
-        try await age(minutes: 0)
+        try await world.age(sessionsOf: id, minutes: 0)
         for number in 1...5 { #expect(try await export().status == 200, "\(number)") }
         let limited = try await export()
         #expect(limited.status == 429)

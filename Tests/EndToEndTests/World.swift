@@ -115,6 +115,18 @@ struct World: TestFixture {
 
     func count(_ query: SQL) async throws -> Int64 { try await scratch.count(query) }
 
+    /// Makes the authentication of an account's sessions this old; by default, too old for what needs a fresh one.
+    ///
+    /// - Parameter account: its identifier or its address.
+    func age(sessionsOf account: String, minutes: Int32 = 11) async throws {
+        try await scratch.execute(
+            """
+            UPDATE sessions SET auth_time = now() - make_interval(mins => \(minutes))
+            WHERE account_id IN (
+                SELECT account_id FROM accounts WHERE account_id::text = \(account) OR email = \(account))
+            """)
+    }
+
     /// Every row of the tables that a request could write to, with its content.
     func rows() async throws -> [String] {
         try await scratch.texts(

@@ -161,21 +161,13 @@ import Testing
     }
 
     @Test func `a session ends when it is not used for 30 minutes, and after 8 hours`() async throws {
-        for (column, minutes) in [("last_used_at", 30), ("created_at", 8 * 60)] {
+        for (column, minutes) in [("last_used_at", 30), ("created_at", 8 * 60)] as [(String, Int32)] {
             let name = "at \(column)"
             let visit = try await ConsoleVisit.signedIn(to: world, name: name)
-            func age(by minutes: Int) async throws {
-                try await world.scratch.execute(
-                    """
-                    UPDATE console_sessions
-                    SET \(SQL(stringLiteral: column == "created_at" ? "created_at" : "last_used_at"))
-                        = now() - \(Int64(minutes) * 60 - 300) * interval '1 second'
-                    WHERE key_id = (SELECT key_id FROM admin_keys WHERE name = \(name))
-                    """)
-            }
-            try await age(by: minutes)
+            let own: SQL = "key_id = (SELECT key_id FROM admin_keys WHERE name = \(name))"
+            try await visit.age(own, column, minutes: minutes - 5)
             #expect(try await !visit.open("/console/accounts").isSignIn, "\(column)")
-            try await age(by: minutes + 6)
+            try await visit.age(own, column, minutes: minutes + 1)
             #expect(try await visit.open("/console/accounts").isSignIn, "\(column)")
         }
     }

@@ -190,25 +190,16 @@ import Testing
     }
 
     @Test func `a session of staff ends when it is not used for 30 minutes, and after 8 hours`() async throws {
-        for (column, minutes) in [("last_used_at", 30), ("created_at", 8 * 60)] {
+        for (column, minutes) in [("last_used_at", 30), ("created_at", 8 * 60)] as [(String, Int32)] {
             let name = "google-bo-\(column)"
             try await person(name, #"{"email":"bo@lamp.example","hostedDomain":"lamp.example"}"#)
             let visit = ConsoleVisit(world)
             // The address is that of another account at Google each time.
             _ = try await Countersign.run(["console", "forget", "bo"], ["postgres.url": world.scratch.url])
             #expect(try await StaffWorld.signIn(name, visit).status == 200)
-            func age(by minutes: Int) async throws {
-                try await world.scratch.execute(
-                    """
-                    UPDATE console_sessions
-                    SET \(SQL(stringLiteral: column == "created_at" ? "created_at" : "last_used_at"))
-                        = now() - \(Int64(minutes) * 60 - 300) * interval '1 second'
-                    WHERE staff_name = 'bo'
-                    """)
-            }
-            try await age(by: minutes)
+            try await visit.age("staff_name = 'bo'", column, minutes: minutes - 5)
             #expect(try await !visit.open("/console/").isSignIn, "\(column)")
-            try await age(by: minutes + 6)
+            try await visit.age("staff_name = 'bo'", column, minutes: minutes + 1)
             #expect(try await visit.open("/console/").isSignIn, "\(column)")
         }
     }

@@ -27,6 +27,15 @@ struct ConsoleVisit: Sendable {
         return visit
     }
 
+    /// Lets what the column says of these sessions be so many minutes ago.
+    func age(_ sessions: SQL, _ column: String, minutes: Int32) async throws {
+        try await world.scratch.execute(
+            """
+            UPDATE console_sessions SET \(unsafeSQL: column) = now() - make_interval(mins => \(minutes))
+            WHERE \(sessions)
+            """)
+    }
+
     func signIn(with key: String, at path: String = "/console/") async throws -> Browser.Page {
         let page = try await open(path)
         return try await browser.submit(try page.form("/console/sign-in"), on: page, typed: ["key": key])

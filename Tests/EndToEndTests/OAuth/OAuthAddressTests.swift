@@ -24,18 +24,15 @@ import Testing
         return try await browser.submit(form, on: page, typed: ["code": code])
     }
 
-    /// Lets the sign-ins of an account be long ago, or only what they were proven by.
-    private func age(_ column: SQL, of email: String) async throws {
+    /// Lets the sign-ins of an account be long ago.
+    private func age(_ email: String) async throws {
         try await world.scratch.execute(
             """
-            UPDATE sessions SET \(column)
+            UPDATE sessions SET created_at = created_at - interval '11 minutes'
             WHERE account_id = (SELECT account_id FROM accounts WHERE email = \(email))
             """)
+        try await world.age(sessionsOf: email)
     }
-
-    private static let long: SQL = """
-        auth_time = auth_time - interval '11 minutes', created_at = created_at - interval '11 minutes'
-        """
 
     /// The whole rest of the way: the consent, the code, and what the client sees.
     private func link(
@@ -90,14 +87,14 @@ import Testing
         let account = try await signIn(
             email, on: try await browser.open(WebWorld.publicURL + "/web/account"), browser)
         #expect(account.html.forms.contains { $0.path == "/web/sign-out" }, "\(account.answer.text)")
-        try await age(Self.long, of: email)
+        try await age(email)
 
         let chooser = try await browser.open(client.url())
         #expect(chooser.status == 200)
         #expect(chooser.html.text.contains("Google"))
         let ask = try await signIn(email, on: chooser, browser)
         // The form that was open for so long leads there too.
-        try await age(Self.long, of: email)
+        try await age(email)
         let late = try await typed(email, on: ask, browser)
         #expect(late.html.forms.contains { $0.path == "/web/start/google" }, "\(late.answer.text)")
         #expect(try await world.count("SELECT count(*) FROM outbox WHERE recipient = \(email)") == 0)
@@ -105,7 +102,7 @@ import Testing
 
         let enter = try await typed(email, on: try await signIn(email, on: late, browser), browser)
         // A code that was mailed is good however old the sign-in is by now.
-        try await age(Self.long, of: email)
+        try await age(email)
         let consent = try await entered(try await world.code(1, mailedTo: email), on: enter, browser)
         try await link(client, on: consent, browser, email)
     }
@@ -118,7 +115,7 @@ import Testing
         #expect(try await world.register(email).status == 201)
         let browser = world.browser()
         _ = try await signIn(email, on: try await browser.open(client.url()), browser)
-        try await age("auth_time = auth_time - interval '11 minutes'", of: email)
+        try await world.age(sessionsOf: email)
         let page = try await browser.open(client.url())
         #expect(page.status == 403)
         #expect(page.html.text.contains("Please sign in again"))
@@ -141,7 +138,7 @@ import Testing
                 _ = try await signIn(
                     email, on: try await browser.open(WebWorld.publicURL + "/web/account"), browser)
                 // However old the sign-in is: another one would not help.
-                try await age(Self.long, of: email)
+                try await age(email)
                 for (client, names) in [(google, ["error", "state"]), (other, ["error", "state", "iss"])] {
                     let page = try await browser.open(client.url())
                     #expect(page.status == 200)

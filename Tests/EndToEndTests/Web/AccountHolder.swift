@@ -1,4 +1,3 @@
-import Postgres
 import TestSupport
 import Testing
 
@@ -36,16 +35,5 @@ extension Browser {
     func press(_ target: String, on page: Page) async throws -> Page {
         let link = try #require(page.html.links.first { $0.target == target }, "\(page.answer.body)")
         return try await click(link.target, on: page)
-    }
-}
-
-extension World {
-    /// Makes the sign-ins of an account too old for what needs a fresh one.
-    func age(sessionsOf email: String) async throws {
-        try await scratch.execute(
-            """
-            UPDATE sessions SET auth_time = auth_time - interval '11 minutes'
-            WHERE account_id = (SELECT account_id FROM accounts WHERE email = \(email))
-            """)
     }
 }

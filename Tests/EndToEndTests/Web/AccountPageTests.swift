@@ -172,11 +172,7 @@ import Testing
         let account = try await signIn("stale", with: .google, browser)
         let form = try account.form("/web/account/unlink")
         let asked = try await browser.submit(form, on: account)
-        try await world.scratch.execute(
-            """
-            UPDATE sessions SET auth_time = auth_time - interval '11 minutes'
-            WHERE account_id = \(owner.account.id)::uuid
-            """)
+        try await world.age(sessionsOf: owner.account.id)
         for (form, page) in [(form, account), (try asked.form("/web/account/unlink"), asked)] {
             let refused = try await browser.submit(form, on: page)
             #expect(refused.html.forms.contains { $0.path == "/web/start/google" })

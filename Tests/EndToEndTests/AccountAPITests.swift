@@ -37,8 +37,7 @@ import Testing
         ]
         for body in bodies {
             let refused = try await service.send("PATCH", "/v1/account", body, bearer: bearer)
-            #expect(refused.status == 400, "\(String(decoding: body.bytes, as: UTF8.self))")
-            #expect(refused.code == "invalid_request")
+            refused.expectRefusal(400, "invalid_request", "\(String(decoding: body.bytes, as: UTF8.self))")
         }
         #expect(try await service.get("/v1/account", bearer: bearer).body == before)
     }
@@ -115,8 +114,7 @@ import Testing
         }
         try await age(bearer)
         let stale = try await put(["newPassword": "correct horse battery"])
-        #expect(stale.status == 403)
-        #expect(stale.code == "reauthentication_required")
+        stale.expectRefusal(403, "reauthentication_required")
         try await age(bearer, minutes: 0)
         let set = try await put(["newPassword": "correct horse battery"])
         #expect(set.status == 204)
@@ -126,8 +124,7 @@ import Testing
         #expect(missing.status == 400)
         #expect(missing.json?["errors"]?.elements?.first?["field"]?.string == "currentPassword")
         let wrong = try await put(["newPassword": "another horse battery", "currentPassword": "wrong password"])
-        #expect(wrong.status == 401)
-        #expect(wrong.code == "invalid_credentials")
+        wrong.expectRefusal(401, "invalid_credentials")
         let changed = try await put(
             ["newPassword": "another horse battery", "currentPassword": "correct horse battery"])
         #expect(changed.status == 204)
@@ -146,23 +143,19 @@ import Testing
         let bearer = try await bearer("mover")
         for body in [[:], ["email": .null], ["email": "no address"], ["email": 1]] as [TokenMint.Members] {
             let refused = try await service.send("PUT", "/v1/account/email", body, bearer: bearer)
-            #expect(refused.status == 400)
-            #expect(refused.code == "invalid_request")
+            refused.expectRefusal(400, "invalid_request")
         }
         let requested = try await service.send(
             "PUT", "/v1/account/email", ["email": "holder@gmail.com"], bearer: bearer)
         #expect(requested.status == 202)
         let code = try await world.code(1, mailedTo: "holder@gmail.com")
         let wrong = try await service.post("/v1/account/verify-email", ["code": "x"], bearer: bearer)
-        #expect(wrong.status == 401)
-        #expect(wrong.code == "invalid_credentials")
+        wrong.expectRefusal(401, "invalid_credentials")
         let taken = try await service.post("/v1/account/verify-email", ["code": .string(code)], bearer: bearer)
-        #expect(taken.status == 409)
-        #expect(taken.code == "email_taken")
+        taken.expectRefusal(409, "email_taken")
         try await age(bearer)
         let stale = try await service.send("PUT", "/v1/account/email", ["email": "x@example.com"], bearer: bearer)
-        #expect(stale.status == 403)
-        #expect(stale.code == "reauthentication_required")
+        stale.expectRefusal(403, "reauthentication_required")
     }
 
     // MARK: Identities
@@ -182,14 +175,12 @@ import Testing
 
         let again = try await service.post(
             "/v1/account/identities/google", ["idToken": .string(token)], bearer: bearer)
-        #expect(again.status == 409)
-        #expect(again.code == "identity_already_linked")
+        again.expectRefusal(409, "identity_already_linked")
         try await world.newPerson("linker-2")
         let second = try await service.post(
             "/v1/account/identities/google", ["idToken": .string(try await world.googleToken("linker-2"))],
             bearer: bearer)
-        #expect(second.status == 409)
-        #expect(second.code == "provider_already_linked")
+        second.expectRefusal(409, "provider_already_linked")
         #expect(second.json?["existing"]?["email"]?.string == "l***@example.com")
         // Only a bind resolves a conflict.
         #expect(second.json?["resolutions"] == nil)
@@ -200,8 +191,7 @@ import Testing
 
         let rejected = try await service.post(
             "/v1/account/identities/google", ["idToken": "a.b.c"], bearer: bearer)
-        #expect(rejected.status == 401)
-        #expect(rejected.code == "invalid_token")
+        rejected.expectRefusal(401, "invalid_token")
         for body in [
             [:], ["identityToken": .string(token)], ["idToken": .null], ["idToken": .string(token), "sub": "x"],
         ]
@@ -218,8 +208,7 @@ import Testing
         try await age(bearer)
         let stale = try await service.post(
             "/v1/account/identities/google", ["idToken": .string(token)], bearer: bearer)
-        #expect(stale.status == 403)
-        #expect(stale.code == "reauthentication_required")
+        stale.expectRefusal(403, "reauthentication_required")
     }
 
     // MARK: Codes
@@ -239,14 +228,12 @@ import Testing
         ]
         for body in bodies {
             let refused = try await world.service.post("/v1/email-codes", body)
-            #expect(refused.status == 400, "\(String(decoding: body.bytes, as: UTF8.self))")
-            #expect(refused.code == "invalid_request")
+            refused.expectRefusal(400, "invalid_request", "\(String(decoding: body.bytes, as: UTF8.self))")
         }
         let altered = (ticket.hasPrefix("A") ? "B" : "A") + ticket.dropFirst()
         for ticket in ["", "invented", altered, String(repeating: "A", count: 1025)] {
             let refused = try await world.askForCode("bind", "a@example.com", ticket: ticket)
-            #expect(refused.status == 410, "\(ticket)")
-            #expect(refused.code == "link_ticket_expired")
+            refused.expectRefusal(410, "link_ticket_expired", "\(ticket)")
         }
         #expect(try await world.count("SELECT count(*) FROM mailed_codes WHERE email = 'a@example.com'") == 0)
     }
@@ -267,8 +254,7 @@ import Testing
         for (members, bearer) in bodies {
             let body = members.with("linkTicket", .string(ticket))
             let refused = try await service.post("/v1/links/bind", body, bearer: bearer)
-            #expect(refused.status == 400, "\(String(decoding: body.bytes, as: UTF8.self))")
-            #expect(refused.code == "invalid_request")
+            refused.expectRefusal(400, "invalid_request", "\(String(decoding: body.bytes, as: UTF8.self))")
         }
         let unproven = try await service.post("/v1/links/bind", ["linkTicket": .string(ticket)])
         #expect(unproven.status == 400)
@@ -302,8 +288,7 @@ import Testing
         ]
         for field in ["Bearer", "Bearer a b", "bearer a,b"] {
             let refused = try await service.post("/v1/links/bind", members, headers: [("Authorization", field)])
-            #expect(refused.status == 401, "\(field): \(refused.text)")
-            #expect(refused.code == "invalid_session", "\(field)")
+            refused.expectRefusal(401, "invalid_session", "\(field)")
         }
         let bound = try await service.post("/v1/links/bind", members, headers: [("Authorization", "Basic eDp5")])
         #expect(bound.status == 200, "\(bound.text)")
@@ -315,8 +300,7 @@ import Testing
             let refused = try await service.post(
                 "/v1/accounts/password-reset",
                 ["email": "reset@example.com", "code": "123456", "newPassword": .string(password)])
-            #expect(refused.status == 400)
-            #expect(refused.code == "weak_password")
+            refused.expectRefusal(400, "weak_password")
         }
     }
 }

@@ -58,8 +58,7 @@ struct AddressStoryTests {
         #expect(question.choices == ["bind", "create"])
         #expect(question.holder == .init(providers: ["apple"]))
         let unproven = try await world.bind(for: question)
-        #expect(unproven.status == 400)
-        #expect(unproven.code == "invalid_request")
+        unproven.expectRefusal(400, "invalid_request")
 
         // The code proves the mailbox: now Sam sees who is in the account, and the same call again is the answer.
         let code = try await world.mailedCode("bind", to: email, ticket: question.ticket)
@@ -286,8 +285,7 @@ struct AddressStoryTests {
         let question = try Question(try await world.signIn(byCodeTo: email))
         #expect(question.holder?.identities == ["apple l***@passed-on.example"])
         let weak = try await world.create(for: question, password: "short")
-        #expect(weak.status == 400)
-        #expect(weak.code == "weak_password")
+        weak.expectRefusal(400, "weak_password")
         let reader = try SignedInDevice(try await world.create(for: question, password: World.password), status: 201)
         #expect(reader.account.id != phone.account.id)
         #expect(reader.account.email == email)
@@ -324,8 +322,7 @@ struct AddressStoryTests {
         #expect(laptop.account.id == phone.account.id)
 
         let refused = try await world.service.signInWithApple(kept)
-        #expect(refused.status == 401)
-        #expect(refused.code == "invalid_token")
+        refused.expectRefusal(401, "invalid_token")
         for _ in 1...2 {
             let device = try SignedInDevice(try await world.signIn("quinn", with: .apple))
             #expect(device.account.id == phone.account.id)

@@ -51,8 +51,7 @@ struct AdminCredentialTests {
                 let answer = try await world.service.exchange(
                     world.service.privatePort, operation.route.method.rawValue, path, authorization: authorization,
                     body: World.adminBody(operation.route.template))
-                #expect(answer.status == 401, "\(kind): \(name(operation))")
-                #expect(answer.code == "invalid_credentials", "\(kind): \(name(operation))")
+                answer.expectRefusal(401, "invalid_credentials", "\(kind): \(name(operation))")
                 #expect(answer["WWW-Authenticate"] == "Bearer", "\(kind): \(name(operation))")
             }
             // A caller without a key learns nothing about the form of a valid request.
@@ -113,8 +112,7 @@ struct AdminCredentialTests {
                 #expect(
                     answer.status == (creates ? 201 : isList ? 200 : 404), "\(name(operation)): \(answer.body)")
             } else {
-                #expect(answer.status == 403, "\(name(operation))")
-                #expect(answer.code == "forbidden", "\(name(operation))")
+                answer.expectRefusal(403, "forbidden", "\(name(operation))")
             }
         }
     }
@@ -129,8 +127,7 @@ struct AdminCredentialTests {
             let answer = try await world.service.exchange(
                 otherPort, operation.method, operation.path(Self.unknownID), authorization: "Bearer \(key)",
                 body: operation.hasBody ? World.adminBody(operation.template) : nil)
-            #expect(answer.status == 404, "\(operation)")
-            #expect(answer.code == "not_found", "\(operation)")
+            answer.expectRefusal(404, "not_found", "\(operation)")
         }
         #expect(document.administration.count > 15)
     }

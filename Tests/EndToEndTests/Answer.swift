@@ -4,8 +4,28 @@ import JSON
 import TestSupport
 import Testing
 
+/// What the service answered, by whichever client it was asked.
+protocol ReadableAnswer {
+    var status: Int { get }
+    var text: String { get }
+    var json: JSONValue? { get }
+}
+
+extension ReadableAnswer {
+    /// The error code of a refusal.
+    var code: String? { json?["code"]?.string }
+
+    func expectRefusal(
+        _ status: Int, _ code: String, _ context: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(
+            self.status == status && self.code == code, "\(context?.rawValue ?? "") \(self.status) \(text)",
+            sourceLocation: sourceLocation)
+    }
+}
+
 /// An answer of the service.
-struct Answer: Sendable {
+struct Answer: ReadableAnswer, Sendable {
     let status: Int
     let headers: FetchHeaders
     let body: [UInt8]
@@ -19,9 +39,6 @@ struct Answer: Sendable {
     var json: JSONValue? { try? JSONValue(parsing: body) }
 
     var text: String { String(decoding: body, as: UTF8.self) }
-
-    /// The error code of a refusal.
-    var code: String? { json?["code"]?.string }
 
     /// A text of the body by its path, such as `session.accessToken`.
     func text(_ path: String, _ location: SourceLocation = #_sourceLocation) throws -> String {
@@ -38,6 +55,15 @@ struct Answer: Sendable {
 
     /// The seconds of `Retry-After`.
     var retryAfter: Int? { header("Retry-After").flatMap(Int.init) }
+
+    /// Expects a refusal that says to come back in so many seconds.
+    func expectRefusal(
+        _ status: Int, _ code: String, _ context: Comment? = nil, retryAfter seconds: some RangeExpression<Int>,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        expectRefusal(status, code, context, sourceLocation: sourceLocation)
+        #expect(seconds.contains(retryAfter ?? 0), context, sourceLocation: sourceLocation)
+    }
 
     /// Everything that may not differ between two refusals that have to look alike: `requestId` is the only member, and
     /// the request id and the date are the only fields, that belong to one request alone.

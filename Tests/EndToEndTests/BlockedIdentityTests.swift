@@ -73,8 +73,7 @@ import Testing
                 + #""subject":"kim","blocked":{"since":"\#(since)","reason":"bulk-account"}}"# + "\n")
 
         let refused = try await Self.signIn("kim", in: world)
-        #expect(refused.status == 403)
-        #expect(refused.code == "account_disabled")
+        refused.expectRefusal(403, "account_disabled")
         #expect(refused.json?["detail"]?.string == "The provider has disabled the person's account there.")
 
         // Once more: nothing is left to be unblocked, or to be recorded.

@@ -64,12 +64,6 @@ import Testing
         try await expectOneAccount(world)
     }
 
-    private func expectUnavailable(_ answer: Answer) {
-        #expect(answer.status == 503)
-        #expect(answer.code == "temporarily_unavailable")
-        #expect((answer.retryAfter ?? 0) >= 1)
-    }
-
     private func expectOneAccount(_ world: World) async throws {
         let counts = try await world.count(
             """
@@ -86,7 +80,7 @@ import Testing
             try await world.scratch.makeCommitsWait()
             let lost = try await loseCommit(of: ticket, waiting: "SyncRep", world)
             try await letCommitsGo(world)
-            expectUnavailable(lost)
+            lost.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...)
             try await expectCreated(ticket, credential, world)
         }
     }
@@ -102,7 +96,7 @@ import Testing
                 try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
             }
             try await letCommitsGo(world)
-            expectUnavailable(unconfirmed)
+            unconfirmed.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...)
             try await expectCreated(ticket, credential, world)
         }
     }
@@ -121,7 +115,7 @@ import Testing
                 try await world.service.signIn(.apple, credential.tokenAlone)
             }
             try await letCommitsGo(world)
-            expectUnavailable(unconfirmed)
+            unconfirmed.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...)
             #expect(try await world.count("SELECT count(*) FROM sessions") == sessions + 1)
             #expect(try await world.service.signIn(.apple, credential.tokenAlone).status == 200)
             #expect(try await world.count("SELECT count(*) FROM sessions") == sessions + 2)
@@ -133,7 +127,7 @@ import Testing
             let (ticket, credential) = try await newcomer(world)
             try await world.scratch.makeCommitsWait()
             let late = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-            expectUnavailable(late)
+            late.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...)
             let condition = Self.isCommitting("accounts", waiting: "SyncRep")
             #expect(try await Self.waits(condition, world))
             // It waits for no standby, and says that they wait.
@@ -159,7 +153,7 @@ import Testing
                 """)
             let lost = try await loseCommit(of: ticket, waiting: "PgSleep", world)
             try await world.scratch.execute("DROP TRIGGER wait ON accounts")
-            expectUnavailable(lost)
+            lost.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...)
 
             #expect(try await world.count("SELECT count(*) FROM accounts") == 0)
             #expect(try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)]).status == 201)

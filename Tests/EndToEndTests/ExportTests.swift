@@ -76,16 +76,14 @@ import Testing
         #expect(try await world.service.get("/v1/account/export").code == "invalid_session")
         try await world.age(sessionsOf: id)
         let stale = try await export()
-        #expect(stale.status == 403)
-        #expect(stale.code == "reauthentication_required")
+        stale.expectRefusal(403, "reauthentication_required")
         let head = try await world.service.exchange(
             world.service.port, "HEAD", "/v1/account/export", authorization: "Bearer \(bearer)")
         #expect(head.status == 403)
         try await world.age(sessionsOf: id, minutes: 0)
         for number in 1...5 { #expect(try await export().status == 200, "\(number)") }
         let limited = try await export()
-        #expect(limited.status == 429)
-        #expect(limited.code == "rate_limited")
+        limited.expectRefusal(429, "rate_limited")
         let wait = try #require(limited.retryAfter)
         #expect(1...720 ~= wait)
         let recorded = try await world.count(
@@ -237,9 +235,7 @@ import Testing
             try await world.count("SELECT count(*) FROM audit_events WHERE type = 'account_exported'") == 2
         }
         let third = try await world.service.get("/v1/account/export", bearer: bearer)
-        #expect(third.status == 503, "\(third.text)")
-        #expect(third.code == "temporarily_unavailable")
-        #expect(third.retryAfter == 1)
+        third.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...1)
         let other = try await world.newAccount("export-beside").text("session.accessToken")
         #expect(try await world.service.get("/v1/account/export", bearer: other).status == 200)
         // Until here they are open.

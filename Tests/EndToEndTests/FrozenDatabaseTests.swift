@@ -44,9 +44,7 @@ import Testing
         async let renewal = service.refresh(person.refresh)
         async let signOut = service.post("/v1/sessions/revoke", ["scope": "others"], bearer: person.access)
         for answer in try await [signIn, renewal, signOut] {
-            #expect(answer.status == 503, "\(answer.text)")
-            #expect(answer.code == "temporarily_unavailable")
-            #expect((1...3).contains(answer.retryAfter ?? 0))
+            answer.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...3)
             let line = try await service.logged(try answer.text("requestId"))
             let reason = try #require(line["reason"]?.string)
             #expect(Self.limits.contains { reason.contains($0) }, "\(line["route"]?.string ?? ""): \(reason)")

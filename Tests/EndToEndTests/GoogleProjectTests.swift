@@ -102,14 +102,12 @@ import Testing
             #expect(unnamed.json?["errors"]?.elements?.first?["field"]?.string == "clientId")
             for client in [Self.beta.app, "another"] {
                 let refused = try await Self.signIn(members.with("clientId", .string(client)), world)
-                #expect(refused.status == 401)
-                #expect(refused.code == "invalid_token")
+                refused.expectRefusal(401, "invalid_token")
             }
             #expect(try await Self.clients(of: code, world) == [])
             // Google says of another client's code that the client is at fault, and the code stays good.
             let other = try await Self.signIn(members.with("clientId", .string(Self.main.server)), world)
-            #expect(other.status == 503)
-            #expect(other.code == "provider_unavailable")
+            other.expectRefusal(503, "provider_unavailable")
             let own = try await Self.signIn(members.with("clientId", .string(Self.beta.server)), world)
             #expect(try own.text("status") == "linkRequired")
             #expect(try await Self.clients(of: code, world) == [Self.main.server, Self.beta.server])

@@ -85,8 +85,7 @@ import Testing
             let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
             // The phone that got no answer tries again: the code is spent, the token still valid.
             let spent = try await service.signIn(.apple, lost.codeAlone)
-            #expect(spent.status == 401)
-            #expect(spent.code == "invalid_token")
+            spent.expectRefusal(401, "invalid_token")
             let ticket = try await service.signIn(.apple, lost.both).text("linkTicket")
             #expect(try await service.post("/v1/links/cancel", ["linkTicket": .string(ticket)]).status == 204)
 

@@ -23,10 +23,7 @@ import Testing
     private static func expectThrottled(
         _ answer: Answer, within seconds: Int, sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        #expect(answer.status == 429, sourceLocation: sourceLocation)
-        #expect(answer.code == "rate_limited", sourceLocation: sourceLocation)
-        let wait = answer.retryAfter ?? 0
-        #expect(wait > 0 && wait <= seconds, sourceLocation: sourceLocation)
+        answer.expectRefusal(429, "rate_limited", retryAfter: 1...seconds, sourceLocation: sourceLocation)
     }
 
     @Test func `a guess beyond the limit is refused alike, for a known and for an unknown address`() async throws {

@@ -110,8 +110,7 @@ struct MailFlowTests {
         let members: TokenMint.Members = ["linkTicket": .string(other)]
 
         let conflict = try await service.post("/v1/links/bind", members, bearer: bearer)
-        #expect(conflict.status == 409)
-        #expect(conflict.code == "provider_already_linked")
+        conflict.expectRefusal(409, "provider_already_linked")
         #expect(conflict.json?["existing"]?["email"]?.string == "r***@example.com")
         #expect(conflict.json?["existing"]?["linkedAt"]?.string?.hasSuffix("Z") == true)
         #expect(conflict.texts("resolutions") == ["keep", "replace"])

@@ -91,8 +91,6 @@ extension Countersign {
     }
 }
 
-extension RawAnswer {
+extension RawAnswer: ReadableAnswer {
     var json: JSONValue? { try? JSONValue(parsing: Array(body.utf8)) }
-    /// The error code of a refusal.
-    var code: String? { json?["code"]?.string }
 }

@@ -26,8 +26,7 @@ import Testing
         let account = try created.text("account.accountId")
 
         let again = try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-        #expect(again.status == 410)
-        #expect(again.code == "link_ticket_expired")
+        again.expectRefusal(410, "link_ticket_expired")
 
         let known = try await service.signInWithApple(try await world.appleToken("kim"))
         #expect(try known.text("status") == "signedIn")
@@ -58,19 +57,16 @@ import Testing
         #expect(out.status == 204)
         for token in [fresh, access, try byGoogle.text("session.accessToken")] {
             let gone = try await service.get("/v1/account", bearer: token)
-            #expect(gone.status == 401)
-            #expect(gone.code == "invalid_session")
+            gone.expectRefusal(401, "invalid_session")
             #expect(gone.header("WWW-Authenticate") == "Bearer")
         }
         let late = try await service.refresh(try refreshed.text("refreshToken"))
-        #expect(late.status == 401)
-        #expect(late.code == "invalid_refresh_token")
+        late.expectRefusal(401, "invalid_refresh_token")
     }
 
     @Test func `without a mail server there are no codes, and all else works`() async throws {
         let answer = try await world.service.post("/v1/email-codes", ["email": "lee@example.com", "purpose": "signIn"])
-        #expect(answer.status == 503)
-        #expect(answer.code == "temporarily_unavailable")
+        answer.expectRefusal(503, "temporarily_unavailable")
         try await world.newPerson("lee")
         #expect(try await world.service.signInWithApple(try await world.appleToken("lee")).status == 200)
     }

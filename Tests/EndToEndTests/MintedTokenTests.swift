@@ -60,8 +60,7 @@ struct MintedWorld: TestFixture {
             for (name, value) in [("jwk", jwk), ("jku", address), ("x5u", address), ("x5c", ["MIIB"])] {
                 let header = mint.header(.rs256).with("kid", .string(keyID)).with(name, value)
                 let answer = try await world.signIn(world.claims("a"), header: header, by: mint)
-                #expect(answer.status == 401, "\(name) of \(keyID)")
-                #expect(answer.code == "invalid_token")
+                answer.expectRefusal(401, "invalid_token", "\(name) of \(keyID)")
             }
         }
         // A perfect token of an issuer that is not Apple, with a discovery document where its name says.

@@ -58,8 +58,7 @@ import Testing
         ]
         for body in bodies {
             let answer = try await service.post("/v1/nonces", body)
-            #expect(answer.status == 400, "\(String(decoding: body.bytes, as: UTF8.self))")
-            #expect(answer.code == "invalid_request")
+            answer.expectRefusal(400, "invalid_request", "\(String(decoding: body.bytes, as: UTF8.self))")
         }
     }
 }

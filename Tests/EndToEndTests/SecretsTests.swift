@@ -231,8 +231,7 @@ import Testing
         try await world.scratch.execute(
             "ALTER TABLE sessions RENAME TO elsewhere", "ALTER TABLE link_tickets RENAME TO nowhere")
         let fault = try await service.signInWithApple(sound)
-        #expect(fault.status == 500)
-        #expect(fault.code == "internal_error")
+        fault.expectRefusal(500, "internal_error")
         answers.append(fault)
         answers.append(
             try await service.post(

@@ -34,8 +34,7 @@ import Testing
         }
         for path in Self.privatePaths + ["/admin/v1/accounts", "/console"] {
             let answer = try await service.get(path)
-            #expect(answer.status == 404, "\(path)")
-            #expect(answer.code == "not_found", "\(path)")
+            answer.expectRefusal(404, "not_found", "\(path)")
         }
         for path in Self.privatePaths {
             try await eventually("an answer at \(path)") { try await service.privateGet(path).status == 200 }
@@ -89,8 +88,7 @@ import Testing
         let service = world.service
         let answer = try await service.exchange(
             service.port, "GET", path, authorization: nil, headers: "Accept: text/html\r\n")
-        #expect(answer.status == 404)
-        #expect(answer.code == "not_found")
+        answer.expectRefusal(404, "not_found")
     }
 
     @Test(arguments: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "POST"])

@@ -28,9 +28,7 @@ import Testing
     ) async throws {
         let alone = try await world.service.signIn(
             provider, try await world.authorize(person, provider).codeAlone)
-        #expect(alone.status == 503, "\(alone.text)", sourceLocation: location)
-        #expect(alone.code == "provider_unavailable", sourceLocation: location)
-        #expect((1...60).contains(alone.retryAfter ?? 0), sourceLocation: location)
+        alone.expectRefusal(503, "provider_unavailable", retryAfter: 1...60, sourceLocation: location)
     }
 
     /// The first code after an outage works: the service itself has nothing to recover.
@@ -85,9 +83,7 @@ import Testing
         #expect(try beside.text("identity.authorization") == "none", sourceLocation: location)
         let code = try await world.authorize("\(provider)-person", provider).codeAlone
         let alone = try await world.service.signIn(provider, code)
-        #expect(alone.status == 503, "\(alone.text)", sourceLocation: location)
-        #expect(alone.code == "provider_unavailable", sourceLocation: location)
-        #expect((alone.retryAfter ?? 0) >= 1, sourceLocation: location)
+        alone.expectRefusal(503, "provider_unavailable", retryAfter: 1..., sourceLocation: location)
         for answer in [beside, alone] { #expect(!answer.text.contains(key), sourceLocation: location) }
         let after = try await world.service.metric(rejected.0, rejected.1, rejected.2)
         #expect(after - before == 2, sourceLocation: location)

@@ -20,8 +20,7 @@ import Testing
             try await cluster.crash()
             try await world.sandbox.clearFaults()
             let refused = try await signIn
-            #expect(refused.status == 503)
-            #expect(refused.code == "temporarily_unavailable")
+            refused.expectRefusal(503, "temporarily_unavailable")
             #expect(try await world.grants(of: "kim").map(\.isLive) == [true])
             #expect(service.log.contains("stray grant kept until the database is back"))
             try await body(cluster, world)

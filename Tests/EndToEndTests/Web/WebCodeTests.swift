@@ -20,8 +20,7 @@ import Testing
             good.with("redirectUri", .raw("\"a\\u0000\"")),
         ] {
             let answer = try await world.service.post("/v1/sign-in/web", body)
-            #expect(answer.status == 400, "\(answer.text)")
-            #expect(answer.code == "invalid_request")
+            answer.expectRefusal(400, "invalid_request")
         }
         let form = try await world.service.post(
             "/v1/sign-in/web", body: Array("code=\(code)".utf8), type: "application/x-www-form-urlencoded")

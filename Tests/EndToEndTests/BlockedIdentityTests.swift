@@ -13,15 +13,10 @@ import Testing
         _ type: String, of subject: String, id: String, age: Int64, reason: String? = nil, to world: EventWorld
     ) async throws -> String {
         let time = EventWorld.now - age
-        let identity = #"{"subject_type":"iss-sub","iss":"https://accounts.google.com/","sub":"\#(subject)"}"#
-        let more = reason.map { #","reason":"\#($0)""# } ?? ""
         let event = try EventWorld.signed(
             EventWorld.googleEvent(
-                type, of: subject, id: id,
-                [
-                    ("iat", .integer(time)),
-                    ("events", .raw(#"{"\#(EventWorld.risc)\#(type)":{"subject":\#(identity)\#(more)}}"#)),
-                ]))
+                type, of: subject, id: id, [("iat", .integer(time))],
+                members: reason.map { [("reason", $0)] } ?? []))
         #expect(try await world.service.deliverGoogleEvent(event).status == 202)
         try await eventually("the end of the event") { try await world.isDone(id) }
         return Timestamp(seconds: time).rfc3339

@@ -1,3 +1,4 @@
+import Accounts
 import Foundation
 import JOSE
 import Postgres
@@ -66,51 +67,33 @@ struct EventWorld: TestFixture {
 
     /// The claims of Apple's token for a person who signed in a minute ago.
     static func appleClaims(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) -> TokenMint.Members {
-        var claims: TokenMint.Members = [
-            "iss": "https://appleid.apple.com", "aud": .string(Countersign.appleClient), "sub": .string(subject),
-            "iat": .integer(now - 60), "exp": .integer(now + 86_340), "auth_time": .integer(now - 60),
-        ]
-        for (name, value) in changes { claims[name] = value }
-        return claims
+        let time = now - 60
+        return TokenMint.Members.identity(.apple, to: Countersign.appleClient, of: subject, at: time)
+            .with("auth_time", .integer(time)).with(changes)
     }
 
     static func googleClaims(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) -> TokenMint.Members {
-        var claims: TokenMint.Members = [
-            "iss": "https://accounts.google.com", "aud": .string(Countersign.googleClient), "sub": .string(subject),
-            "iat": .integer(now - 60), "exp": .integer(now + 3_540),
-        ]
-        for (name, value) in changes { claims[name] = value }
-        return claims
+        .identity(.google, to: Countersign.googleClient, of: subject, at: now - 60).with(changes)
     }
 
     /// An event of half a minute ago.
     static func appleEvent(
         _ type: String, of subject: String, id: String, _ changes: [(String, TokenMint.Literal?)] = []
     ) -> TokenMint.Members {
-        let event: TokenMint.Members = [
-            "type": .string(type), "sub": .string(subject), "event_time": .integer((now - 30) * 1_000),
-        ]
-        var claims: TokenMint.Members = [
-            "iss": "https://appleid.apple.com", "aud": .string(Countersign.appleClient), "iat": .integer(now),
-            "exp": .integer(now + 86_400), "jti": .string(id),
-            "events": .string(String(decoding: event.bytes, as: UTF8.self)),
-        ]
-        for (name, value) in changes { claims[name] = value }
-        return claims
+        let time = now
+        return TokenMint.Members.appleEvent(
+            type, to: Countersign.appleClient, of: subject, at: time - 30, issuedAt: time, id: id
+        ).with("exp", .integer(time + 86_400)).with(changes)
     }
 
     static func googleEvent(
-        _ type: String, of subject: String, id: String, _ changes: [(String, TokenMint.Literal?)] = []
+        _ type: String, of subject: String, id: String, _ changes: [(String, TokenMint.Literal?)] = [],
+        members: [(String, String)] = []
     ) -> TokenMint.Members {
-        let identity = #"{"subject_type":"iss-sub","iss":"https://accounts.google.com/","sub":"\#(subject)"}"#
-        let event = #"{"\#(risc)\#(type)":{"subject":\#(identity)}}"#
-        var claims: TokenMint.Members = [
-            "iss": "https://accounts.google.com/", "aud": .string(Countersign.googleClient),
-            "iat": .integer(now - 30),
-            "jti": .string(id), "events": .raw(event),
-        ]
-        for (name, value) in changes { claims[name] = value }
-        return claims
+        TokenMint.Members.googleEvent(
+            risc + type, to: Countersign.googleClient, about: .googlePerson(subject), at: now - 30, id: id,
+            members: members
+        ).with(changes)
     }
 
     static func signed(

@@ -32,11 +32,11 @@ struct MintedWorld: TestFixture {
     /// The claims of Apple's token for a person.
     func claims(_ subject: String) -> TokenMint.Members {
         let now = Int64(Date.now.timeIntervalSince1970)
-        return [
-            "iss": "https://appleid.apple.com", "aud": .string(Countersign.appleClient), "sub": .string(subject),
-            "iat": .integer(now), "exp": .integer(now + 86_400), "auth_time": .integer(now),
-            "email": .string("\(subject)@example.com"), "email_verified": true, "is_private_email": false,
-        ]
+        return .identity(.apple, to: Countersign.appleClient, of: subject, at: now)
+            .with([
+                ("auth_time", .integer(now)), ("email", .string("\(subject)@example.com")), ("email_verified", true),
+                ("is_private_email", false),
+            ])
     }
 
     func signIn(

@@ -122,6 +122,8 @@ extension TokenMint {
             let body = members.map { "\(Literal.string($0.name).text):\($0.value.text)" }.joined(separator: ",")
             return [UInt8]("{\(body)}".utf8)
         }
+
+        package var text: String { String(decoding: bytes, as: UTF8.self) }
     }
 }
 

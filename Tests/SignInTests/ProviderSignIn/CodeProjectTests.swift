@@ -34,15 +34,11 @@ import Testing
         var rules = fixture.google.configuration
         rules.clientIDs = Self.apps.flatMap { [$0.server, $0.id] }
         let google = GoogleProvider(configuration: rules, keys: fixture.google.keys)
-        let endpoint = GoogleTokenEndpoint(
-            provider: google,
-            configuration: .init(
-                projects: projects.map { app in
-                    GoogleTokenEndpoint.Configuration.Project(
-                        clientIDs: [app.id], serverClientID: app.server, serverClientSecret: app.secret)
-                },
-                tokenURL: fixture.sandbox.googleTokenURL, revokeURL: fixture.sandbox.googleRevokeURL),
-            fetcher: fixture.sandbox.fetcher, logger: .silent)
+        let endpoint = LifeCycleFixture.googleEndpoint(
+            google, of: fixture.sandbox,
+            projects: projects.map { app in
+                .init(clientIDs: [app.id], serverClientID: app.server, serverClientSecret: app.secret)
+            })
         let endpoints = TokenEndpoints(apple: fixture.endpoints.apple, google: endpoint)
         return fixture.service(google: google, endpoints: endpoints) { _ in }
     }

@@ -131,11 +131,9 @@ import Testing
         let nonce = try service.nonces.issue(for: .apple).text
         let other = try service.nonces.issue(for: .apple).text
         let start = SignInFixture.start
-        let forged = try TokenMint.otherSigner.token([
-            "iss": "https://appleid.apple.com", "aud": .string(SignInFixture.appleClient), "sub": "a-1",
-            "iat": .integer(start), "exp": .integer(start + 600),
-            "nonce": .string(NonceForm.sha256Hex.text(of: nonce)),
-        ])
+        let forged = try TokenMint.otherSigner.token(
+            .identity(.apple, to: SignInFixture.appleClient, of: "a-1", at: start)
+                .with("nonce", .string(NonceForm.sha256Hex.text(of: nonce))))
         let expired = try fixture.token(.apple, carrying: nonce, [("exp", .integer(start - 61))])
         let cases = [
             ("malformed", "x"), ("signature_mismatch", String(decoding: forged, as: UTF8.self)),

@@ -70,11 +70,7 @@ struct WalkWorld: Sendable {
         keyRing = try SignInFixture.makeKeyRing()
         storage = ServiceDatabase(database, keyRing: keyRing)
         let logger = Logger(label: "walk") { [memory] _ in WalkLog(memory: memory) }
-        let keys = KeySource.fixed(try TokenMint.shared.keySet)
-        let apple = AppleProvider(
-            configuration: .init(teams: [.init(clientIDs: [ProviderClientID(SignInFixture.appleClient)])]), keys: keys)
-        let google = GoogleProvider(
-            configuration: .init(clientIDs: [ProviderClientID(SignInFixture.googleClient)]), keys: keys)
+        let (apple, google) = try SignInFixture.providers()
         let endpoints = TokenEndpoints(
             apple: AppleTokenEndpoint(
                 provider: apple,
@@ -144,15 +140,9 @@ struct WalkWorld: Sendable {
     static func token(
         _ provider: Provider, _ subject: String, _ claims: [(String, TokenMint.Literal?)] = [], at now: Timestamp
     ) throws -> String {
-        let (issuer, client) =
-            provider == .apple
-            ? ("https://appleid.apple.com", SignInFixture.appleClient)
-            : ("https://accounts.google.com", SignInFixture.googleClient)
-        var members: TokenMint.Members = [
-            "iss": .string(issuer), "aud": .string(client), "sub": .string(subject), "iat": .integer(now.seconds),
-            "exp": .integer(now.seconds + 3_600),
-        ]
-        for (name, value) in claims { members = members.with(name, value) }
+        let client = provider == .apple ? SignInFixture.appleClient : SignInFixture.googleClient
+        let members = TokenMint.Members.identity(provider, to: client, of: subject, at: now.seconds)
+            .with("exp", .integer(now.seconds + 3_600)).with(claims)
         return String(decoding: try TokenMint.shared.token(members), as: UTF8.self)
     }
 }

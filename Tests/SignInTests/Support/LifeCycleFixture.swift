@@ -84,12 +84,7 @@ struct LifeCycleFixture: ServiceFixture {
         endpoints = TokenEndpoints(
             apple: Self.appleEndpoint(
                 apple, of: sandbox, team: Self.team, keyID: Self.keyID, key: teamKey, clientIDs: appleClients),
-            google: GoogleTokenEndpoint(
-                provider: google,
-                configuration: .init(
-                    projects: [Self.googleProject], tokenURL: sandbox.googleTokenURL,
-                    revokeURL: sandbox.googleRevokeURL),
-                fetcher: sandbox.fetcher, logger: .silent))
+            google: Self.googleEndpoint(google, of: sandbox))
         self.sandbox = sandbox
         self.database = database
         keyRing = try SignInFixture.makeKeyRing()
@@ -164,6 +159,17 @@ struct LifeCycleFixture: ServiceFixture {
                 tokenURL: sandbox.appleTokenURL, revokeURL: sandbox.appleRevokeURL,
                 userMigrationURL: sandbox.appleUserMigrationURL),
             fetcher: fetcher ?? sandbox.fetcher, logger: .silent)
+    }
+
+    static func googleEndpoint(
+        _ provider: GoogleProvider, of sandbox: Sandbox,
+        projects: [GoogleTokenEndpoint.Configuration.Project] = [googleProject]
+    ) -> GoogleTokenEndpoint {
+        GoogleTokenEndpoint(
+            provider: provider,
+            configuration: .init(
+                projects: projects, tokenURL: sandbox.googleTokenURL, revokeURL: sandbox.googleRevokeURL),
+            fetcher: sandbox.fetcher, logger: .silent)
     }
 
     /// Advances the clock, here and at the providers.

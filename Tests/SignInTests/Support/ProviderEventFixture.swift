@@ -48,15 +48,10 @@ struct ProviderEventFixture: ServiceFixture {
         _ policy: ProviderEventPolicy = .init(consentRevoked: .unlink, accountDeleted: .unlink),
         store: ProviderEventStore, backoff: EventBackoff = EventBackoff(), log: RecordingLog = RecordingLog()
     ) throws -> ProviderEvents {
-        let keys = KeySource.fixed(try TokenMint.shared.keySet)
+        let providers = try SignInFixture.providers()
         return ProviderEvents(
-            apple: AppleProvider(
-                configuration: .init(teams: [.init(clientIDs: [ProviderClientID(SignInFixture.appleClient)])]),
-                keys: keys),
-            google: GoogleProvider(
-                configuration: .init(clientIDs: [ProviderClientID(SignInFixture.googleClient)]), keys: keys),
-            policy: policy, store: store, backoff: backoff, clock: people.clock,
-            logger: log.logger)
+            apple: providers.apple, google: providers.google, policy: policy, store: store, backoff: backoff,
+            clock: people.clock, logger: log.logger)
     }
 
     var clock: ManualClock { people.clock }
@@ -77,15 +72,11 @@ struct ProviderEventFixture: ServiceFixture {
         _ changes: [(String, TokenMint.Literal?)] = [], by mint: TokenMint? = nil
     ) throws -> [UInt8] {
         let now = people.clock.now().seconds
-        var event: TokenMint.Members = ["type": .string(type)]
-        if let subject { event["sub"] = .string(subject) }
-        event["event_time"] = .integer((time.map { Self.start + $0 } ?? now) * 1_000)
-        var claims: TokenMint.Members = [
-            "iss": "https://appleid.apple.com", "aud": .string(SignInFixture.appleClient), "iat": .integer(now),
-            "jti": .string(id), "events": .string(String(decoding: event.bytes, as: UTF8.self)),
-        ]
-        for (name, value) in changes { claims[name] = value }
-        return try (mint ?? TokenMint.shared).token(claims)
+        return try (mint ?? TokenMint.shared).token(
+            .appleEvent(
+                type, to: SignInFixture.appleClient, of: subject, at: time.map { Self.start + $0 } ?? now,
+                issuedAt: now, id: id
+            ).with(changes))
     }
 
     /// A security event token of Google's.
@@ -97,9 +88,7 @@ struct ProviderEventFixture: ServiceFixture {
         _ type: String, _ members: [(String, String)] = [], of subject: String? = "kim", at time: Int64? = nil,
         id: String, by mint: TokenMint? = nil
     ) throws -> [UInt8] {
-        var person: TokenMint.Members = ["subject_type": "iss-sub", "iss": "https://accounts.google.com/"]
-        if let subject { person["sub"] = .string(subject) }
-        return try google(type, members, about: subject == nil ? nil : person, at: time, id: id, by: mint)
+        try google(type, members, about: subject.map { .googlePerson($0) }, at: time, id: id, by: mint)
     }
 
     /// A security event token of Google's about a refresh token that was revoked.
@@ -115,15 +104,11 @@ struct ProviderEventFixture: ServiceFixture {
         _ type: String, _ members: [(String, String)], about subject: TokenMint.Members?, at time: Int64?, id: String,
         by mint: TokenMint?
     ) throws -> [UInt8] {
-        var event: TokenMint.Members = [:]
-        event["subject"] = subject.map { .raw(String(decoding: $0.bytes, as: UTF8.self)) }
-        for (name, value) in members { event[name] = .string(value) }
-        let events = TokenMint.Members([(type, .raw(String(decoding: event.bytes, as: UTF8.self)))])
-        return try (mint ?? TokenMint.shared).token([
-            "iss": "https://accounts.google.com/", "aud": .string(SignInFixture.googleClient),
-            "iat": .integer(time.map { Self.start + $0 } ?? people.clock.now().seconds), "jti": .string(id),
-            "events": .raw(String(decoding: events.bytes, as: UTF8.self)),
-        ])
+        try (mint ?? TokenMint.shared).token(
+            .googleEvent(
+                type, to: SignInFixture.googleClient, about: subject,
+                at: time.map { Self.start + $0 } ?? people.clock.now().seconds, id: id,
+                members: members))
     }
 
     /// Delivers tokens in this order and processes them.
@@ -176,12 +161,5 @@ struct ProviderEventFixture: ServiceFixture {
             clientID: ProviderClientID(
                 provider == .apple ? SignInFixture.appleClient : SignInFixture.googleClient),
             refreshToken: refreshToken, exchangedAt: people.clock.now(), checkAt: nil)
-    }
-}
-
-extension TokenMint.Members {
-    fileprivate init(_ members: [(String, TokenMint.Literal)]) {
-        self = [:]
-        for (name, value) in members { append(name, value) }
     }
 }

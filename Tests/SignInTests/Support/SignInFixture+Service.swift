@@ -28,20 +28,9 @@ extension SignInFixture {
             accessTokens: accessTokens, passwordHasher: passwordHasher ?? self.passwordHasher, clock: clock,
             logger: .silent)
         resources.exports = exports
-        let keys = KeySource.fixed(try TokenMint.shared.keySet)
+        let providers = try Self.providers(nonceForms: nonceForms)
         return SignInService(
-            configuration: configuration,
-            apple: apple
-                ? AppleProvider(
-                    configuration: .init(
-                        teams: [.init(clientIDs: [ProviderClientID(SignInFixture.appleClient)])],
-                        nonceForm: nonceForms.apple), keys: keys
-                )
-                : nil,
-            google: GoogleProvider(
-                configuration: .init(
-                    clientIDs: [ProviderClientID(SignInFixture.googleClient)], nonceForm: nonceForms.google), keys: keys
-            ),
+            configuration: configuration, apple: apple ? providers.apple : nil, google: providers.google,
             endpoints: .none, resources: resources)
     }
 }

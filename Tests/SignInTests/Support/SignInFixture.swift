@@ -55,17 +55,27 @@ struct SignInFixture: ServiceFixture {
             configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
             store: storage.signingKeys, keyRing: keyRing, clock: clock, logger: .silent)
         passwordHasher = try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1000)
-        let keys = KeySource.fixed(try TokenMint.shared.keySet)
-        appleProvider = AppleProvider(
-            configuration: .init(teams: [.init(clientIDs: [ProviderClientID(SignInFixture.appleClient)])]), keys: keys)
+        let providers = try SignInFixture.providers()
+        appleProvider = providers.apple
         service = SignInService(
-            configuration: configuration, apple: appleProvider,
-            google: GoogleProvider(
-                configuration: .init(clientIDs: [ProviderClientID(SignInFixture.googleClient)]), keys: keys),
-            endpoints: .none,
+            configuration: configuration, apple: providers.apple, google: providers.google, endpoints: .none,
             resources: .init(
                 database: storage, accessTokens: accessTokens, passwordHasher: passwordHasher, clock: clock,
                 logger: log.logger))
+    }
+
+    /// The providers' rules, with the tests' keys.
+    ///
+    /// - Parameter nonceForms: how the apps hand nonces to each provider's SDK.
+    static func providers(
+        nonceForms: (apple: NonceForm, google: NonceForm) = (.sha256Hex, .raw)
+    ) throws -> (apple: AppleProvider, google: GoogleProvider) {
+        let keys = KeySource.fixed(try TokenMint.shared.keySet)
+        let team = AppleProvider.Configuration.Team(clientIDs: [ProviderClientID(appleClient)])
+        let apple = AppleProvider(configuration: .init(teams: [team], nonceForm: nonceForms.apple), keys: keys)
+        let google = GoogleProvider(
+            configuration: .init(clientIDs: [ProviderClientID(googleClient)], nonceForm: nonceForms.google), keys: keys)
+        return (apple, google)
     }
 
     static func makeKeyRing(id: String = "k1", octet: UInt8 = 7) throws -> KeyRing {
@@ -86,21 +96,15 @@ struct SignInFixture: ServiceFixture {
     // MARK: Tokens
 
     func apple(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) throws -> String {
-        var claims: TokenMint.Members = [
-            "iss": "https://appleid.apple.com", "aud": .string(SignInFixture.appleClient), "sub": .string(subject),
-            "iat": .integer(clock.now().seconds), "exp": .integer(clock.now().seconds + 86_400),
-        ]
-        for (name, value) in changes { claims = claims.with(name, value) }
-        return String(decoding: try TokenMint.shared.token(claims), as: UTF8.self)
+        try token(.identity(.apple, to: Self.appleClient, of: subject, at: clock.now().seconds).with(changes))
     }
 
     func google(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) throws -> String {
-        var claims: TokenMint.Members = [
-            "iss": "https://accounts.google.com", "aud": .string(SignInFixture.googleClient), "sub": .string(subject),
-            "iat": .integer(clock.now().seconds), "exp": .integer(clock.now().seconds + 3600),
-        ]
-        for (name, value) in changes { claims = claims.with(name, value) }
-        return String(decoding: try TokenMint.shared.token(claims), as: UTF8.self)
+        try token(.identity(.google, to: Self.googleClient, of: subject, at: clock.now().seconds).with(changes))
+    }
+
+    private func token(_ claims: TokenMint.Members) throws -> String {
+        String(decoding: try TokenMint.shared.token(claims), as: UTF8.self)
     }
 
     static func email(_ address: String, verified: TokenMint.Literal = true) -> [(String, TokenMint.Literal?)] {

@@ -60,22 +60,14 @@ struct WebFixture: ServiceFixture {
         browser = try .fresh()
         service = base.service(
             google: google,
-            endpoints: TokenEndpoints(apple: base.endpoints.apple, google: Self.endpoint(google, of: base.sandbox))
+            endpoints: TokenEndpoints(
+                apple: base.endpoints.apple, google: LifeCycleFixture.googleEndpoint(google, of: base.sandbox))
         ) { configuration in
             configuration.mailLanguages = ["en"]
             configuration.web = Self.configuration(at: base.sandbox, hostedDomains: hostedDomains)
             configure(&configuration)
         }
         web = try #require(service.web)
-    }
-
-    private static func endpoint(_ google: GoogleProvider, of sandbox: Sandbox) -> GoogleTokenEndpoint {
-        GoogleTokenEndpoint(
-            provider: google,
-            configuration: .init(
-                projects: [LifeCycleFixture.googleProject], tokenURL: sandbox.googleTokenURL,
-                revokeURL: sandbox.googleRevokeURL),
-            fetcher: sandbox.fetcher, logger: .silent)
     }
 
     private static func configuration(at sandbox: Sandbox, hostedDomains: [String]) -> WebSignIn.Configuration {

@@ -9,7 +9,6 @@ import Testing
     private func service(_ body: (PrivateCluster, World, _ created: Answer) async throws -> Void) async throws {
         try await World.onCluster { cluster, world in
             try await body(cluster, world, try await world.newAccount("kim"))
-            #expect(world.service.isRunning)
         }
     }
 

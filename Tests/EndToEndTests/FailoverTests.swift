@@ -46,30 +46,13 @@ import Testing
     /// Runs a service on a primary with a synchronous standby.
     private func service(_ body: (PrivateCluster, PrivateCluster, World) async throws -> Void) async throws {
         try await MailServer.run { mail in
-            try await Sandbox.run { sandbox in
-                try await PrivateCluster.run(isDurable: true) { primary, url in
-                    try await primary.withStandby { standby, standbyURL in
-                        try await Self.confirmCommits(of: ScratchDatabase(url: url))
-                        let second = standbyURL.split(separator: "host=").last ?? ""
-                        let both = ScratchDatabase(url: "\(url),\(second)&target_session_attrs=read-write")
-                        let settings = [
-                            "mail.smtpUrl": "smtp://127.0.0.1:\(mail.port)", "mail.from": "lamp@example.com",
-                        ]
-                        try await World.serve(both, sandbox, settings, arguments: ["--migrate"]) { world in
-                            try await MailedWorld.$server.withValue(mail) { try await body(primary, standby, world) }
-                            #expect(world.service.isRunning)
-                        }
-                    }
+            let settings = ["mail.smtpUrl": "smtp://127.0.0.1:\(mail.port)", "mail.from": "lamp@example.com"]
+            try await World.onStandby(isDurable: true, settings) { primary, standby, world in
+                try await world.scratch.confirmCommits()
+                try await MailedWorld.$server.withValue(mail) {
+                    try await body(primary.cluster, standby.cluster, world)
                 }
             }
-        }
-    }
-
-    /// Makes the standby confirm commits, and waits until it does.
-    private static func confirmCommits(of primary: ScratchDatabase) async throws {
-        try await primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
-        try await eventually("the standby to confirm commits") {
-            try await primary.texts("SELECT sync_state FROM pg_stat_replication") == ["sync"]
         }
     }
 

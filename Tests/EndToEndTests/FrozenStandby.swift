@@ -23,31 +23,14 @@ struct FrozenStandby: Sendable {
     ///
     /// - Parameter report: gets a line for each pass.
     static func run(passes: Int, report: (String) -> Void = { _ in }) async throws {
-        try await Sandbox.run { sandbox in
-            try await PrivateCluster.run { first, firstURL in
-                try await first.withStandby { second, secondURL in
-                    let host = secondURL.split(separator: "host=").last ?? ""
-                    let both = ScratchDatabase(url: "\(firstURL),\(host)&target_session_attrs=read-write")
-                    try await World.serve(both, sandbox, arguments: ["--migrate"]) { world in
-                        try await FrozenStandby(world: world).run(
-                            passes, [Server(cluster: first, url: firstURL), Server(cluster: second, url: secondURL)],
-                            report)
-                        #expect(world.service.isRunning)
-                        #expect(!world.service.log.contains("request failed unexpectedly"))
-                    }
-                }
-            }
+        try await World.onStandby { first, second, world in
+            try await FrozenStandby(world: world).run(passes, [first, second], report)
         }
     }
 
     private init(world: World) { self.world = world }
 
-    private struct Server: Sendable {
-        let cluster: PrivateCluster
-        let url: String
-    }
-
-    private func run(_ passes: Int, _ servers: [Server], _ report: (String) -> Void) async throws {
+    private func run(_ passes: Int, _ servers: [DatabaseServer], _ report: (String) -> Void) async throws {
         for client in 0..<Self.clients { _ = try await world.newAccount("client-\(client)") }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for client in 0..<Self.clients { group.addTask { try await act("client-\(client)") } }
@@ -134,15 +117,10 @@ struct FrozenStandby: Sendable {
 
     // MARK: - One pass
 
-    private func failOver(from primary: Server, to standby: Server) async throws {
+    private func failOver(from primary: DatabaseServer, to standby: DatabaseServer) async throws {
         let database = ScratchDatabase(url: primary.url)
+        try await database.confirmCommits()
         try await database.withPool(.test(poolSize: 1, applicationName: "observer")) { observer in
-            try await observer.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
-            try await observer.execute("SELECT pg_reload_conf()")
-            try await eventually("the standby to confirm commits") {
-                let states = try await observer.query("SELECT sync_state FROM pg_stat_replication", as: String.self)
-                return states == ["sync"]
-            }
             try await more(20)
             try standby.cluster.freeze()
             try await waitForCommitsToWait(observer)
@@ -184,7 +162,7 @@ struct FrozenStandby: Sendable {
     /// Looks for all that was acknowledged by now and not looked for before.
     ///
     /// - Returns: how many sessions that were.
-    private func check(on server: Server) async throws -> Int {
+    private func check(on server: DatabaseServer) async throws -> Int {
         let sessions = acknowledged.take()
         let ids = sessions.keys.compactMap { SessionID($0) }
         try #require(ids.count == sessions.count)

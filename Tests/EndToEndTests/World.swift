@@ -25,20 +25,13 @@ struct World: TestFixture {
                 try await registerClients(at: sandbox)
                 try await prepare(sandbox)
                 let all = sandboxSettings(sandbox).merging(settings) { _, asked in asked }
-                return try await serve(scratch, sandbox, all) { world in
-                    let result = try await body(world)
-                    // Whatever a test provokes is answered by a refusal that the service knows.
-                    let unexpected = world.service.log.split(separator: "\n").filter {
-                        $0.contains("request failed unexpectedly")
-                    }
-                    #expect(unexpected.isEmpty)
-                    return result
-                }
+                return try await serve(scratch, sandbox, all, body)
             }
         }
     }
 
-    /// Runs a service for as long as the closure runs.
+    /// Runs a service for as long as the closure runs, and expects that it neither ended by itself nor met an error that
+    /// it doesn't know.
     ///
     /// - Parameter settings: in place of the ones that the database and the sandbox ask for.
     static func serve<Result: Sendable>(
@@ -47,7 +40,12 @@ struct World: TestFixture {
     ) async throws -> Result {
         let all = try Self.settings(scratch, sandbox).merging(settings) { _, asked in asked }
         return try await Countersign.serve(all, arguments: arguments, launcher: launcher) { service in
-            try await body(World(service: service, sandbox: sandbox, scratch: scratch))
+            let result = try await body(World(service: service, sandbox: sandbox, scratch: scratch))
+            #expect(!service.endedByItself)
+            // Whatever a test provokes is answered by a refusal that the service knows.
+            let unexpected = service.log.split(separator: "\n").filter { $0.contains("request failed unexpectedly") }
+            #expect(unexpected.isEmpty)
+            return result
         }
     }
 

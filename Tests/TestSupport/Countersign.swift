@@ -151,6 +151,9 @@ package final class Countersign: Sendable {
 
     package var isRunning: Bool { child.isRunning }
 
+    /// Whether the process has ended although no test sent it a signal.
+    package var endedByItself: Bool { !child.isRunning && !child.isSignalled.load(ordering: .relaxed) }
+
     /// Sends SIGTERM and waits for the end.
     @discardableResult
     package func stop() async -> Ending { await kill(SIGTERM) }
@@ -201,6 +204,7 @@ private final class Child: Sendable {
     let output: Collected
     let error: Collected
     let ended: Task<Countersign.Ending, Never>
+    let isSignalled = Atomic(false)
     private let process: Mutex<Process>
 
     init(_ arguments: [String], _ launcher: [String], _ environment: [String: String]) throws {
@@ -238,7 +242,9 @@ private final class Child: Sendable {
     /// Does nothing once the process has ended: its id may belong to another process.
     func signal(_ number: Int32) {
         process.withLock { process in
-            if process.isRunning { Glibc.kill(process.processIdentifier, number) }
+            guard process.isRunning else { return }
+            isSignalled.store(true, ordering: .relaxed)
+            Glibc.kill(process.processIdentifier, number)
         }
     }
 }

@@ -43,7 +43,6 @@ extension Neighbours {
                             try await service.privateGet("/health/ready").status == 200
                         }
                         #expect(new.connectionCount > 0)
-                        #expect(service.isRunning)
                     }
                 }
             }

@@ -63,7 +63,6 @@ extension Neighbours {
                                 try await eventually("readiness") {
                                     try await service.privateGet("/health/ready").status == 200
                                 }
-                                #expect(service.isRunning)
                             }
                         }
                     }

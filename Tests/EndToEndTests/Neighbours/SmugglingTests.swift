@@ -72,7 +72,6 @@ extension Neighbours {
                     #expect(other["X-Request-Id"] == "other-\(number)", "\(form.name)")
                     #expect(Self.answers(in: other.text) == 1, "\(form.name)")
                 }
-                #expect(world.service.isRunning)
                 // Its log has a line for each request that it has read.
                 let ending = await world.service.stop()
                 let read = try ending.error.split(separator: "\n").compactMap { line in

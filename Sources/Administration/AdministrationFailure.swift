@@ -95,7 +95,8 @@ extension AdministrationFailure {
                 .invalidCredentials, .invalidSession, .invalidRefreshToken, .refreshTokenReused, .accountDisabled,
                 .identityBlocked, .reauthenticationRequired, .emailTaken, .identityAlreadyLinked,
                 .providerAlreadyLinked, .lastSignInMethod, .identityNotFound, .linkTicketExpired, .proofNoLongerValid,
-                .holderNotShown, .webFlowExpired, .webAnswerRefused, .webCodeRejected, .sessionNotFound,
+                .holderNotShown, .webFlowExpired, .webAnswerRefused, .webCookieMissing, .webCodeRejected,
+                .sessionNotFound,
                 .signingUnavailable, .fault:
                 .fault(operation: "limit: \(failure)")
             }

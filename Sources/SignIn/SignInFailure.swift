@@ -48,6 +48,8 @@ package enum SignInFailure: Error, Equatable, Sendable {
     case webFlowExpired
     /// No web flow waits for this answer of a provider from this browser.
     case webAnswerRefused
+    /// One waits for it, of a browser that has lost its cookie on the way, or of another one.
+    case webCookieMissing
     /// The code of a web flow is unknown, spent, expired or another app's.
     case webCodeRejected
     /// A limit is used up; `retryAfter` in seconds.

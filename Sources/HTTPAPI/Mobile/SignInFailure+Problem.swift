@@ -38,7 +38,7 @@ extension SignInFailure: ProblemConvertible {
         case .linkTicketExpired: Problem(.linkTicketExpired)
         case .sessionNotFound: Problem(.notFound)
         case .webFlowExpired: Problem(.invalidRequest, detail: "This sign-in is over; begin again.")
-        case .webAnswerRefused: Problem(.invalidRequest)
+        case .webAnswerRefused, .webCookieMissing: Problem(.invalidRequest)
         case .webCodeRejected: Problem(.invalidToken)
         case .rateLimited(let kind, let retryAfter):
             Problem(.rateLimited, reason: kind.rawValue, retryAfter: Int(clamping: retryAfter))

@@ -32,7 +32,7 @@ extension OutcomeLabel {
         case .rateLimited(let kind, _): self.init(.refused, kind.rawValue)
         case .providerDisabled, .missingCredential, .memberNotAllowed, .clientIDRequired, .redirectURIRefused,
             .malformedEmail,
-            .emailRequired, .webFlowExpired, .webAnswerRefused:
+            .emailRequired, .webFlowExpired, .webAnswerRefused, .webCookieMissing:
             self.init(.refused, "invalid_request")
         case .weakPassword: self.init(.refused, "weak_password")
         case .invalidCredentials, .proofNoLongerValid, .holderNotShown: self.init(.refused, "invalid_credentials")

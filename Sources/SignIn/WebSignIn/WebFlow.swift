@@ -39,6 +39,8 @@ package struct PastWebFlow: Sendable {
         case client(OAuthAuthorization, name: String)
     }
 
+    /// Whether the browser that asks has begun it.
+    package let isOfBrowser: Bool
     /// Whether it was finished, refused or given up, and has not just expired.
     package let isOver: Bool
     package let hasExpired: Bool

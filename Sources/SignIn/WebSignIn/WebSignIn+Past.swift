@@ -47,7 +47,7 @@ extension WebSignIn {
     /// To another browser than its own each has expired, and leads to the page of the account at most.
     private func past(_ left: LeftWebFlow, isOfBrowser: Bool) -> PastWebFlow {
         PastWebFlow(
-            isOver: isOfBrowser && left.flow.status.isOver, hasExpired: left.hasExpired,
+            isOfBrowser: isOfBrowser, isOver: isOfBrowser && left.flow.status.isOver, hasExpired: left.hasExpired,
             wayBack: isOfBrowser || left.flow.kind == .account ? wayBack(from: left.flow) : nil)
     }
 

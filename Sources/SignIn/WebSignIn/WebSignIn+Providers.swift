@@ -216,7 +216,7 @@ extension WebSignIn {
         }
         guard answer.isOfBrowser else {
             note(.browserMismatch, provider: provider, by: call)
-            throw .webAnswerRefused
+            throw browser == nil ? .webCookieMissing : .webAnswerRefused
         }
         // The configuration has changed meanwhile.
         guard let clientID, answer.clientID == clientID,

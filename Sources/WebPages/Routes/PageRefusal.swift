@@ -48,6 +48,7 @@ extension FailurePage.Failure {
         case let refusal as PageRefusal: self = refusal.failure
         case SignInFailure.webFlowExpired, SignInFailure.linkTicketExpired: self = .flowExpired
         case SignInFailure.webAnswerRefused: self = .answerRefused
+        case SignInFailure.webCookieMissing: self = .cookiesMissing
         default: self.init(problem.code)
         }
     }

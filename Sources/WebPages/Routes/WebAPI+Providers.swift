@@ -29,7 +29,7 @@ extension WebAPI {
             Route(.get, "/web/callback/apple/finish") { request in
                 guard let handle = try request.queryValues().only("h") else { throw SignInFailure.webAnswerRefused }
                 guard !request.isSpeculative else { return untouched }
-                return try await taking(hasCookie: cookies.browser(of: request) != nil) {
+                return try await taking {
                     let step = try await signIn.finishApple(
                         handle: handle, browser: cookies.browser(of: request), by: call(of: request))
                     return try await arrive(step, request)
@@ -41,7 +41,7 @@ extension WebAPI {
             Route(.get, "/web/callback/google") { request in
                 let answer = try googleAnswer(in: try request.queryValues())
                 guard !request.isSpeculative else { return untouched }
-                return try await taking(hasCookie: cookies.browser(of: request) != nil) {
+                return try await taking {
                     let step = try await signIn.finishGoogle(
                         answer, browser: cookies.browser(of: request), by: call(of: request))
                     return try await arrive(step, request)
@@ -53,21 +53,15 @@ extension WebAPI {
         ]
     }
 
-    /// Takes a provider's answer. Who has brought it too late goes back to where they began, and who has lost the flow's cookie
-    /// on the way hears of that.
-    ///
-    /// - Parameter hasCookie: whether the browser has one of ours, or need not.
+    /// Takes a provider's answer. Who has brought it too late goes back to where they began.
     private func taking(
-        hasCookie: Bool = true, _ take: () async throws -> Response, late: () async throws -> PastWebFlow?
+        _ take: () async throws -> Response, late: () async throws -> PastWebFlow?
     ) async throws -> Response {
         do {
             return try await take()
         } catch SignInFailure.webAnswerRefused {
             let refused = SignInFailure.webAnswerRefused
-            guard let flow = try await late() else {
-                guard hasCookie else { throw PageRefusal(.cookiesMissing, refused.problem) }
-                throw refused
-            }
+            guard let flow = try await late() else { throw refused }
             throw try await refusal(.flowExpired, refused.problem, flow.wayBack)
         }
     }

@@ -63,12 +63,12 @@ package struct WebAPI: Sendable {
             do {
                 return try await route.handler(request)
             } catch SignInFailure.webFlowExpired {
-                throw try await refusal(ofPastFlow: request)
+                throw try await refusal(ofPastFlow: request, isForm: route.method == .post)
             }
         }
     }
 
-    private func refusal(ofPastFlow request: Request) async throws -> any Error {
+    private func refusal(ofPastFlow request: Request, isForm: Bool) async throws -> any Error {
         let expired = SignInFailure.webFlowExpired
         guard let id = try? flowID(of: request) else { return expired }
         let browser = cookies.browser(of: request)
@@ -82,6 +82,10 @@ package struct WebAPI: Sendable {
             } else {
                 .flowExpired
             }
+        // A form of it that was sent before, or belongs to an earlier step: the page of the flow has the one at hand.
+        if isForm, let past, !past.isOver, !past.hasExpired, past.isOfBrowser {
+            return PageRefusal(failure, expired.problem, retryLink: FlowReference.link(id))
+        }
         return try await refusal(failure, expired.problem, past?.wayBack)
     }
 

@@ -123,6 +123,24 @@ import Testing
         }
     }
 
+    @Test func `a form that is sent once more leads to the page of the flow, not out of it`() async throws {
+        let client = try await world.linkingClient()
+        let browser = world.browser()
+        let chooser = try await browser.open(client.url())
+        let flow = try #require(FormEncoding.parameters(of: chooser.url).first { $0.name == "flow" }).value
+        try await world.newPerson("sent-twice")
+        let shown = try await world.press(.google, on: chooser, browser)
+        let question = try await world.consent("sent-twice", at: shown, browser)
+        #expect(question.status == 200 && question.html.text.contains("Create"), "\(question.answer.body)")
+        let again = try await browser.submit(
+            try chooser.form("/web/password"), on: chooser,
+            typed: ["email": "kim@example.com", "password": World.password])
+        #expect(again.status == 400, "\(again.answer.body)")
+        let target = try #require(wayBack(on: again), "\(again.answer.body)")
+        #expect(target == "/web/sign-in?flow=\(flow)")
+        #expect(try await browser.open(WebWorld.publicURL + target).html.text.contains("Create"))
+    }
+
     @Test(arguments: [("55P03", "temporarily_unavailable"), ("P0001", "server_error")])
     func `a session that can't be stored ends the flow at the client, which may ask again`(
         state: String, error: String

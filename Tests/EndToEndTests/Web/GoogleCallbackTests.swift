@@ -141,6 +141,9 @@ import Testing
         _ = try await world.chooser(try AppAttempt(), other)
         let foreign = try await other.open(page.url)
         #expect(foreign.status == 400 && foreign.html.title.hasPrefix("The sign-in couldn’t be confirmed"))
+        // Nothing waits for it any more, with a cookie or without.
+        let again = try await world.browser().open(page.url)
+        #expect(again.status == 400 && again.html.title.hasPrefix("The sign-in couldn’t be confirmed"))
     }
 
     /// Expects the page of a flow that has expired, and a button: to the app, which gets an error, or to the

@@ -97,7 +97,7 @@ enum WalkOperation: String, CaseIterable, Sendable {
             // A password that is changed meanwhile proves nothing to the app that has the code; hours may pass meanwhile.
             [
                 "credentialRejected", "accountDisabled", "identityBlocked", "invalidCredentials", "webCodeRejected",
-                "webFlowExpired", "webAnswerRefused",
+                "webFlowExpired", "webAnswerRefused", "webCookieMissing",
             ]
         case .create:
             ["linkTicketExpired", "emailTaken", "identityAlreadyLinked", "invalidCredentials"]

@@ -45,10 +45,11 @@ import Testing
     ) async throws {
         let flow = try await fixture.open()
         let other = try cookie.secret()
+        let refused = other == nil ? "webCookieMissing" : "webAnswerRefused"
         switch provider {
         case .apple:
             let handle = try await fixture.hold(try await fixture.appleAnswer(flow))
-            try await expectFailure("webAnswerRefused") {
+            try await expectFailure(refused) {
                 try await fixture.web.finishApple(handle: handle, browser: other, by: fixture.call)
             }
             try await expectFailure("webAnswerRefused") {
@@ -56,7 +57,7 @@ import Testing
             }
         case .google:
             let answer = try await fixture.googleAnswer(flow)
-            try await expectFailure("webAnswerRefused") {
+            try await expectFailure(refused) {
                 try await fixture.web.finishGoogle(answer, browser: other, by: fixture.call)
             }
             try await expectFailure("webAnswerRefused") { try await fixture.finish(answer) }

@@ -26,6 +26,7 @@ import Testing
     @Test func `each failure has its page`() {
         let cases: [(any Error & ProblemConvertible, FailurePage.Failure)] = [
             (SignInFailure.webFlowExpired, .flowExpired), (SignInFailure.webAnswerRefused, .answerRefused),
+            (SignInFailure.webCookieMissing, .cookiesMissing),
             (SignInFailure.linkTicketExpired, .flowExpired), (SignInFailure.accountDisabled, .accountDisabled),
             (SignInFailure.rateLimited(.webFlowsPerNetwork, retryAfter: 9), .tooManyRequests),
             (SignInFailure.reauthenticationRequired, .reauthenticationRequired),

@@ -147,21 +147,23 @@ import Testing
             {"externalId":"u5","identities":[{"provider":"google","subject":4242424}]}
             {"externalId":"u6","\#(String(repeating: "é", count: 9))\#(String(repeating: "x", count: 99))":1}
             {"externalId":"\#(String(repeating: "x", count: 256))"}
+            {"externalId":"u8\u009b31m"}
             """#
         let run = try await Self.run(["ndjson", "-"], scratch, input: rows)
         #expect(run.code == 1, "\(run.errors)")
         #expect(
             try Self.lines(run.output).map(\.words)
-                == ["1 u1", "2 u2", "3 -", "4 -", "5 u5", "6 u6", "7 -"].map { "\($0) refused row_malformed" })
+                == ["1 u1", "2 u2", "3 -", "4 -", "5 u5", "6 u6", "7 -", "8 -"].map { "\($0) refused row_malformed" })
         let faults = [
             "unknown:emailVerfied", "invalid:createdAt", "invalid:externalId", "unreadable",
             "invalid:identities[0].subject", "unknown:\(String(repeating: "x", count: 38))", "invalid:externalId",
+            "invalid:externalId",
         ]
         for (row, fault) in zip(1..., faults) {
             #expect(run.errors.contains("row \(row) can't be read: \(fault)\n"), "\(run.errors)")
         }
         // The code is counted, and no member is.
-        #expect(run.errors.contains("refused 7") && !run.errors.contains(": note "), "\(run.errors)")
+        #expect(run.errors.contains("refused 8") && !run.errors.contains(": note "), "\(run.errors)")
         for value in ["yesterday", "kim@", "4242424"] {
             #expect(!(run.output + run.errors).contains(value), "\(value)")
         }

@@ -26,9 +26,11 @@ package struct ImportName: ExactString {
 package struct ExternalID: ExactString {
     package let text: String
 
-    /// `nil` when empty, longer than 255 bytes, or holding a C0 control.
+    /// `nil` when empty, longer than 255 bytes, or holding a control character (C0 or C1).
     package init?(_ text: String) {
-        guard (1...255).contains(text.utf8.count), !text.utf8.contains(where: \.isASCIIControl) else { return nil }
+        guard (1...255).contains(text.utf8.count),
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { return nil }
         self.text = text
     }
 }

@@ -16,7 +16,11 @@ extension ConsoleAPI {
     }
 
     private func begin(_ request: Request) async throws -> Response {
-        if request.isSpeculative { return showAlone(signInPage(to: ConsolePath.root)) }
+        // A page of others that loads it counts as nothing.
+        let isTyped = request.header("Sec-Fetch-Site") == "none"
+        guard !request.isSpeculative, isTyped || request.isOfOurSite else {
+            return showAlone(signInPage(to: ConsolePath.root))
+        }
         let asked = String((try request.parameterValue("to") ?? "").prefix { $0 != "?" })
         do throws(AdministrationFailure) {
             let (flow, url) = try await sessions.begin(
@@ -44,7 +48,8 @@ extension ConsoleAPI {
         }
         var response: Response
         switch outcome {
-        case .opened(let secret, let destination):
+        case .opened(let secret, let asked):
+            let destination = Self.isOwnPage(asked) ? asked : ConsolePath.root
             // No redirect: a cookie that is `Strict` is not sent after one that began at Google.
             var page = ConsolePage("Signed in", [.paragraph(.link("Go on to the console", to: destination))])
             (page.refreshPath, page.refreshSeconds) = (destination, 0)

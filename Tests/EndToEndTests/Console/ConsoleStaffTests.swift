@@ -217,11 +217,16 @@ import Testing
             }
         }
         try await expectNothing(of: path)
+        // Nor does a page of others that loads it.
+        let foreign = try await visit.browser.open(path, following: false, headers: [("Sec-Fetch-Site", "cross-site")])
+        #expect(foreign.status == 200 && foreign.isSignIn && foreign.answer.values("Set-Cookie") == [])
         #expect(try await world.count("SELECT count(*) FROM console_flows") <= flows)
         let url = try #require(try await visit.browser.open(path, following: false).answer["Location"])
         let answer = try await world.sandbox.authorize(at: url, person: "google-bo-early")
         let callback = try #require(answer.target) + "?" + FormEncoding.encode(answer.parameters)
         try await expectNothing(of: callback)
+        // What a row says leads to no page of others.
+        try await world.scratch.execute("UPDATE console_flows SET destination = 'https://elsewhere.example/console/'")
         #expect(try await visit.browser.open(callback).html.refresh == "/console/")
     }
 

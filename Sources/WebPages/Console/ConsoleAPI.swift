@@ -76,10 +76,7 @@ package struct ConsoleAPI: Sendable {
 
     private var assetRoute: Route {
         Route(.get, ConsolePath.assets + "/{asset}", priority: .observing) { request in
-            let asset = try request.parameter("asset") { name in
-                renderer.styleSheet.path == "\(ConsolePath.assets)/\(name)" ? renderer.styleSheet : nil
-            }
-            return .asset(asset, headers: assetHeaders)
+            try .asset(of: [renderer.styleSheet], at: request, headers: assetHeaders)
         }
     }
 

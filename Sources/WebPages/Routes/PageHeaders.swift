@@ -50,10 +50,17 @@ struct PageHeaders: Sendable {
 }
 
 extension Response {
-    /// Its path changes with its bytes, so it may be kept.
-    static func asset(_ asset: PageAsset, headers: [(name: String, value: String)]) -> Response {
+    /// The file at the path of a request. Its path changes with its bytes, so it may be kept; but a page of a process of
+    /// another release, which serves beside this one for a while, names another version, in whose place this one is for now.
+    static func asset(
+        of assets: [PageAsset], at request: Request, headers: [(name: String, value: String)]
+    ) throws(Problem) -> Response {
+        let path = request.path
+        guard let asset = assets.first(where: { $0.path == path }) ?? assets.first(where: { $0.isVersion(at: path) })
+        else { throw Problem(.notFound) }
         var response = Response(
-            .ok, contentType: asset.mediaType, body: asset.bytes, caching: .shared(seconds: 31_536_000))
+            .ok, contentType: asset.mediaType, body: asset.bytes,
+            caching: asset.path == path ? .shared(seconds: 31_536_000) : .noStore)
         response.headers = headers
         return response
     }

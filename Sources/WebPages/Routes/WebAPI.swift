@@ -18,7 +18,6 @@ package struct WebAPI: Sendable {
     /// The path of the links that apps open for App Flip, if there are apps.
     let flipPath: String?
     let pages: Pages
-    let assets: [String: PageAsset]
     /// The URL of the public listener, without a final slash.
     let publicURL: String
     /// The Android packages of the apps with a relay, by the apps' names.
@@ -38,7 +37,6 @@ package struct WebAPI: Sendable {
         self.oauth = oauth
         self.flipPath = flipPath
         self.pages = Pages(theme: theme)
-        self.assets = Dictionary(pages.assets.map { ($0.path, $0) }) { first, _ in first }
         self.publicURL = publicURL
         self.relayPackages = relayPackages
         self.cookies = PageCookies(publicURL: publicURL)
@@ -114,8 +112,7 @@ package struct WebAPI: Sendable {
     /// The style sheet and the pictures. Their paths change with their bytes.
     private var assetRoute: Route {
         Route(.get, "/web/assets/{asset}", priority: .reading) { request in
-            let asset = try request.parameter("asset") { assets["/web/assets/" + $0] }
-            return .asset(asset, headers: headers.forAssets)
+            try .asset(of: pages.assets, at: request, headers: headers.forAssets)
         }
     }
 }

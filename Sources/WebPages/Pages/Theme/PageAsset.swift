@@ -20,6 +20,16 @@ package struct PageAsset: Hashable, Sendable {
         self.bytes = bytes
     }
 
+    /// Whether a path is of this file with these or with other bytes, as a page of a process of another release names it.
+    func isVersion(at path: String) -> Bool {
+        let parts = [path, self.path].map { path in
+            (path.prefix { $0 != "." }.dropLast(Self.hashLength), path.drop { $0 != "." })
+        }
+        return parts[0] == parts[1]
+    }
+
+    private static let hashLength = 16
+
     /// By the extension of the file's name.
     package enum Kind: String, CaseIterable, Sendable {
         case css

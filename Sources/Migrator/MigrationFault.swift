@@ -57,6 +57,9 @@ extension MigrationFault: CustomStringConvertible, CustomDebugStringConvertible 
         case .endsTransaction(let label, let direction, let word):
             "Migration \(label) \(direction.rawValue) says \(word), which would end the transaction around it: "
                 + "remove the statement."
+        case .failed(let label, let direction, true, let error) where error.sqlState == "42501":
+            "Migration \(label) \(direction.rawValue) failed and nothing of it was kept (\(reason(of: error))): "
+                + "set postgres.migrationUrl, whose role owns the tables, and run it again."
         case .failed(let label, let direction, true, let error):
             "Migration \(label) \(direction.rawValue) failed and nothing of it was kept (\(reason(of: error))): "
                 + "remove the cause and run it again."

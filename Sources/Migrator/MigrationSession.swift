@@ -78,17 +78,20 @@ struct MigrationSession {
 
     // MARK: - Up and down
 
-    func apply(_ migration: Migration) async throws {
+    /// - Parameter ending: what else has to be there before any process takes the migration for applied.
+    func apply(_ migration: Migration, ending: () async throws -> Void) async throws {
         try await prepareBookkeeping(for: migration)
         if migration.isTransactional {
             try await inTransaction(migration, .up) {
                 // First the row: another runner that got past the lock (a pooler may share its session) stops here.
                 try await record(migration, isFinished: true)
                 try await connection.executeScript(unsafeSQL: migration.up.text)
+                try await ending()
             }
         } else {
             try await record(migration, isFinished: false)
             try await runOutsideTransaction(migration, .up)
+            try await ending()
             try await connection.execute(
                 "UPDATE schema_migrations SET finished_at = now() WHERE version = \(Int32(migration.version))")
         }

@@ -34,12 +34,17 @@ package struct Migrator: Sendable {
             if let service { try await session.requireRole(service) }
             var steps: [MigrationStep] = []
             let history = try await MigrationHistory.read(of: migrations, from: session.connection)
-            for migration in try history.pending(to: version) {
-                try await session.apply(migration)
+            let pending = try history.pending(to: version)
+            let grant = {
+                if let service, history.later.isEmpty { try await session.grant(to: service, on: created) }
+            }
+            for migration in pending {
+                let isLast = migration.version == pending.last?.version
+                try await session.apply(migration) { if isLast { try await grant() } }
                 steps.append(MigrationStep(label: migration.label, direction: .up))
                 onStep(steps[steps.count - 1])
             }
-            if let service, history.later.isEmpty { try await session.grant(to: service, on: created) }
+            if steps.isEmpty { try await grant() }
             return steps
         }
     }

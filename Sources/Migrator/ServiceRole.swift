@@ -125,8 +125,8 @@ extension MigrationSession {
         guard exists.contains(true) else { throw MigrationFault.noSuchRole(role.name) }
     }
 
-    /// Sets the role's privileges, whatever they were, in one transaction: at no moment does it have fewer than the
-    /// running service needs, or more.
+    /// Sets the role's privileges, whatever they were, in one transaction, the migration's if there is one: at no moment does
+    /// it have fewer than the running service needs, or more.
     ///
     /// - Parameter created: what our migrations create. Nothing else is touched.
     func grant(to role: ServiceRole, on created: CreatedObjects) async throws {

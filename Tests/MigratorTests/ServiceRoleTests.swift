@@ -78,6 +78,31 @@ import Testing
         }
     }
 
+    /// A process of the new release may look at any moment, and serves once the last migration is applied.
+    @Test(arguments: ["-- why\n", "-- no-transaction: why\n"])
+    func `the last migration is applied when what it makes is granted`(_ head: String) async throws {
+        let later = Migration(
+            version: 2, name: "create_more", up: head + "CREATE TABLE IF NOT EXISTS more (id integer);\n",
+            down: head + "DROP TABLE IF EXISTS more;\n")
+        try await withRole { owner, service, role in
+            let migrator = owner.migrator(Self.migrations + [later], service: ServiceRole(name: role))
+            try await owner.execute(
+                """
+                CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql
+                AS $$ BEGIN RAISE EXCEPTION 'no grants'; END $$
+                """)
+            try await owner.execute(
+                "CREATE EVENT TRIGGER no_grants ON ddl_command_start WHEN TAG IN ('GRANT') EXECUTE FUNCTION refuse()")
+            await #expect(throws: (any Error).self) { try await migrator.up() }
+            await #expect(throws: MigrationFault.self) { try await migrator.requireServableSchema() }
+            try await owner.execute("DROP EVENT TRIGGER no_grants")
+            _ = try await migrator.up()
+            try await service.execute("INSERT INTO things VALUES (1, 'a')")
+            try await service.execute("INSERT INTO more VALUES (1)")
+            try await service.migrator(Self.migrations + [later]).requireServableSchema()
+        }
+    }
+
     @Test func `an older program leaves the privileges alone that a later one gave`() async throws {
         let later = Migration(
             version: 2, name: "create_guarded", up: "-- why\nCREATE TABLE guarded (id integer);\n",

@@ -71,6 +71,10 @@ package struct WebAPI: Sendable {
         guard let id = try? flowID(of: request) else { return expired }
         let browser = cookies.browser(of: request)
         let past = try await signIn.pastFlow(id, browser: browser, by: call(of: request))
+        // A form of it that was sent before, or belongs to an earlier step: the page of the flow has the one at hand.
+        if isForm, let past, !past.isOver, !past.hasExpired, past.isOfBrowser {
+            return PageRefusal(.formExpired, expired.problem, retryLink: FlowReference.link(id))
+        }
         let failure: FailurePage.Failure =
             if past?.isOver == true {
                 .flowOver
@@ -80,10 +84,6 @@ package struct WebAPI: Sendable {
             } else {
                 .flowExpired
             }
-        // A form of it that was sent before, or belongs to an earlier step: the page of the flow has the one at hand.
-        if isForm, let past, !past.isOver, !past.hasExpired, past.isOfBrowser {
-            return PageRefusal(failure, expired.problem, retryLink: FlowReference.link(id))
-        }
         return try await refusal(failure, expired.problem, past?.wayBack)
     }
 

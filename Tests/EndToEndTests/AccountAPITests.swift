@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 /// The calls by which an owner changes an account, and what they refuse.
-@Suite(.limitedConcurrency, .mailedWorld(), .timeLimit(.minutes(30))) struct AccountAPITests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .mailedWorld(), .timeLimit(.minutes(30))) struct AccountAPITests: WorldSuite {
     private func bearer(_ name: String) async throws -> String {
         try await world.newAccount(name).text("session.accessToken")
     }

@@ -3,9 +3,7 @@ import TestSupport
 import Testing
 
 /// `countersign account` and `session`, while the service runs: the acts of administrators at the command line.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ActCommandTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ActCommandTests: WorldSuite {
     private static let unknown = "01926a3e-0000-7000-8000-000000000000"
 
     private func run(_ arguments: String..., world: World) async throws -> Countersign.Ending {

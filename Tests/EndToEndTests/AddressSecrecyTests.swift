@@ -9,9 +9,7 @@ import Testing
     .limitedConcurrency,
     .mailedWorld(["limits.mailPerAddress": "0", "limits.guessPerNetwork": "0", "limits.passwordPerAccount": "0"]),
     .timeLimit(.minutes(30)))
-struct AddressSecrecyTests {
-    var world: World { .current }
-
+struct AddressSecrecyTests: WorldSuite {
     /// One address for each relation to an account, and one without an account.
     private static func addresses(_ world: World, _ name: String) async throws -> [String] {
         for kind in ["proven", "stated", "disabled", "mover"] { _ = try await world.newAccount("\(name)-\(kind)") }

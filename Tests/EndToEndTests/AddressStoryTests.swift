@@ -5,9 +5,7 @@ import Testing
 /// What becomes of people who come back by another button, lose a way in, or get an address that somebody else had, as
 /// they see it. The rules are those of docs/linking.md, "Who has an address".
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
-struct AddressStoryTests {
-    var world: World { .current }
-
+struct AddressStoryTests: WorldSuite {
     // MARK: The same person by two buttons
 
     @Test

@@ -7,9 +7,7 @@ import Testing
 
 /// Authorization of the admin API: each operation with each kind of credential, over the wire.
 @Suite(.limitedConcurrency, .world(OAuthWorld.settings), .serialized, .timeLimit(.minutes(30)))
-struct AdminCredentialTests {
-    var world: World { .current }
-
+struct AdminCredentialTests: WorldSuite {
     /// An id of nothing.
     private static let unknownID = "01a1fc41-9b43-7a01-afff-a0f49219c796"
 

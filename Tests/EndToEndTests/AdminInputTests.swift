@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// Hostile input in the URL of an admin call, sent with a key for every scope.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct AdminInputTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct AdminInputTests: WorldSuite {
     /// Texts, percent-encoded for a query.
     private static let hostile = [
         "'", "%27%20OR%201=1%20--%20", "%27;%20DROP%20TABLE%20accounts;%20--", "%22", "%5C%27", "%25", "_%25", "$1",

@@ -3,9 +3,8 @@ import TestSupport
 import Testing
 
 /// Requests with a good key and any other content: the answer is the one that openapi.yaml documents.
-@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .timeLimit(.minutes(30))) struct AdminRequestTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .timeLimit(.minutes(30)))
+struct AdminRequestTests: WorldSuite {
     private static let unknownID = "01a1fc41-9b43-7a01-afff-a0f49219c796"
 
     /// Sends each target to each of these operations.

@@ -12,9 +12,7 @@ import Testing
 @Suite(
     .limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0", "oauth.enabled": "true"]),
     .timeLimit(.minutes(30)))
-struct ClientLibraryAccountTests {
-    var world: World { .current }
-
+struct ClientLibraryAccountTests: WorldSuite {
     private func client(_ device: String = "Kim’s phone", _ store: any SessionStore = InMemorySessionStore()) throws
         -> SignInClient
     {

@@ -10,9 +10,7 @@ import Testing
 /// The library for apps against a service: each way to prove an account, in each degree of its address, as an app that
 /// follows what the library says of a ticket walks it.
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
-struct ClientLibraryBindTests {
-    var world: World { .current }
-
+struct ClientLibraryBindTests: WorldSuite {
     enum Proof: String, CaseIterable, Sendable {
         case session
         case password

@@ -11,9 +11,7 @@ private actor Acknowledged {
     func record(_ account: String, of person: Int) { accounts[person] = account }
 }
 
-@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct CrashTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct CrashTests: WorldSuite {
     private static let people = 10
 
     /// Five tickets of each of ten people.

@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// The members that may accompany a token, and their effects.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct CredentialTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct CredentialTests: WorldSuite {
     @Test func `a request with neither a token nor a code is refused`() async throws {
         let service = world.service
         for (provider, member) in [(Sandbox.Provider.apple, "identityToken"), (.google, "idToken")] {

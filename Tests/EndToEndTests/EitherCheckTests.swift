@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 /// Tokens and codes that come together, and codes of anybody's making, as a real process answers them.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct EitherCheckTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct EitherCheckTests: WorldSuite {
     private static let junk: TokenMint.Members = ["authorizationCode": "c0ffee.invented"]
 
     @Test func `a good code signs in beside a token that does not verify, and the log says what was wrong with that`()

@@ -7,9 +7,7 @@ import Testing
 
 /// The way of a person who has lost their mailbox, over the admin API, the command line, the mails and the API for apps.
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
-struct EmailReplacementAPITests {
-    var world: World { .current }
-
+struct EmailReplacementAPITests: WorldSuite {
     /// The account of a person who has proven `name@example.com`.
     private struct Member {
         let id: String

@@ -6,9 +6,7 @@ import TestSupport
 import Testing
 
 /// The export of a person's data: for its owner, an administrator and an operator.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ExportTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ExportTests: WorldSuite {
     private static let unknown = "01926a3e-0000-7000-8000-000000000000"
 
     /// A new account with a grant of Apple's and a password.

@@ -7,9 +7,7 @@ import TestSupport
 import Testing
 
 /// The feed as the customer's backend reads it, of a running service.
-@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct FeedTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct FeedTests: WorldSuite {
     private struct Reader {
         let world: World
         let key: String

@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 /// Crashes after the provider has consumed a code and before its grant is stored.
-@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct GrantCrashTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct GrantCrashTests: WorldSuite {
     enum CrashPoint: CaseIterable, Sendable {
         /// The provider has issued its tokens, and its answer is on its way.
         case beforeTheAnswer

@@ -9,9 +9,7 @@ import Testing
     .limitedConcurrency,
     .mailedWorld(["server.publicUrl": "https://auth.example.com", "server.trustedProxies": "127.0.0.1"]),
     .timeLimit(.minutes(30)))
-struct HostNameTests {
-    var world: World { .current }
-
+struct HostNameTests: WorldSuite {
     private static let names = """
         Host: evil.example\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Port: 81\r\n\
         X-Forwarded-Prefix: /evil.example\r\nX-Original-Host: evil.example\r\n\

@@ -7,9 +7,7 @@ import TestSupport
 import Testing
 
 /// People of another system, from the command that brings them in to their first sign-in.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ImportedPersonTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ImportedPersonTests: WorldSuite {
     static func `import`(
         _ name: String, _ rows: [String], into scratch: ScratchDatabase, undo: Bool = false
     ) async throws -> Countersign.Ending {

@@ -6,9 +6,7 @@ import Testing
 
 /// A person's use of codes, from the request through a mail server and back.
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
-struct MailFlowTests {
-    var world: World { .current }
-
+struct MailFlowTests: WorldSuite {
     @Test
     func `a person registers, verifies the address, signs in, binds, resets the password and changes the address`()
         async throws

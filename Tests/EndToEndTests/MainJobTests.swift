@@ -3,9 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct MainJobTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct MainJobTests: WorldSuite {
     @Test func `a person signs in with Apple, creates, binds Google, refreshes and signs out`() async throws {
         let service = world.service
         try await world.newPerson("kim")

@@ -3,9 +3,7 @@ import TestSupport
 import Testing
 
 /// The metrics of sign-ins, links and refreshes, and the gauges of the service's state.
-@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct MetricsTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct MetricsTests: WorldSuite {
     /// The samples of the metrics page: name with labels, and value.
     private func scrape(_ world: World) async throws -> [String: Double] {
         let page = try await world.service.privateGet("/metrics").text

@@ -5,9 +5,8 @@ import TestSupport
 import Testing
 
 /// Nonces that the service issues, from the phone's side.
-@Suite(.limitedConcurrency, .world(["nonces.policy": "required"]), .timeLimit(.minutes(30))) struct NonceTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world(["nonces.policy": "required"]), .timeLimit(.minutes(30)))
+struct NonceTests: WorldSuite {
     /// The form of a raw nonce that an app hands to Apple's SDK.
     private static func hex(_ nonce: String) -> String {
         SHA256.hash(Array(nonce.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -4,9 +4,7 @@ import Testing
 
 /// An account that is made with the address of another person, and deleted, again and again.
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "2/d"]), .timeLimit(.minutes(30)))
-struct NoticeFloodTests {
-    var world: World { .current }
-
+struct NoticeFloodTests: WorldSuite {
     @Test func `who has lost a mailbox does not flood it by creating and deleting`() async throws {
         let email = "former@example.com"
         try await world.newPerson("former", email: email)

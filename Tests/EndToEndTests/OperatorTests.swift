@@ -7,9 +7,7 @@ import TestSupport
 import Testing
 
 /// Commands of an operator while the service runs.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct OperatorTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct OperatorTests: WorldSuite {
     // MARK: countersign identity revoke
 
     private func revoke(_ identityID: String, _ more: String..., world: World) async throws -> Countersign.Ending {

@@ -3,9 +3,7 @@ import TestSupport
 import Testing
 
 /// Providers whose keys can't be fetched, or were rotated.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct OutageTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct OutageTests: WorldSuite {
     private static let appleKeys = "/apple/auth/keys"
 
     private static func makeAppleKeysUnavailable(at sandbox: Sandbox) async throws {

@@ -7,9 +7,7 @@ import Testing
 @Suite(
     .limitedConcurrency, .world(["limits.passwordPerAccount": "0", "limits.guessPerNetwork": "0"]), .serialized,
     .timeLimit(.minutes(30)))
-struct PasswordTests {
-    var world: World { .current }
-
+struct PasswordTests: WorldSuite {
     @Test func `sixty logins at once take the memory of two, and delay no other request`() async throws {
         try await world.newPerson("fast")
         let token = try await world.appleToken("fast")

@@ -65,9 +65,7 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct RejectedTokenTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct RejectedTokenTests: WorldSuite {
     /// Everything in which the answers may differ is compared, headers too, except for `Retry-After`: an unknown key
     /// may be a new one, and then a retry succeeds.
     @Test func `no refusal of a token reveals which check failed, and none leaves a row`() async throws {

@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// One token, posted again and again: what is left of it.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct RepeatedSignInTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct RepeatedSignInTests: WorldSuite {
     @Test(.world(["limits.sessionsPerAccount": "20"]))
     func `of three hundred sign-ins by one token as many sessions stay as an account may have`() async throws {
         let created = try await world.newAccount("kim")

@@ -91,9 +91,7 @@ private struct Call: Sendable {
     }
 }
 
-@Suite(.limitedConcurrency, .world, .serialized, .timeLimit(.minutes(30))) struct RequestTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .serialized, .timeLimit(.minutes(30))) struct RequestTests: WorldSuite {
     /// Sends bodies that must all be refused, and expects that none of them leaves a row.
     private func expectRefusals(
         of bodies: (Call) -> [(field: String, body: [UInt8])], person: String, status: Int = 400,

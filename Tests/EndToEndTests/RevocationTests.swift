@@ -7,9 +7,7 @@ import TestSupport
 import Testing
 
 /// Revocations that have to be carried out whatever happens to the process that accepted them.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct RevocationTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct RevocationTests: WorldSuite {
     /// The address of all processes of a test, so that each accepts the access tokens of the others.
     private static let address = ["server.publicUrl": "https://lamp.example.com"]
 

@@ -11,9 +11,7 @@ import Testing
 
 /// Authorization of the API for apps: each operation of openapi.yaml with each kind of credential, over the wire.
 @Suite(.limitedConcurrency, .mailedWorld(OAuthWorld.settings), .serialized, .timeLimit(.minutes(30)))
-struct SessionCredentialTests {
-    var world: World { .current }
-
+struct SessionCredentialTests: WorldSuite {
     /// A person with an account, and the claims of an access token for it.
     private struct Owner {
         let name: String

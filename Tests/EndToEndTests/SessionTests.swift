@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// The list of sessions, and the end of single sessions.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct SessionTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct SessionTests: WorldSuite {
     @Test func `one device sees the others and signs one of them out`() async throws {
         let service = world.service
         let first = try await world.newAccount("devices")

@@ -4,9 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct ShutdownTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct ShutdownTests: WorldSuite {
     @Test(.world(["server.drainSeconds": "20"]))
     func `readiness ends at once, requests are answered while they come and to their end, and the exit is 0`()
         async throws

@@ -2,9 +2,7 @@ import TestSupport
 import Testing
 
 /// Commands whose output or notices can't be written: a full disk, a stream that is closed.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct StandardStreamTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct StandardStreamTests: WorldSuite {
     /// Runs a command as a shell does that redirects its streams.
     private func run(
         _ arguments: [String], _ redirections: String, _ settings: Countersign.Settings = [:]

@@ -6,9 +6,7 @@ import Testing
 
 /// What support does for a person who is on the telephone: a name that is wrong, a code that did not come.
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "3/h"]), .timeLimit(.minutes(30)))
-struct SupportActTests {
-    var world: World { .current }
-
+struct SupportActTests: WorldSuite {
     private func register(_ name: String, in world: World) async throws -> String {
         try await world.register("\(name)@example.com").text("account.accountId")
     }

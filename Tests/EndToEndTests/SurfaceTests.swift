@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 /// What all answers have in common, and the paths of each listener.
-@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .timeLimit(.minutes(30))) struct SurfaceTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world(OAuthWorld.settings), .timeLimit(.minutes(30))) struct SurfaceTests: WorldSuite {
     private static let publicPaths = [
         "/v1/nonces", "/v1/sessions", "/v1/sign-in/apple", "/v1/sign-in/google", "/v1/sign-in/password",
         "/v1/links/create", "/v1/links/bind", "/v1/email-codes", "/v1/sign-in/email-code", "/v1/account/verify-email",

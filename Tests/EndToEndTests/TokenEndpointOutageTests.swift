@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 /// Token endpoints that fail. The keys are cached: a token alone needs nothing of the provider.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct TokenEndpointOutageTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct TokenEndpointOutageTests: WorldSuite {
     /// Signs a new person up while the endpoint fails: the token suffices, and no authorization results.
     private func signUpWithoutEndpoint(
         _ person: String, _ provider: Sandbox.Provider, _ world: World, _ location: SourceLocation = #_sourceLocation

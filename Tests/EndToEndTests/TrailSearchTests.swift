@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 /// The trail as support searches it: by what it is given, at the console, in the admin API and as a table.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct TrailSearchTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct TrailSearchTests: WorldSuite {
     private static let request = "01a1fc41-9b43-7a01-afff-a0f49219c0de"
     private static let network = "198.51.100.0/24"
 

@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 /// An app that moves to another developer team, with its users.
-@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct TransferTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct TransferTests: WorldSuite {
     private static let recipient = "RECIPIENT1"
     private static let people = ["kim", "lee", "sam"]
 

@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 /// A process of this release while a later one changes the schema, and after the return to this one.
-@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct UpgradeTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct UpgradeTests: WorldSuite {
     private static let latest = Migration.embedded.count
 
     /// The migrations of possible later releases: every kind of addition, one table at a time, and finally a removal.

@@ -147,6 +147,13 @@ struct World: TestFixture {
     }
 }
 
+/// A suite each test of which has a world, by the suite's trait or its own.
+protocol WorldSuite {}
+
+extension WorldSuite {
+    var world: World { .current }
+}
+
 extension Trait where Self == FixtureTrait<World> {
     /// A world for a test, or one for all tests of a suite, where they don't interfere with each other.
     static func world(_ settings: Countersign.Settings) -> Self {

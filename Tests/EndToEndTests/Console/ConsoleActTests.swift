@@ -4,9 +4,7 @@ import Testing
 
 /// Acts at the console that begin at a row, or take more than a reason.
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
-struct ConsoleActTests {
-    var world: World { .current }
-
+struct ConsoleActTests: WorldSuite {
     @Test func `End session at a session's row signs that device out`() async throws {
         let created = try await world.service.post(
             "/v1/accounts",

@@ -3,9 +3,7 @@ import TestSupport
 import Testing
 
 /// What the console says of the service and its work: figures, times, what waits and what was given up.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ConsoleOverviewTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ConsoleOverviewTests: WorldSuite {
     @Test func `when an identity was used is shown to the hour, and a key to the minute`() async throws {
         let id = try await world.newAccount("console-used").text("account.accountId")
         try await world.scratch.execute(

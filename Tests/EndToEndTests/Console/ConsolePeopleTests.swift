@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 /// Finding people at the console, what their page shows, and what can be done to them there.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ConsolePeopleTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ConsolePeopleTests: WorldSuite {
     /// The ids of the accounts that a search lists.
     private static func found(_ query: String, _ visit: ConsoleVisit) async throws -> [String] {
         let page = try await visit.open("/console/accounts?q=\(FormEncoding.encode(query))")

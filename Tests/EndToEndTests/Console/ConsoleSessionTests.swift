@@ -6,9 +6,7 @@ import TestSupport
 import Testing
 
 /// Who gets into the console, for how long, and what a form of another site can do.
-@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ConsoleSessionTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ConsoleSessionTests: WorldSuite {
     private static let pages = [
         "/console/", "/console/accounts", "/console/accounts/01a1fc41-9b43-7a01-afff-a0f49219c796",
         "/console/revocations", "/console/provider-events", "/console/audit", "/console/admin-keys", "/console/system",

@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 /// Staff at the console by Google: the sandbox's authorization page and token endpoint, and the cookies on the wire.
-@Suite(.limitedConcurrency, .staffWorld(), .serialized, .timeLimit(.minutes(30))) struct ConsoleStaffTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .staffWorld(), .serialized, .timeLimit(.minutes(30))) struct ConsoleStaffTests: WorldSuite {
     private static let refusal = "This Google account may not use the console."
 
     /// Adds a person of Google's.

@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// A client that asks for an address, and an account that has none that is proven.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthAddressTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthAddressTests: WorldSuite {
     /// Signs in by the password, from the page that offers it to wherever that leads.
     private func signIn(_ email: String, on chooser: Browser.Page, _ browser: Browser) async throws -> Browser.Page {
         let (page, form) = try await world.screen("/web/password", from: chooser, browser)

@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// A client's request in the browser: what the client hears of it, what the person, and the consent.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthAuthorizeTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthAuthorizeTests: WorldSuite {
     @Test func `a person signs in, allows, and the client gets a code with its state`() async throws {
         let client = try await world.linkingClient()
         try await world.newPerson("linker", email: "linker@gmail.com")

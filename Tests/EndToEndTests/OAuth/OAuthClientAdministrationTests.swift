@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// The clients of the OAuth server, by the admin API and the command.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthClientAdministrationTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthClientAdministrationTests: WorldSuite {
     private func administer(
         _ method: String, _ path: String, _ body: String? = nil, scopes: String = "read,manage"
     ) async throws -> RawAnswer {

@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// App Flip: a code for the person's own app.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthFlipTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthFlipTests: WorldSuite {
     private static func members(
         _ client: LinkingClient, _ changes: TokenMint.Members = [:]
     ) -> TokenMint.Members {

@@ -5,9 +5,7 @@ import Testing
 
 /// What ends a link ends its codes and tokens in the same moment, and nothing revives them.
 @Suite(.limitedConcurrency, .oauthWorld(["linking.strayAccount": "merge"]), .timeLimit(.minutes(30)))
-struct OAuthGrantEndTests {
-    var world: World { .current }
-
+struct OAuthGrantEndTests: WorldSuite {
     /// Somebody who has linked a client, and has an app that is signed in.
     private struct Linked {
         let client: LinkingClient

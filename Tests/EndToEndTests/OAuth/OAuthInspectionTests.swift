@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// Userinfo, introspection, revocation, discovery.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthInspectionTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthInspectionTests: WorldSuite {
     @Test func `userinfo shows what was granted, in the words of RFC 6750`() async throws {
         let client = try await world.linkingClient()
         let browser = try await world.signedInBrowser("shown")

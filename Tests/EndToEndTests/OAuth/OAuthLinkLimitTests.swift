@@ -5,9 +5,7 @@ import Testing
 
 /// How often one account may be linked.
 @Suite(.limitedConcurrency, .oauthWorld(["limits.linkPerAccount": "3/d"]), .timeLimit(.minutes(30)))
-struct OAuthLinkLimitTests {
-    var world: World { .current }
-
+struct OAuthLinkLimitTests: WorldSuite {
     private func flip(_ client: LinkingClient, _ device: SignedInDevice) async throws -> Answer {
         let members: TokenMint.Members = [
             "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "ios",

@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// A client that may have less than when something of it began.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthNarrowingTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthNarrowingTests: WorldSuite {
     private static let profileOnly = #"{"scopes":["profile"]}"#
     private static let withPKCE = #"{"requirePkce":true}"#
 

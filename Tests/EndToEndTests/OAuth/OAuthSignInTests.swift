@@ -4,9 +4,7 @@ import Testing
 
 /// A person whom a client sends, who proves who they are and is not signed in: the flow goes on, or the client hears of its
 /// end.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthSignInTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthSignInTests: WorldSuite {
     private static let sentence = "This account is disabled."
 
     private func disable(_ email: String) async throws {

@@ -7,9 +7,7 @@ import TestSupport
 import Testing
 
 /// Codes and refresh tokens at the token endpoint.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthTokenTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthTokenTests: WorldSuite {
     @Test(arguments: [true, false])
     func `a code becomes tokens, as Google's validation tool wants them`(basic: Bool) async throws {
         let client = try await world.linkingClient()

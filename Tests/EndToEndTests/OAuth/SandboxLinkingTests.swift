@@ -6,10 +6,8 @@ import Testing
 /// The sandbox plays Google against the service: all that it checks passes. It links one person at a time, so that each test
 /// has a world of its own.
 @Suite(.limitedConcurrency, .fixture { try await OAuthWorld.run([:], $0) }, .timeLimit(.minutes(30)))
-struct SandboxLinkingTests {
+struct SandboxLinkingTests: WorldSuite {
     private static let project = "lamp-linking"
-
-    var world: World { .current }
 
     /// A client whose redirect URI is the sandbox's, and the sandbox as this client.
     private func linking(_ options: [String] = [], pkce: Bool = false) async throws -> Sandbox {

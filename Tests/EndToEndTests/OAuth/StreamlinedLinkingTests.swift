@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 /// Google asks by an assertion: check, get, create.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct StreamlinedLinkingTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct StreamlinedLinkingTests: WorldSuite {
     private func assertion(
         _ person: String, audience: String = OAuthWorld.audience,
         _ changes: Sandbox.TokenChanges = .init()

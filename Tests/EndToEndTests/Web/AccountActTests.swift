@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// What the owner of an account does on its page: every part of it is changed there, and the account ended.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct AccountActTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct AccountActTests: WorldSuite {
     private static let url = AccountHolder.url
 
     // MARK: Name, address, password

@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// What leaves with a person: their data, and the account.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct AccountEndTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct AccountEndTests: WorldSuite {
     private static let url = AccountHolder.url
 
     @Test func `the data leave as a file, after a question`() async throws {

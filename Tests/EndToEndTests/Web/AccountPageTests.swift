@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// Our own pages of an account: who signs in there decides there, and has a web session.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct AccountPageTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct AccountPageTests: WorldSuite {
     private static let url = WebWorld.publicURL + "/web/account"
 
     private func webCookie(_ browser: Browser) -> Browser.Cookie? {

@@ -3,9 +3,7 @@ import TestSupport
 import Testing
 
 /// What people do who have no SDK of Apple's or Google's: on Android, in Flutter, on a desktop, in a browser.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct AppSignInTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct AppSignInTests: WorldSuite {
     @Test(arguments: Sandbox.Provider.allCases)
     func `who is unknown chooses in the app, and is signed in at once the next time`(
         _ provider: Sandbox.Provider

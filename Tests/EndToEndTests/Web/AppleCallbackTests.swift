@@ -4,9 +4,7 @@ import Testing
 
 /// What Apple's page posts to us, and what somebody else could. One after another: an alteration of the sandbox meets the next
 /// authorization.
-@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(30))) struct AppleCallbackTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(30))) struct AppleCallbackTests: WorldSuite {
     static let callback = "/web/callback/apple"
     static let finish = "/web/callback/apple/finish"
 

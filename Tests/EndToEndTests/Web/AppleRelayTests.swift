@@ -5,9 +5,7 @@ import Testing
 
 /// The relay for apps whose library opens Apple's page itself and waits for an intent.
 @Suite(.limitedConcurrency, .webWorld(["web.app.lamp.appleRelayPackage": "com.example.lamp"]), .timeLimit(.minutes(30)))
-struct AppleRelayTests {
-    var world: World { .current }
-
+struct AppleRelayTests: WorldSuite {
     static let url = WebWorld.publicURL + "/web/relay/apple/lamp"
 
     @Test func `what Apple posts goes on to the app's package, encoded, and nothing else does`() async throws {

@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// The request that opens a flow: where it may lead, and what it must have. One after another: some count the flows.
-@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(30))) struct AuthorizeTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(30))) struct AuthorizeTests: WorldSuite {
     /// The tricks by which other servers were made to redirect elsewhere.
     static let tricks = [WebWorld.appLink, WebWorld.loopback, WebWorld.privateScheme].flatMap(spellings) + others
 

@@ -4,9 +4,8 @@ import Testing
 
 /// The ways to prove an account that our own page offers, in each degree of its address, for somebody whose provider
 /// states the same address and does not run the mailbox.
-@Suite(.limitedConcurrency, .webWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30))) struct BindPageTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .webWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
+struct BindPageTests: WorldSuite {
     private static let target = "/web/link/bind"
 
     /// The page of *bind* that somebody comes to whose address the holder has.

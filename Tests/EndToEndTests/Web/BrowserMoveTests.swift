@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// What browsers and the people before them do at the same time, twice, or backwards.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct BrowserMoveTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct BrowserMoveTests: WorldSuite {
     @Test func `a double click on a provider's button leaves one way to the end`() async throws {
         let browser = world.browser()
         try await world.newPerson("hasty")

@@ -5,9 +5,7 @@ import Testing
 /// The page of *bind* of somebody who reads the mailbox, as the provider that runs it says or by a mailed code, when the
 /// account that it has shown is no longer one that they may take over.
 @Suite(.limitedConcurrency, .webWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
-struct ChangedHolderTests {
-    var world: World { .current }
-
+struct ChangedHolderTests: WorldSuite {
     /// The page that shows a stated account, with the button *This is my account*.
     private func shownPage(
         _ name: String, _ browser: Browser

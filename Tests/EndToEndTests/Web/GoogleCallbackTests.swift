@@ -5,9 +5,7 @@ import Testing
 
 /// Where Google redirects to, and what somebody else could send there. One after another: an alteration of the sandbox meets
 /// the next authorization.
-@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(30))) struct GoogleCallbackTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(30))) struct GoogleCallbackTests: WorldSuite {
     /// A sign-in up to the address that Google redirects to, which has not been opened yet.
     private struct Pending: Sendable {
         let browser: Browser

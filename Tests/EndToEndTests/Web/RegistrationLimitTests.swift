@@ -3,9 +3,7 @@ import TestSupport
 import Testing
 
 /// What keeps registration from being used up: its limits, each in a world that has them small; and where it is not there.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct RegistrationLimitTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct RegistrationLimitTests: WorldSuite {
     @Test(.webWorld(["limits.mailPerAddress": "1/h"]))
     func `an address to which too much was mailed is refused alike, held or not`() async throws {
         try await world.claim("claimer@example.com")

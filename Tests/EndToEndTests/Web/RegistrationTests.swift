@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// New people, and those who have forgotten their password, on our own page.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct RegistrationTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct RegistrationTests: WorldSuite {
     // MARK: Registration
 
     @Test func `the code that is mailed makes the account, and nothing is made before`() async throws {

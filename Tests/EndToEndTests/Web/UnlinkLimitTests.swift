@@ -3,9 +3,7 @@ import Testing
 
 /// How often one account may unlink a provider, and replace one.
 @Suite(.limitedConcurrency, .webWorld(["limits.linkPerAccount": "1/d"]), .timeLimit(.minutes(30)))
-struct UnlinkLimitTests {
-    var world: World { .current }
-
+struct UnlinkLimitTests: WorldSuite {
     /// Binds a person of Google to the account of a session.
     private func bind(_ person: String, bearer: String, replacing: Bool = false) async throws -> Answer {
         let ticket = try await world.service.signInWithGoogle(try await world.googleToken(person)).text("linkTicket")

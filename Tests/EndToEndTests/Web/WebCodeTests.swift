@@ -3,9 +3,7 @@ import TestSupport
 import Testing
 
 /// The code that an app gets, and `POST /v1/sign-in/web`, which is the only use of it.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct WebCodeTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct WebCodeTests: WorldSuite {
     @Test func `a malformed body is refused before the code is looked at`() async throws {
         try await world.newPerson("malformed")
         let attempt = try AppAttempt()

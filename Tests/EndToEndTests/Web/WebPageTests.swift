@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 
 /// What all pages have in common: their header fields, their languages, and what was typed on the way.
-@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct WebPageTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(30))) struct WebPageTests: WorldSuite {
     /// Every page that a browser is shown, by its name.
     private func pages(_ world: World, _ browser: Browser) async throws -> [(name: String, page: Browser.Page)] {
         let email = "pages@example.com"

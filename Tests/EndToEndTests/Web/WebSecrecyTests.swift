@@ -3,9 +3,7 @@ import TestSupport
 import Testing
 
 /// Where the secrets of a web sign-in may be, and where they may not.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct WebSecrecyTests {
-    var world: World { .current }
-
+@Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct WebSecrecyTests: WorldSuite {
     @Test(.webWorld(["log.level": "trace"]))
     func `log, URLs, referrers, metrics and audit hold no code, token, name or address`() async throws {
         var canaries = Canaries()

@@ -316,6 +316,6 @@ let package = Package(
                 "Storage",
                 "TestSupport", log,
             ],
-            swiftSettings: commonSettings),
+            exclude: ["Fixtures"], swiftSettings: commonSettings),
     ]
 )

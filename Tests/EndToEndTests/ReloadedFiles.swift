@@ -7,7 +7,8 @@ final class ReloadedFiles {
     /// A way to break the files, with the key and the words that the log must have.
     struct Fault: Sendable {
         let name: String
-        let key: @Sendable (ReloadedFiles) -> String
+        /// `nil` for the path of the file itself.
+        let key: String?
         let words: String
         let make: @Sendable (ReloadedFiles) throws -> Void
     }
@@ -87,120 +88,70 @@ final class ReloadedFiles {
 // MARK: - Faults
 
 extension ReloadedFiles {
-    static var faults: [Fault] { contents + values + combinations + secrets }
-
-    private static func fault(
-        _ name: String, _ key: String, _ words: String, _ make: @escaping @Sendable (ReloadedFiles) throws -> Void
-    ) -> Fault {
-        Fault(name: name, key: { _ in key }, words: words, make: make)
+    static var faults: [Fault] {
+        get throws { try texts() + contents + lines() + secrets }
     }
 
-    /// Faults of the file as a whole.
-    private static var contents: [Fault] {
-        let texts: [(String, String, String)] = [
-            ("a list", "- a\n- b\n", "isn't a YAML mapping"),
-            ("a text", "countersign\n", "isn't a YAML mapping"),
-            ("an open bracket", "apple: [\n", "isn't a YAML mapping"),
-            ("a tab", "apple:\n\tclientIds: a\n", "isn't a YAML mapping"),
-            ("a broken quote", "server.host: \"127\n", "isn't a YAML mapping"),
-            ("an alias without an anchor", "server: *none\n", "isn't a YAML mapping"),
-            ("zero bytes", "\0\0\0\0", "isn't a YAML mapping"),
-            ("bytes of a program", "\u{7F}ELF\u{1}\u{2}", "isn't a YAML mapping"),
-            ("more than a mebibyte", String(repeating: "# long\n", count: 160_000), "is larger than"),
-        ]
-        let broken = texts.map { name, text, words in
-            Fault(name: name, key: \.path, words: words) { try $0.write("countersign.yaml", Array(text.utf8)) }
+    private static func fault(
+        _ name: String, _ key: String?, _ words: String, _ make: @escaping @Sendable (ReloadedFiles) throws -> Void
+    ) -> Fault {
+        Fault(name: name, key: key, words: words, make: make)
+    }
+
+    /// Texts that are no configuration file.
+    private static func texts() throws -> [Fault] {
+        let texts = try Fixtures.decoded("unreadable-configurations.json", as: [String: String].self)
+        return texts.map { name, text in
+            fault(name, nil, "isn't a YAML mapping") { try $0.write("countersign.yaml", Array(text.utf8)) }
         }
-        let odd: [Fault] = [
-            Fault(name: "no file", key: \.path, words: "is no file") {
-                try FileManager.default.removeItem(atPath: $0.path)
+    }
+
+    /// Other faults of the file as a whole.
+    private static var contents: [Fault] {
+        [
+            fault("more than a mebibyte", nil, "is larger than") {
+                try $0.write("countersign.yaml", Array(String(repeating: "# long\n", count: 160_000).utf8))
             },
-            Fault(name: "a directory", key: \.path, words: "is no file") {
+            fault("no file", nil, "is no file") { try FileManager.default.removeItem(atPath: $0.path) },
+            fault("a directory", nil, "is no file") {
                 try FileManager.default.removeItem(atPath: $0.path)
                 try FileManager.default.createDirectory(atPath: $0.path, withIntermediateDirectories: false)
             },
-            Fault(name: "a link to nowhere", key: \.path, words: "is no file") {
+            fault("a link to nowhere", nil, "is no file") {
                 try FileManager.default.removeItem(atPath: $0.path)
                 try FileManager.default.createSymbolicLink(atPath: $0.path, withDestinationPath: "/nowhere")
             },
-            Fault(name: "a pipe without a writer", key: \.path, words: "is no file") {
+            fault("a pipe without a writer", nil, "is no file") {
                 try FileManager.default.removeItem(atPath: $0.path)
                 guard mkfifo($0.path, 0o600) == 0 else { throw CocoaError(.fileWriteUnknown) }
             },
-            fault("nothing in it", "apple.clientIds", "is required") {
-                try $0.write("countersign.yaml", [])
-            },
+            fault("nothing in it", "apple.clientIds", "is required") { try $0.write("countersign.yaml", []) },
             fault("comments alone", "keyring.path", "is required") {
                 try $0.write("countersign.yaml", Array("# later\n".utf8))
             },
         ]
-        return broken + odd
-    }
-
-    /// Faults of one added line.
-    private static var values: [Fault] {
-        let lines: [(String, String, String)] = [
-            ("server.hots: 127.0.0.1", "server.hots", "unknown key"),
-            ("clusters: 1", "clusters", "unknown key"),
-            ("limits: 5", "limits", "is a section"),
-            ("apple.team.beta.clientIds: a", "apple.team.beta.clientIds", "doesn't list the team"),
-            ("google: {clientIds: [again]}", "google.clientIds", "is there twice"),
-            ("server.trustedProxies: everybody", "server.trustedProxies", "expects a list of IP addresses"),
-            ("server.publicUrl: ftp://a", "server.publicUrl", "expects a URL"),
-            ("tokens.audience: [a, b]", "tokens.audience", "expects a text"),
-            ("admin.host: a b", "admin.host", "expects an IP address"),
-            ("health.port: 65536", "health.port", "expects an integer"),
-            ("postgres.preparedStatements: maybe", "postgres.preparedStatements", "expects true or false"),
-            ("postgres.migrationUrl: nowhere", "postgres.migrationUrl", "expects a postgresql"),
-            ("apple.issuers: []", "apple.issuers", "expects a list of issuers"),
-            ("apple.issuers: [a, a]", "apple.issuers", "none twice"),
-            ("apple.nonceForm: md5", "apple.nonceForm", "expects one of"),
-            ("apple.redirectUris: [http://example.com]", "apple.redirectUris", "expects a list of https"),
-            ("google.issuers: {a: b}", "google.issuers.a", "unknown key"),
-            ("google.nonceForm: [raw]", "google.nonceForm", "expects one of"),
-            ("google.hostedDomains: [a, '']", "google.hostedDomains", "none empty"),
-            ("google.riscConfigurationUrl: http://example.com/", "google.riscConfigurationUrl", "expects an https"),
-            ("nonces.policy: strict", "nonces.policy", "expects one of"),
-            ("linking.verifiedEmail: always", "linking.verifiedEmail", "expects one of"),
-            ("events.apple.consentRevoked: ignore", "events.apple.consentRevoked", "expects one of"),
-            ("limits.passwordPerAccount: 10/fortnight", "limits.passwordPerAccount", "expects COUNT/DURATION"),
-            ("limits.mailPerAddress: -1", "limits.mailPerAddress", "expects COUNT/DURATION"),
-            ("tokens.accessLifetime: 0", "tokens.accessLifetime", "expects an integer"),
-            ("tokens.refreshLifetime: 1e9", "tokens.refreshLifetime", "expects an integer"),
-            ("tokens.issuer: ''", "tokens.issuer", "expects a text"),
-            ("mail.smtpUrl: http://mail.example", "mail.smtpUrl", "expects an smtp"),
-            ("mail.from: nobody", "mail.from", "expects an email address"),
-            ("log.level: debug", "log.level", "is there twice"),
-            ("log.personalData: 'yes'", "log.personalData", "expects true or false"),
-        ]
-        return lines.map { line, key, words in
-            Fault(name: line, key: { _ in key }, words: words) {
-                $0.yaml += line + "\n"
-                // Shows whether any value of a broken file is applied.
-                $0.yaml.replace("[\(Countersign.appleClient)]", with: "[com.example.lamp.added]")
-                try $0.write()
-            }
-        }
     }
 
     /// A secret that stands where its file's name belongs.
     static let typedSecret = "GOCSPX-console123secret"
 
-    /// Faults of keys that require or exclude each other, or of the files that they name.
-    private static var combinations: [Fault] {
-        [
-            ("server.host: 0.0.0.0", "server.publicUrl", "is required when"),
-            ("mail.from: lamp@example.com", "mail.smtpUrl", "is required beside"),
-            ("google.serviceAccountPath: /nowhere", "google.serviceAccountPath", "names no file"),
-            ("mail.templatesPath: /nowhere", "mail.templatesPath", "names no directory"),
-            (
-                "console.google.clientSecretPath: \(typedSecret)", "console.google.clientSecretPath",
-                "not shown, as it may be the secret itself"
-            ),
-            ("apple.teams: [beta]", "apple.team.beta.clientIds", "is required"),
-        ].map { line, key, words in
-            Fault(name: line, key: { _ in key }, words: words) {
-                $0.yaml += line + "\n"
+    private struct Line: Decodable {
+        let line: String
+        let key: String
+        let words: String
+    }
+
+    /// Faults of one added line, by itself or beside the others.
+    private static func lines() throws -> [Fault] {
+        let typed = Line(
+            line: "console.google.clientSecretPath: \(typedSecret)", key: "console.google.clientSecretPath",
+            words: "not shown, as it may be the secret itself")
+        let lines = try Fixtures.decoded("configuration-faults.json", as: [Line].self)
+        return (lines + [typed]).map { added in
+            fault(added.line, added.key, added.words) {
+                $0.yaml += added.line + "\n"
+                // Shows whether any value of a broken file is applied.
+                $0.yaml.replace("[\(Countersign.appleClient)]", with: "[com.example.lamp.added]")
                 try $0.write()
             }
         }

@@ -6,7 +6,12 @@ import Testing
 /// The request that opens a flow: where it may lead, and what it must have. One after another: some count the flows.
 @Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(30))) struct AuthorizeTests: WorldSuite {
     /// The tricks by which other servers were made to redirect elsewhere.
-    static let tricks = [WebWorld.appLink, WebWorld.loopback, WebWorld.privateScheme].flatMap(spellings) + others
+    private static var tricks: [String] {
+        get throws {
+            let addresses = [WebWorld.appLink, WebWorld.loopback, WebWorld.privateScheme]
+            return try addresses.flatMap(spellings) + Fixtures.decoded("redirect-tricks.json", as: [String].self)
+        }
+    }
 
     private static func spellings(_ uri: String) -> [String] {
         let origin = Browser.origin(of: uri)
@@ -20,30 +25,11 @@ import Testing
         return endings.map { "\(uri)\($0)" } + hosts.map { "\(origin)\($0)\(rest)" } + whole
     }
 
-    private static let others: [String] = [
-        "https://evil.example/signed-in", "https://app.example.com.evil.example/signed-in",
-        "https://appXexample.com/signed-in", "https://app.example.com:443/signed-in",
-        "https://app.example.com./signed-in",
-        "http://app.example.com/signed-in",
-        "https://evil.example/?https://app.example.com/signed-in",
-        "https://app.example.com\\@evil.example/signed-in",
-        "https://user@app.example.com/signed-in", "https:app.example.com/signed-in", "/signed-in", "//evil.example",
-        "/\\evil.example", "///evil.example", "/\tevil.example", "\\/evil.example", "*", "",
-        "http://localhost/signed-in", "http://localhost@evil.example/signed-in", "http://127.1/signed-in",
-        "http://2130706433/signed-in", "http://127.0.0.1.evil.example/signed-in", "http://127.0.0.1:0/signed-in",
-        "http://127.0.0.1:65536/signed-in", "http://127.0.0.1:08080/signed-in", "http://127.0.0.1:+80/signed-in",
-        "http://127.0.0.1:/signed-in", "http://127.0.0.1:80@evil.example/signed-in", "http://0.0.0.0/signed-in",
-        "http://[::]/signed-in", "http://[0:0:0:0:0:0:0:1]/signed-in", "https://127.0.0.1/signed-in",
-        "javascript:alert(1)", "JavaScript:alert(1)//", "data:text/html,a", "intent://a#Intent;scheme=lamp;end",
-        "com.example.lamp:signed-in", "com.example.lamp://signed-in", "com.example.lampx:/signed-in",
-        "COM.EXAMPLE.LAMP:/signed-in", "file:///etc/passwd", "blob:https://app.example.com/a", "vbscript:a",
-        "https://аpp.example.com/signed-in", "https://app.example.com/signed\u{2010}in", WebWorld.otherLink,
-    ]
-
     @Test func `no other spelling of a registered address is redirected to`() async throws {
         let flows = try await world.count("SELECT count(*) FROM web_flows")
         let browser = world.browser()
-        for uri in Self.tricks {
+        let tricks = try Self.tricks
+        for uri in tricks {
             for provider in [nil, "google"] as [String?] {
                 let url = try AppAttempt(redirectURI: uri).url(["provider": provider])
                 let page = try await browser.open(url, following: false)
@@ -55,7 +41,7 @@ import Testing
                 #expect(!page.answer.body.contains("evil.example"), "\(uri)")
             }
         }
-        #expect(Self.tricks.count > 100)
+        #expect(tricks.count > 100)
         #expect(try await world.count("SELECT count(*) FROM web_flows") == flows)
     }
 

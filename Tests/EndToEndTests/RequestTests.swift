@@ -5,10 +5,11 @@ import Testing
 /// A call of the public listener that takes a body, with a body that would succeed or at least be well-formed.
 private struct Call: Sendable {
     let path: String
+    let bearer: String?
     let members: TokenMint.Members
+    let names: [String]
     /// Members of objects in the body, such as `name` of `device`.
-    var nested: [(object: String, member: String)] = []
-    var bearer: String?
+    let nested: [(object: String, member: String)]
 
     /// All calls, once each; the tokens are good, so that a refusal is due to the form.
     static func all(in world: World, person: String) async throws -> [Call] {
@@ -16,67 +17,29 @@ private struct Call: Sendable {
         let access = try account.text("session.accessToken")
         try await world.newPerson("\(person)-new")
         let apple = try await world.appleToken("\(person)-new")
-        let google = try await world.googleToken("\(person)-new")
-        let ticket = try await world.service.signInWithApple(apple).text("linkTicket")
-        let device = TokenMint.Literal.raw(#"{"name":"phone","platform":"ios"}"#)
-        let deviceMembers = [("device", "name"), ("device", "platform")]
-        return [
-            Call(
-                path: "/v1/sign-in/apple",
-                members: [
-                    "identityToken": .string(apple), "authorizationCode": "c0de", "nonce": "n", "clientId": "c",
-                    "redirectUri": "https://example.com", "fullName": .raw(#"{"givenName":"K","familyName":"E"}"#),
-                    "device": device,
-                ],
-                nested: [("fullName", "givenName"), ("fullName", "familyName")] + deviceMembers),
-            Call(
-                path: "/v1/sign-in/google",
-                members: [
-                    "idToken": .string(google), "serverAuthCode": "c0de", "nonce": "n", "clientId": "c",
-                    "device": device,
-                ], nested: deviceMembers),
-            Call(
-                path: "/v1/sign-in/password",
-                members: ["email": "a@example.com", "password": "correct horse", "device": device],
-                nested: deviceMembers),
-            Call(path: "/v1/links/create", members: ["linkTicket": .string(ticket), "displayName": "Kim"]),
-            Call(
-                path: "/v1/links/bind",
-                members: ["linkTicket": .string(ticket), "email": "a@example.com", "password": "correct horse"]),
-            Call(
-                path: "/v1/links/bind",
-                members: ["linkTicket": .string(ticket), "email": "a@example.com", "emailCode": "123456"]),
-            Call(
-                path: "/v1/email-codes",
-                members: ["email": "a@example.com", "purpose": "bind", "linkTicket": .string(ticket)]),
-            Call(
-                path: "/v1/sign-in/email-code",
-                members: ["email": "a@example.com", "code": "123456", "device": device], nested: deviceMembers),
-            Call(
-                path: "/v1/accounts/password-reset",
-                members: ["email": "a@example.com", "code": "123456", "newPassword": "correct horse"]),
-            Call(path: "/v1/account/verify-email", members: ["code": "123456"], bearer: access),
-            Call(
-                path: "/v1/account/identities/google",
-                members: [
-                    "idToken": .string(google), "serverAuthCode": "c0de", "nonce": "n", "clientId": "c",
-                    "device": device,
-                ], nested: deviceMembers, bearer: access),
-            Call(path: "/v1/links/cancel", members: ["linkTicket": .string(ticket)]),
-            Call(
-                path: "/v1/accounts",
-                members: [
-                    "email": .string("\(person)@example.net"), "password": "correct horse", "displayName": "Kim",
-                    "device": device,
-                ], nested: deviceMembers),
-            Call(
-                path: "/v1/sessions/refresh",
-                members: ["refreshToken": .string(try account.text("session.refreshToken"))]),
-            Call(path: "/v1/sessions/revoke", members: ["scope": "current"], bearer: access),
+        let values = [
+            "apple": apple, "google": try await world.googleToken("\(person)-new"),
+            "ticket": try await world.service.signInWithApple(apple).text("linkTicket"),
+            "refresh": try account.text("session.refreshToken"), "email": "\(person)@example.net",
         ]
+        var text = try Fixtures.text("calls.json")
+        for (name, value) in values { text.replace("{\(name)}", with: value) }
+        let calls = try #require(try JSONValue(parsing: Array(text.utf8)).elements)
+        return try calls.map { try Call($0, access: access) }
     }
 
-    var names: [String] { (try? JSONValue(parsing: members.bytes))?.members?.map(\.name) ?? [] }
+    private init(_ call: JSONValue, access: String) throws {
+        path = try #require(call["path"]?.string)
+        bearer = call["isSignedIn"]?.bool == true ? access : nil
+        let body = try #require(call["body"]?.members)
+        names = body.map(\.name)
+        nested = body.flatMap { object in (object.value.members ?? []).map { (object: object.name, member: $0.name) } }
+        members = body.reduce(into: [:]) { members, member in
+            var writer = JSONWriter()
+            writer.value(member.value)
+            members[member.name] = .raw(String(decoding: writer.bytes, as: UTF8.self))
+        }
+    }
 
     /// The bodies in which one string, of the object or of an object in it, is replaced by this literal.
     func bodies(replacingStringsBy literal: String) -> [(field: String, body: [UInt8])] {

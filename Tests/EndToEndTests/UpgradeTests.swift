@@ -6,63 +6,22 @@ import Testing
 
 /// A process of this release while a later one changes the schema, and after the return to this one.
 @Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct UpgradeTests: WorldSuite {
-    private static let latest = Migration.embedded.count
+    private struct Step: Decodable {
+        let name: String
+        let up: [String]
+        let down: [String]
+    }
 
     /// The migrations of possible later releases: every kind of addition, one table at a time, and finally a removal.
-    private static let additions = [
-        Migration(
-            version: latest + 1, name: "create_nicknames",
-            up: """
-                -- why: for the test
-                CREATE TABLE nicknames (nickname text PRIMARY KEY, account_id uuid NOT NULL REFERENCES accounts);
-
-                """,
-            down: "-- why: for the test\nDROP TABLE nicknames;\n"),
-        Migration(
-            version: latest + 2, name: "name_accounts",
-            up: "-- why: for the test\nALTER TABLE accounts ADD COLUMN nickname text NOT NULL DEFAULT '';\n",
-            down: "-- why: for the test\nALTER TABLE accounts DROP COLUMN nickname;\n"),
-        Migration(
-            version: latest + 3, name: "name_sessions",
-            up: """
-                -- why: for the test
-                ALTER TABLE sessions ADD COLUMN nickname text,
-                    ADD CONSTRAINT sessions_nickname_bounded CHECK (octet_length(nickname) < 100) NOT VALID;
-
-                """,
-            down: "-- why: for the test\nALTER TABLE sessions DROP COLUMN nickname;\n"),
-        Migration(
-            version: latest + 4, name: "name_identities",
-            up: "-- why: for the test\nALTER TABLE identities ADD COLUMN nickname text;\n",
-            down: "-- why: for the test\nALTER TABLE identities DROP COLUMN nickname;\n"),
-        Migration(
-            version: latest + 5, name: "index_nicknames",
-            up: """
-                -- no-transaction: for the test
-                CREATE INDEX CONCURRENTLY IF NOT EXISTS accounts_nickname_idx ON accounts (nickname);
-                CREATE INDEX CONCURRENTLY IF NOT EXISTS sessions_nickname_idx ON sessions (nickname);
-                ALTER TABLE sessions VALIDATE CONSTRAINT sessions_nickname_bounded;
-
-                """,
-            down: """
-                -- no-transaction: for the test
-                DROP INDEX CONCURRENTLY IF EXISTS sessions_nickname_idx;
-                DROP INDEX CONCURRENTLY IF EXISTS accounts_nickname_idx;
-
-                """),
-    ]
-    private static let removal = Migration(
-        version: latest + 6, name: "drop_something",
-        up: """
-            -- why: for the test
-            -- serves-from: \(label(latest + 5))
-            ALTER TABLE identities DROP COLUMN nickname;
-
-            """,
-        down: "-- why: for the test\nALTER TABLE identities ADD COLUMN nickname text;\n")
-
-    private static func label(_ version: Int) -> String {
-        String(repeating: "0", count: max(0, 4 - String(version).count)) + String(version)
+    private static let later = Result {
+        let steps = try Fixtures.decoded("later-migrations.json", as: [Step].self)
+        let latest = Migration.embedded.count
+        let before = String(format: "%04d", latest + steps.count - 1)
+        return zip((latest + 1)..., steps).map { version, step in
+            let up = step.up.joined(separator: "\n").replacing("{before}", with: before)
+            return Migration(
+                version: version, name: step.name, up: up + "\n", down: step.down.joined(separator: "\n") + "\n")
+        }
     }
 
     private func withMigrator(_ migrations: [Migration], _ world: World, _ body: (Migrator) async throws -> Void)
@@ -83,6 +42,7 @@ import Testing
         _ = try await world.newAccount("kim")
         let token = try await world.appleToken("kim")
         let load = Load()
+        let additions = try Self.later.get().dropLast()
         try await withThrowingTaskGroup(of: Void.self) { group in
             // On connections that have prepared everything before.
             for _ in 0..<4 {
@@ -95,9 +55,9 @@ import Testing
             }
             do {
                 try await eventually("sign-ins before") { load.counts["200", default: 0] > 20 }
-                try await withMigrator(Self.additions, world) { later in
+                try await withMigrator(Array(additions), world) { later in
                     let steps = try await later.up()
-                    #expect(steps.count == Self.additions.count)
+                    #expect(steps.count == additions.count)
                 }
                 let before = load.counts["200", default: 0]
                 try await eventually("sign-ins after") { load.counts["200", default: 0] > before + 20 }
@@ -128,15 +88,17 @@ import Testing
     @Test func `a later release that takes away what this one needs ends its service, and says what to do`()
         async throws
     {
-        try await withMigrator(Self.additions + [Self.removal], world) { later in
+        let migrations = try Self.later.get()
+        let (before, removal) = (migrations[migrations.count - 2].label.prefix(4), migrations[migrations.count - 1])
+        try await withMigrator(migrations, world) { later in
             _ = try await later.up()
             #expect(try await readiness(world.service) == 503)
             #expect(try await readiness(world.service) == 503)
             let settings = try World.settings(world.scratch, world.sandbox)
             let ending = try await Countersign.run(["serve"], settings)
             let sentence =
-                "Migration \(Self.removal.label) of a later release took away what this one needs: start that "
-                + "release, or another that knows migration \(Self.label(Self.latest + 5))."
+                "Migration \(removal.label) of a later release took away what this one needs: start that "
+                + "release, or another that knows migration \(before)."
             #expect(ending.status == 1)
             #expect(ending.error == "countersign: \(sentence)\n")
 

@@ -29,34 +29,10 @@ extension Neighbours {
         try await SideProcess.run(
             "/usr/sbin/nginx",
             prepare: { directory in
-                let place = directory.path
-                let text = """
-                    daemon off;
-                    master_process off;
-                    pid \(place)/pid;
-                    error_log stderr;
-                    events { worker_connections 64; }
-                    http {
-                        access_log off;
-                        client_body_temp_path \(place)/body;
-                        proxy_temp_path \(place)/proxy;
-                        fastcgi_temp_path \(place)/fastcgi;
-                        uwsgi_temp_path \(place)/uwsgi;
-                        scgi_temp_path \(place)/scgi;
-                        upstream service { server 127.0.0.1:\(service); keepalive 1; }
-                        server {
-                            listen 127.0.0.1:\(port);
-                            location / {
-                                proxy_pass http://service;
-                                proxy_http_version 1.1;
-                                proxy_request_buffering off;
-                                proxy_set_header Connection "";
-                                proxy_set_header Host $host;
-                                proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-                            }
-                        }
-                    }
-                    """
+                var text = try Fixtures.text("nginx.conf")
+                text.replace("{place}", with: directory.path)
+                text.replace("{service}", with: "\(service)")
+                text.replace("{port}", with: "\(port)")
                 let file = directory.appending(path: "nginx.conf")
                 try Data(text.utf8).write(to: file)
                 // It opens its default log before it reads where the log is to be.

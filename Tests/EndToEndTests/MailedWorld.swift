@@ -80,14 +80,7 @@ extension Countersign {
     func send(
         _ method: String, _ path: String, _ members: TokenMint.Members, bearer: String? = nil
     ) async throws -> RawAnswer {
-        let body = String(decoding: members.bytes, as: UTF8.self)
-        let authorization = bearer.map { "Authorization: Bearer \($0)\r\n" } ?? ""
-        return try await RawConnection.exchange(
-            port,
-            """
-            \(method) \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n\
-            \(authorization)Content-Length: \(body.utf8.count)\r\n\r\n\(body)
-            """)
+        try await exchange(port, method, path, authorization: bearer.map { "Bearer \($0)" }, body: members.text)
     }
 }
 

@@ -39,29 +39,18 @@ final class RawConnection: Sendable {
 
     /// The next bytes that come; none when the peer has closed its side, or reset the connection.
     func readSome() async -> [UInt8] {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { [socket] in
-                var buffer = [UInt8](repeating: 0, count: 65_536)
-                let count = recv(socket, &buffer, buffer.count, 0)
-                continuation.resume(returning: Array(buffer.prefix(max(0, count))))
-            }
+        await FinishedProcess.onThread { [socket] in
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            let count = recv(socket, &buffer, buffer.count, 0)
+            return Array(buffer.prefix(max(0, count)))
         }
     }
 
     /// Everything until the peer closes its side, or resets the connection.
     func readToEnd() async -> [UInt8] {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { [socket] in
-                var received: [UInt8] = []
-                var buffer = [UInt8](repeating: 0, count: 65_536)
-                while true {
-                    let count = recv(socket, &buffer, buffer.count, 0)
-                    guard count > 0 else { break }
-                    received += buffer[..<count]
-                }
-                continuation.resume(returning: received)
-            }
-        }
+        var received: [UInt8] = []
+        while case let bytes = await readSome(), !bytes.isEmpty { received += bytes }
+        return received
     }
 
     /// Sends one request and returns its whole answer; the request should ask for the connection to be closed.

@@ -135,9 +135,7 @@ extension Countersign {
 
     /// Status 0 when the connection ended without an answer.
     func delete(_ path: String, bearer: String) async throws -> RawAnswer {
-        try await RawConnection.exchange(
-            port,
-            "DELETE \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer \(bearer)\r\n\r\n")
+        try await exchange(port, "DELETE", path, authorization: "Bearer \(bearer)")
     }
 
     /// The value of a series of the metrics page; 0 when it is not there yet.

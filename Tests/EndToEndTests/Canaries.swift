@@ -1,3 +1,5 @@
+import Primitives
+
 /// Texts that only the two ends of a conversation may ever see, each with the name under which a leak is reported.
 struct Canaries {
     private(set) var texts: [(name: String, text: String)] = []
@@ -23,10 +25,6 @@ struct Canaries {
 
     /// The names of those that occur in a dump of a database, which writes bytes in hexadecimal digits.
     func found(inDump dump: String) -> [String] {
-        texts.filter { dump.contains($0.text) || dump.contains(Self.digits(Array($0.text.utf8))) }.map(\.name)
-    }
-
-    static func digits(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        texts.filter { dump.contains($0.text) || dump.contains(Hexadecimal.encode($0.text.utf8)) }.map(\.name)
     }
 }

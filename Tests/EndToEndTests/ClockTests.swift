@@ -1,4 +1,3 @@
-import Curl
 import Foundation
 import HTTPServer
 import JSON

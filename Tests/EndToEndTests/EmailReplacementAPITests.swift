@@ -103,11 +103,8 @@ struct EmailReplacementAPITests: WorldSuite {
     private func run(
         _ command: String, _ id: String, _ more: String..., mailed: Bool = true, in world: World
     ) async throws -> Countersign.Ending {
-        var settings: Countersign.Settings = ["postgres.url": world.scratch.url]
-        if mailed {
-            settings["mail.smtpUrl"] = "smtp://127.0.0.1:\(try #require(MailedWorld.server).port)"
-            settings["mail.from"] = "lamp@example.com"
-        }
+        var settings = try mailed ? MailedWorld.settings(port: try #require(MailedWorld.server).port) : [:]
+        settings["postgres.url"] = world.scratch.url
         return try await Countersign.run(["account", command, id, "--reason", "case 20"] + more, settings)
     }
 

@@ -45,13 +45,10 @@ import Testing
 
     /// Runs a service on a primary with a synchronous standby.
     private func service(_ body: (PrivateCluster, PrivateCluster, World) async throws -> Void) async throws {
-        try await MailServer.run { mail in
-            let settings = ["mail.smtpUrl": "smtp://127.0.0.1:\(mail.port)", "mail.from": "lamp@example.com"]
-            try await World.onStandby(isDurable: true, settings) { primary, standby, world in
+        try await MailedWorld.withServer { mail in
+            try await World.onStandby(isDurable: true, mail) { primary, standby, world in
                 try await world.scratch.confirmCommits()
-                try await MailedWorld.$server.withValue(mail) {
-                    try await body(primary.cluster, standby.cluster, world)
-                }
+                try await body(primary.cluster, standby.cluster, world)
             }
         }
     }

@@ -3,6 +3,7 @@ import JOSE
 import JSON
 import OpenSSL
 import Postgres
+import Primitives
 import TestSupport
 import Testing
 
@@ -29,11 +30,11 @@ import Testing
             _ = secrets.add("a line of the .p8", String(line))
         }
         // RFC 5915: the private key of P-256 follows 36 octets of PKCS#8.
-        _ = secrets.add("the number in the .p8", Canaries.digits(Array(try World.appleKey.get().der[36..<68])))
+        _ = secrets.add("the number in the .p8", Hexadecimal.encode(try World.appleKey.get().der[36..<68]))
         let ring = try String(contentsOfFile: Countersign.keyRingPath.get(), encoding: .utf8)
         let key = try #require(ring.split(whereSeparator: \.isWhitespace).last.map(String.init))
         _ = secrets.add("the key ring", key)
-        _ = secrets.add("the key ring's bytes", Canaries.digits(Array(try #require(Data(base64Encoded: key)))))
+        _ = secrets.add("the key ring's bytes", Hexadecimal.encode(try #require(Data(base64Encoded: key))))
         return secrets
     }
 

@@ -8,12 +8,20 @@ enum MailedWorld {
     @TaskLocal static var server: MailServer?
 
     static func run(_ settings: Countersign.Settings, _ body: (World) async throws -> Void) async throws {
-        try await MailServer.run { server in
-            let mail = ["mail.smtpUrl": "smtp://127.0.0.1:\(server.port)", "mail.from": "lamp@example.com"]
-            try await World.run(mail.merging(settings) { _, own in own }) { world in
-                try await MailedWorld.$server.withValue(server) { try await body(world) }
-            }
+        try await withServer { mail in
+            try await World.run(mail.merging(settings) { _, own in own }) { try await body($0) }
         }
+    }
+
+    /// Runs the body with the settings by which a service sends its mail to a server.
+    static func withServer(_ body: (Countersign.Settings) async throws -> Void) async throws {
+        try await MailServer.run { server in
+            try await Self.$server.withValue(server) { try await body(settings(port: server.port)) }
+        }
+    }
+
+    static func settings(port: UInt16) -> Countersign.Settings {
+        ["mail.smtpUrl": "smtp://127.0.0.1:\(port)", "mail.from": "lamp@example.com"]
     }
 }
 

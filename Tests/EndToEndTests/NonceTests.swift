@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import OpenSSL
+import Primitives
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 struct NonceTests: WorldSuite {
     /// The form of a raw nonce that an app hands to Apple's SDK.
     private static func hex(_ nonce: String) -> String {
-        SHA256.hash(Array(nonce.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        Hexadecimal.encode(SHA256.hash(Array(nonce.utf8)))
     }
 
     private static func issue(_ provider: String) async throws -> String {

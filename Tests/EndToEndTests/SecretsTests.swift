@@ -3,6 +3,7 @@ import HTTPServer
 import JSON
 import OpenSSL
 import Postgres
+import Primitives
 import TestSupport
 import Testing
 
@@ -82,7 +83,7 @@ import Testing
         let nonce = canaries.add("nonce", "canary-nonce-raw")
         let digest = canaries.add(
             "nonce hash",
-            Canaries.digits(SHA256.hash(Array(nonce.utf8))))
+            Hexadecimal.encode(SHA256.hash(Array(nonce.utf8))))
         let device = TokenMint.Literal.raw(#"{"name":"\#(canaries.add("device", "canary-device"))","platform":"ios"}"#)
         let fullName = TokenMint.Literal.raw(#"{"givenName":"\#(canaries.add("given name", "Canarygiven"))"}"#)
         let agent = ("User-Agent", canaries.add("user agent", "canary-agent/1.0"))

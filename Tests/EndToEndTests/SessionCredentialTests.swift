@@ -127,24 +127,17 @@ struct SessionCredentialTests: WorldSuite {
         case "GET /v1/account/linked-clients": return ("", nil)
         case "DELETE /v1/account/linked-clients/{clientId}":
             let client = try await world.linkingClient()
-            let flip = try await world.service.post("/oauth/flip", Self.flip(client), bearer: try owner.bearer)
+            let flip = try await world.service.post("/oauth/flip", client.flip, bearer: try owner.bearer)
             #expect(flip.status == 200)
             #expect(try await world.redeem(try flip.text("code"), client).status == 200)
             return (client.id, nil)
-        case "POST /oauth/flip": return ("", Self.flip(try await world.linkingClient()))
+        case "POST /oauth/flip": return ("", try await world.linkingClient().flip)
         case "POST /v1/links/bind":
             return ("", ["linkTicket": .string(try await world.ticket("\(owner.name)-google"))])
         default:
             Issue.record("\(operation) is new: which request of it succeeds?")
             return ("", nil)
         }
-    }
-
-    private static func flip(_ client: LinkingClient) -> TokenMint.Members {
-        [
-            "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "ios",
-            "consent": true,
-        ]
     }
 
     @Test func `no operation on an account opens without a live session of it, and each does with one`() async throws {

@@ -64,7 +64,8 @@ import Testing
     {
         // It accepts connections, and sends nothing.
         let peer = try LoopbackServer { _ in [] }
-        try await World.run(Self.mail(by: peer.port).merging(["server.drainSeconds": "8"]) { $1 }) { world in
+        try await World.run(MailedWorld.settings(port: peer.port).merging(["server.drainSeconds": "8"]) { $1 }) {
+            world in
             let service = world.service
             let people = ["ada", "ida", "joe", "max", "zoe"]
             for name in people { try await world.newGrantedAccount(name) }
@@ -119,7 +120,7 @@ import Testing
             try await world.sandbox.clearFaults()
             try await MailServer.run { server in
                 let settings = try World.settings(world.scratch, world.sandbox)
-                try await Countersign.serve(settings.merging(Self.mail(by: server.port)) { $1 }) { _ in
+                try await Countersign.serve(settings.merging(MailedWorld.settings(port: server.port)) { $1 }) { _ in
                     try await eventually("the end of the work") {
                         try await world.count("SELECT count(*) FROM outbox WHERE status = 'pending'") == 0
                     }
@@ -135,7 +136,4 @@ import Testing
         }
     }
 
-    private static func mail(by port: UInt16) -> Countersign.Settings {
-        ["mail.smtpUrl": "smtp://127.0.0.1:\(port)", "mail.from": "lamp@example.com"]
-    }
 }

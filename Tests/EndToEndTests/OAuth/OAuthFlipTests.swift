@@ -5,28 +5,16 @@ import Testing
 
 /// App Flip: a code for the person's own app.
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthFlipTests: WorldSuite {
-    private static func members(
-        _ client: LinkingClient, _ changes: TokenMint.Members = [:]
-    ) -> TokenMint.Members {
-        var members: TokenMint.Members = [
-            "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "ios",
-            "consent": true,
-        ]
-        for name in ["client_id", "redirect_uri", "platform", "consent", "scope"] {
-            if let change = changes[name] { members[name] = change }
-        }
-        return members
-    }
-
     private func device(_ person: String) async throws -> SignedInDevice {
         try await world.newPerson(person, email: "\(person)@gmail.com")
         return try await world.newAccount(person, with: .google)
     }
 
     private func flip(
-        _ client: LinkingClient, _ bearer: String?, _ changes: TokenMint.Members = [:]
+        _ client: LinkingClient, _ bearer: String?, _ changes: KeyValuePairs<String, TokenMint.Literal> = [:]
     ) async throws -> Answer {
-        let answer = try await world.service.post("/oauth/flip", Self.members(client, changes), bearer: bearer)
+        let members = client.flip.with(changes.map { ($0.key, $0.value) })
+        let answer = try await world.service.post("/oauth/flip", members, bearer: bearer)
         #expect(answer.header("Content-Type") == "application/json")
         return answer
     }

@@ -305,11 +305,8 @@ struct OAuthGrantEndTests: WorldSuite {
     /// Somebody who has linked a client by their app, without our pages.
     private func flip(_ device: SignedInDevice) async throws -> (client: LinkingClient, tokens: LinkedTokens) {
         let client = try await world.linkingClient()
-        let members: TokenMint.Members = [
-            "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "android",
-            "consent": true,
-        ]
-        let code = try await world.service.post("/oauth/flip", members, bearer: device.bearer).text("code")
+        let flip = client.flip.with("platform", "android")
+        let code = try await world.service.post("/oauth/flip", flip, bearer: device.bearer).text("code")
         let tokens = try LinkedTokens(try await world.redeem(code, client, ["redirect_uri": OAuthWorld.flipURI]))
         #expect(try await world.isAlive(tokens, client))
         return (client, tokens)

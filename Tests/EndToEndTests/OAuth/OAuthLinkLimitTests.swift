@@ -7,11 +7,7 @@ import Testing
 @Suite(.limitedConcurrency, .oauthWorld(["limits.linkPerAccount": "3/d"]), .timeLimit(.minutes(30)))
 struct OAuthLinkLimitTests: WorldSuite {
     private func flip(_ client: LinkingClient, _ device: SignedInDevice) async throws -> Answer {
-        let members: TokenMint.Members = [
-            "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "ios",
-            "consent": true,
-        ]
-        return try await world.service.post("/oauth/flip", members, bearer: device.bearer)
+        try await world.service.post("/oauth/flip", client.flip, bearer: device.bearer)
     }
 
     private func get(_ client: LinkingClient, _ person: String) async throws -> Answer {

@@ -50,22 +50,22 @@ struct LinkingClient: Sendable {
 
     /// The parameters of its request, in which a test changes some: `nil` leaves one out.
     func url(_ changes: [String: String?] = [:], repeating repeated: [(String, String)] = []) -> String {
-        var parameters: [(String, String)] = [
+        var parameters: [(name: String, value: String)] = [
             ("client_id", id), ("redirect_uri", redirectURI), ("state", "AB+cd/EF=="), ("response_type", "code"),
         ]
         if let challenge {
-            parameters += [("code_challenge", challenge.challenge), ("code_challenge_method", "S256")]
+            parameters.append(("code_challenge", challenge.challenge))
+            parameters.append(("code_challenge_method", "S256"))
         }
-        let names = parameters.map(\.0)
-        parameters = parameters.compactMap { name, value in
-            guard let change = changes[name] else { return (name, value) }
-            return change.map { (name, $0) }
-        }
-        for (name, value) in changes.sorted(by: { $0.key < $1.key }) where !names.contains(name) {
-            if let value { parameters.append((name, value)) }
-        }
-        let query = (parameters + repeated).map { "\($0.0)=\(FormEncoding.encode($0.1))" }.joined(separator: "&")
-        return "\(WebWorld.publicURL)/oauth/authorize?\(query)"
+        parameters = parameters.with(changes) + repeated.map { (name: $0.0, value: $0.1) }
+        return "\(WebWorld.publicURL)/oauth/authorize?\(FormEncoding.query(parameters))"
+    }
+
+    /// What the person's own app sends for a code.
+    var flip: TokenMint.Members {
+        [
+            "client_id": .string(id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "ios", "consent": true,
+        ]
     }
 }
 

@@ -20,12 +20,7 @@ import Testing
         }
 
         func fields(_ changes: [String: String?]) -> [(name: String, value: String)] {
-            let kept = form.fields.compactMap { field -> (name: String, value: String)? in
-                guard let change = changes[field.name] else { return field }
-                return change.map { (name: field.name, value: $0) }
-            }
-            let added = changes.filter { change in !form.fields.contains { $0.name == change.key } }
-            return kept + added.compactMap { name, value in value.map { (name: name, value: $0) } }
+            form.fields.with(changes)
         }
 
         var code: String { form.input("code")?.value ?? "" }

@@ -1,5 +1,6 @@
 import JSON
 import OpenSSL
+import Primitives
 import TestSupport
 import Testing
 
@@ -35,7 +36,7 @@ struct AppleRelayTests: WorldSuite {
     @Test func `what a relay passed on signs in only with the nonce that the app kept`() async throws {
         try await world.newPerson("flutter")
         let raw = "raw-nonce-of-the-app-0123456789"
-        let digest = Canaries.digits(SHA256.hash(Array(raw.utf8)))
+        let digest = Hexadecimal.encode(SHA256.hash(Array(raw.utf8)))
         for (nonce, status) in [(nil, 401), ("another-nonce-0123456789", 401), (raw, 200)] as [(String?, Int)] {
             for isCodeAlone in [true, false] {
                 let credential = try await world.sandbox.authorizeApple(

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// A page as a browser without script has it: what can be read, clicked and sent.
 struct HTML: Sendable {
@@ -145,21 +146,15 @@ struct HTML: Sendable {
 enum FormEncoding {
     /// As browsers send a form: a space is `+`.
     static func encode(_ fields: [(name: String, value: String)]) -> String {
-        fields.map { "\(encode($0.name))=\(encode($0.value))" }.joined(separator: "&").replacing("%20", with: "+")
+        query(fields).replacing("%20", with: "+")
     }
 
     /// As in a URL: a space is `%20`.
-    static func encode(_ text: String) -> String {
-        text.utf8.map { byte in
-            let plain = UInt8(ascii: "0")...UInt8(ascii: "9")
-            let isPlain =
-                plain.contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) || "-._~".utf8.contains(byte)
-            return isPlain
-                ? String(Character(Unicode.Scalar(byte)))
-                : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-        }.joined()
+    static func query(_ parameters: [(name: String, value: String)]) -> String {
+        parameters.map { "\(encode($0.name))=\(encode($0.value))" }.joined(separator: "&")
     }
+
+    static func encode(_ text: String) -> String { PercentEncoding.encode(text) }
 
     /// The parameters of a URL's query. A `+` stays one: no answer of the service may mean a space by it.
     static func parameters(of url: String) -> [(name: String, value: String)] {
@@ -172,4 +167,16 @@ enum FormEncoding {
     }
 
     private static func decode(_ text: Substring) -> String { text.removingPercentEncoding ?? String(text) }
+}
+
+extension Array where Element == (name: String, value: String) {
+    /// A copy in which these are different: `nil` leaves one out, a new one goes to the end.
+    func with(_ changes: [String: String?]) -> Self {
+        let kept = compactMap { name, value -> Element? in
+            guard let change = changes[name] else { return (name: name, value: value) }
+            return change.map { (name: name, value: $0) }
+        }
+        let added = changes.filter { change in !contains { $0.name == change.key } }.sorted { $0.key < $1.key }
+        return kept + added.compactMap { name, value in value.map { (name: name, value: $0) } }
+    }
 }

@@ -34,12 +34,9 @@ enum WebWorld {
     static func run(
         _ settings: Countersign.Settings = [:], _ body: (World) async throws -> Void
     ) async throws {
-        try await MailServer.run { server in
-            let mail = ["mail.smtpUrl": "smtp://127.0.0.1:\(server.port)", "mail.from": "lamp@example.com"]
+        try await MailedWorld.withServer { mail in
             let all = Self.settings.merging(mail) { _, own in own }.merging(settings) { _, asked in asked }
-            try await World.run(all, addresses, prepare: { try await register(at: $0) }) { world in
-                try await MailedWorld.$server.withValue(server) { try await body(world) }
-            }
+            try await World.run(all, addresses, prepare: { try await register(at: $0) }) { try await body($0) }
         }
     }
 
@@ -84,19 +81,11 @@ struct AppAttempt: Sendable {
 
     /// - Parameter changes: of the parameters: `nil` leaves one out.
     func url(_ changes: [String: String?] = [:]) -> String {
-        let all: [(name: String, value: String)] = [
+        let parameters: [(name: String, value: String)] = [
             ("app", app), ("redirect_uri", redirectURI), ("code_challenge", challenge),
             ("code_challenge_method", "S256"), ("state", state),
         ]
-        let kept = all.compactMap { name, value -> (name: String, value: String)? in
-            guard let change = changes[name] else { return (name, value) }
-            return change.map { (name: name, value: $0) }
-        }
-        let added = changes.filter { change in !all.contains { $0.name == change.key } }.sorted { $0.key < $1.key }
-        let parameters: [(name: String, value: String)] =
-            kept + added.compactMap { name, value in value.map { (name: name, value: $0) } }
-        let query = parameters.map { "\($0.name)=\(FormEncoding.encode($0.value))" }.joined(separator: "&")
-        return "\(WebWorld.publicURL)/web/authorize?\(query)"
+        return "\(WebWorld.publicURL)/web/authorize?\(FormEncoding.query(parameters.with(changes)))"
     }
 }
 

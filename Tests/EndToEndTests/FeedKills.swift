@@ -47,6 +47,7 @@ final class FeedKills: Sendable {
         processes.append(try await Countersign.start(settings))
         async let acknowledged = load()
         do {
+            defer { isOver.store(true, ordering: .relaxed) }
             for kill in 1...kills {
                 let before = receiver.accepted.count
                 while receiver.accepted.count < before + 10 { try await pollingPause() }
@@ -62,11 +63,7 @@ final class FeedKills: Sendable {
                 }
                 if kill % 10 == 0 { report("\(kill) kills, \(receiver.accepted.count) deliveries") }
             }
-        } catch {
-            isOver.store(true, ordering: .relaxed)
-            throw error
         }
-        isOver.store(true, ordering: .relaxed)
         let last = try await acknowledged
         try await check(last)
         for process in processes { await process.stop() }

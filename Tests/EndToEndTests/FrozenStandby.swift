@@ -36,6 +36,7 @@ struct FrozenStandby: Sendable {
             for client in 0..<Self.clients { group.addTask { try await act("client-\(client)") } }
             group.addTask { await pollReadiness() }
             do {
+                defer { acknowledged.end() }
                 for pass in 0..<passes {
                     let (primary, standby) = (servers[pass % 2], servers[(pass + 1) % 2])
                     if pass > 0 { _ = try await standby.cluster.follow(primary.cluster) }
@@ -43,11 +44,7 @@ struct FrozenStandby: Sendable {
                     let checked = try await check(on: standby)
                     report("pass \(pass + 1): \(checked) acknowledged sessions, \(acknowledged.lost) lost")
                 }
-            } catch {
-                acknowledged.end()
-                throw error
             }
-            acknowledged.end()
             try await group.waitForAll()
         }
     }

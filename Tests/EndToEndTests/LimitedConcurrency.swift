@@ -1,3 +1,4 @@
+import Primitives
 import Testing
 
 /// A trait that runs three of its suites at a time: each starts processes of its own, and more at once would only delay
@@ -9,13 +10,7 @@ struct LimitedConcurrency: SuiteTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         await Self.semaphore.wait()
-        do {
-            try await function()
-            await Self.semaphore.signal()
-        } catch {
-            await Self.semaphore.signal()
-            throw error
-        }
+        try await closing({ await Self.semaphore.signal() }, after: function)
     }
 }
 

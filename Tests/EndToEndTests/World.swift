@@ -127,23 +127,17 @@ struct World: TestFixture {
 
     /// Every row of the tables that a request could write to, with its content.
     func rows() async throws -> [String] {
-        try await scratch.texts(
-            """
-            SELECT content FROM (
-                SELECT row_to_json(a)::text AS content FROM accounts a
-                UNION ALL SELECT row_to_json(i)::text FROM identities i
-                UNION ALL SELECT row_to_json(s)::text FROM sessions s
-                UNION ALL SELECT row_to_json(t)::text FROM link_tickets t
-                UNION ALL SELECT row_to_json(m)::text FROM mailed_codes m
-                UNION ALL SELECT row_to_json(c)::text FROM oauth_clients c
-                UNION ALL SELECT row_to_json(g)::text FROM oauth_grants g
-                UNION ALL SELECT row_to_json(h)::text FROM oauth_chains h
-                UNION ALL SELECT row_to_json(o)::text FROM oauth_codes o
-                UNION ALL SELECT row_to_json(r)::text FROM oauth_refresh_tokens r
-                UNION ALL SELECT row_to_json(b)::text FROM oauth_access_tokens b
-            ) AS contents
-            ORDER BY content
-            """)
+        let tables: [SQL] = [
+            "accounts", "identities", "sessions", "link_tickets", "mailed_codes", "oauth_clients", "oauth_grants",
+            "oauth_chains", "oauth_codes", "oauth_refresh_tokens", "oauth_access_tokens",
+        ]
+        return try await scratch.withPool(.test(poolSize: 1)) { database in
+            var rows: [String] = []
+            for table in tables {
+                rows += try await database.query("SELECT row_to_json(t)::text FROM \(table) t", as: String.self)
+            }
+            return rows.sorted()
+        }
     }
 }
 

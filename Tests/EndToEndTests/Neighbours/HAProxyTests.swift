@@ -19,57 +19,27 @@ extension Neighbours {
             ]) { _, own in own }
         }
 
-        /// A load of about 320 requests a second, from 16 clients over persistent connections.
-        private final class Load: Sendable {
-            private struct Record {
-                var answered = 0
-                var failures: [String] = []
-                var isOver = false
-            }
-
-            private let record = Mutex(Record())
-            private let requests: [FetchRequest]
-
-            init(_ requests: [FetchRequest]) { self.requests = requests }
-
-            func run(_ fetcher: CurlFetcher) async throws {
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for client in 0..<16 {
-                        group.addTask { [self] in
-                            var number = client
-                            while !record.withLock(\.isOver) {
-                                await ask(requests[number % requests.count], fetcher)
-                                number += 1
-                                try await Task.sleep(for: .milliseconds(50))
-                            }
-                        }
-                    }
-                    try await group.waitForAll()
+        /// Asks about 320 times a second until the load is over, from 16 clients over persistent connections.
+        private func produce(_ load: Load, _ requests: [FetchRequest], _ fetcher: CurlFetcher) async throws {
+            try await concurrently(0..<16) { client in
+                var number = client
+                while !load.isOver {
+                    load.count(await Self.outcome(of: requests[number % requests.count], fetcher))
+                    number += 1
+                    try await Task.sleep(for: .milliseconds(50))
                 }
             }
+        }
 
-            private func ask(_ request: FetchRequest, _ fetcher: CurlFetcher) async {
-                var failure: String?
-                do {
-                    let response = try await fetcher.fetch(request)
-                    // A 503 is a loss too, HAProxy's as well as the service's own: nothing here asks for more than it
-                    // can do.
-                    if response.status != 200 {
-                        failure = "\(response.status) \(String(decoding: response.body, as: UTF8.self))"
-                    }
-                } catch {
-                    failure = String(reflecting: error)
-                }
-                record.withLock { record in
-                    record.answered += 1
-                    if let failure { record.failures.append(failure) }
-                }
+        /// A 503 is a loss too, HAProxy's as well as the service's own: nothing here asks for more than it can do.
+        private static func outcome(of request: FetchRequest, _ fetcher: CurlFetcher) async -> String {
+            do {
+                let response = try await fetcher.fetch(request)
+                let body = response.status == 200 ? "" : String(decoding: response.body, as: UTF8.self)
+                return "\(response.status)\(body)"
+            } catch {
+                return String(reflecting: error)
             }
-
-            func end() { record.withLock { $0.isOver = true } }
-
-            var answered: Int { record.withLock(\.answered) }
-            var failures: [String] { record.withLock(\.failures) }
         }
 
         private func requests(_ port: UInt16, _ world: World) async throws -> [FetchRequest] {
@@ -100,16 +70,17 @@ extension Neighbours {
                     let servers = zip(services, healthPorts).map { ("127.0.0.1:\($0.port)", $1) }
                     try await Neighbours.haproxy(port, before: servers) { haproxy in
                         let world = World(service: services[0], sandbox: sandbox, scratch: scratch)
-                        let load = Load(try await requests(port, world))
+                        let load = Load()
+                        let requests = try await self.requests(port, world)
                         let fetcher = try CurlFetcher()
                         try await eventually("HAProxy to pass requests on") {
                             let keys = FetchRequest(url: "http://127.0.0.1:\(port)/.well-known/jwks.json")
                             return (try? await fetcher.fetch(keys).status) == 200
                         }
                         try await withThrowingTaskGroup(of: Void.self) { group in
-                            group.addTask { try await load.run(fetcher) }
+                            group.addTask { try await produce(load, requests, fetcher) }
                             do {
-                                try await eventually("answers") { load.answered > 100 }
+                                try await eventually("answers") { load.counts["200", default: 0] > 100 }
                                 for index in services.indices {
                                     let old = services[index]
                                     let ending = await old.stop()
@@ -132,8 +103,8 @@ extension Neighbours {
                         }
                         await fetcher.shutdown()
                         #expect(
-                            load.failures == [], "of \(load.answered) requests; HAProxy: \(haproxy.log.suffix(1_000))")
-                        #expect(load.answered > 500)
+                            Set(load.counts.keys) == ["200"], "\(load.counts); HAProxy: \(haproxy.log.suffix(1_000))")
+                        #expect(load.counts["200", default: 0] > 500)
                     }
                     for service in services { await service.stop() }
                 }

@@ -228,7 +228,7 @@ import Testing
         let browser = world.browser()
         let question = try await signIn("binder", with: .apple, browser)
         let bind = try await browser.go(to: "bind", on: question)
-        let form = try #require(bind.html.forms.first { $0.path == "/web/link/bind" && $0.input("password") != nil })
+        let form = try bind.bindForm("password")
         let wrong = try await browser.submit(
             form, on: bind, typed: ["email": email, "password": "wrong horse battery"])
         #expect(wrong.status == 401)
@@ -253,7 +253,7 @@ import Testing
         let browser = world.browser()
         let question = try await signIn("latter", with: .google, browser)
         let bind = try await browser.go(to: "bind", on: question)
-        let form = try #require(bind.html.forms.first { $0.path == "/web/link/bind" && $0.input("password") != nil })
+        let form = try bind.bindForm("password")
         let typed = ["email": email, "password": "correct horse battery"]
         let conflict = try await browser.submit(form, on: bind, typed: typed)
         #expect(conflict.status == 409)

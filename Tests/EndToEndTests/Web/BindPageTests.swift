@@ -6,8 +6,6 @@ import Testing
 /// states the same address and does not run the mailbox.
 @Suite(.limitedConcurrency, .webWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
 struct BindPageTests: WorldSuite {
-    private static let target = "/web/link/bind"
-
     /// The page of *bind* that somebody comes to whose address the holder has.
     private func bindPage(
         _ degree: DegreeHolder.Degree, _ name: String, workspace: String? = nil, _ browser: Browser
@@ -21,16 +19,6 @@ struct BindPageTests: WorldSuite {
         guard degree == .proven else { return (holder, try await browser.go(to: "bind", on: question)) }
         #expect(question.html.text.contains("There is already an account with this address."))
         return (holder, question)
-    }
-
-    private func form(_ field: String, on page: Browser.Page) throws -> HTML.Form {
-        try #require(
-            page.html.forms.first { $0.path == Self.target && $0.input(field) != nil }, "\(page.answer.body)")
-    }
-
-    /// The button *This is my account*.
-    private func confirmation(on page: Browser.Page) -> HTML.Form? {
-        page.html.forms.first { $0.path == Self.target && $0.buttons.contains { $0.value == "ticket" } }
     }
 
     private func expectEntered(
@@ -47,35 +35,24 @@ struct BindPageTests: WorldSuite {
         #expect(found == ["\(proof) 1"], sourceLocation: location)
     }
 
-    /// The question that a mailed code leads to, that of the mail of this number to the address.
-    private func question(to email: String, by number: Int, _ browser: Browser) async throws -> Browser.Page {
-        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
-        let (page, form) = try await world.screen("/web/email-code", from: chooser, browser)
-        let sent = try await browser.submit(form, on: page, typed: ["email": email])
-        let code = try await world.code(number, mailedTo: email)
-        return try await browser.submit(try sent.form("/web/email-code"), on: sent, typed: ["code": code])
-    }
-
     /// Has a code mailed, and types it.
     private func typeCode(
         _ holder: DegreeHolder, _ page: Browser.Page, _ browser: Browser
     ) async throws -> Browser.Page {
-        let asking = try #require(
-            page.html.forms.first { $0.path == Self.target && $0.buttons.contains { $0.value == "email" } },
-            "\(page.answer.body)")
+        let asking = try page.bindForm(button: "email")
         let ask = try await browser.submit(asking, on: page, typed: ["email": holder.email], button: "email")
-        let typing = try await browser.submit(try form("email", on: ask), on: ask, typed: ["email": holder.email])
+        let typing = try await browser.submit(try ask.bindForm("email"), on: ask, typed: ["email": holder.email])
         let code = try await world.code(holder.mailedCodes + 1, mailedTo: holder.email)
-        return try await browser.submit(try form("code", on: typing), on: typing, typed: ["code": code])
+        return try await browser.submit(try typing.bindForm("code"), on: typing, typed: ["code": code])
     }
 
     @Test(arguments: DegreeHolder.Degree.allCases)
     func `the account's password binds`(_ degree: DegreeHolder.Degree) async throws {
         let browser = world.browser()
         let (holder, page) = try await bindPage(degree, "key-\(degree)", browser)
-        #expect(confirmation(on: page) == nil)
+        #expect(!page.asksForConfirmation)
         let account = try await browser.submit(
-            try form("password", on: page), on: page,
+            try page.bindForm("password"), on: page,
             typed: ["email": holder.email, "password": World.password])
         try await expectEntered(account, holder, proof: degree == .proven ? "proven" : "stated")
     }
@@ -97,7 +74,7 @@ struct BindPageTests: WorldSuite {
         #expect(shown.html.text.contains("Is this your account?"))
         // One question, and nothing to type.
         #expect(shown.html.forms.allSatisfy { $0.input("email") == nil && $0.input("password") == nil })
-        let button = try #require(confirmation(on: shown), "\(shown.answer.body)")
+        let button = try shown.bindForm(button: "ticket")
         #expect(shown.html.text.contains("the password and name that the account has are removed"))
         try await world.scratch.execute(
             "UPDATE accounts SET display_name = 'Former' WHERE account_id = \(holder.device.account.id)::uuid")
@@ -130,7 +107,7 @@ struct BindPageTests: WorldSuite {
         let run = try await ImportedPersonTests.import("page", [row], into: world.scratch)
         #expect(run.status == 0, "\(run.error)")
         let browser = world.browser()
-        let link = try await question(to: email, by: 1, browser)
+        let link = try await world.question(to: email, by: 1, browser)
         #expect(link.html.text.contains("There is already an account with this address."), "\(link.answer.text)")
         #expect(link.html.text.contains("Account since") && !link.html.text.contains("It is opened with:"))
         let create = try await browser.go(to: "create", on: link)
@@ -148,7 +125,7 @@ struct BindPageTests: WorldSuite {
     @Test func `who came by the provider that runs the mailbox binds with one button`() async throws {
         let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "runs", workspace: "company.example", browser)
-        let button = try #require(confirmation(on: page), "\(page.answer.body)")
+        let button = try page.bindForm(button: "ticket")
         try await expectEntered(try await browser.submit(button, on: page, button: "ticket"), holder, proof: "proven")
     }
 
@@ -159,9 +136,7 @@ struct BindPageTests: WorldSuite {
         _ value: String, to provider: Sandbox.Provider, as person: String, on page: Browser.Page, _ browser: Browser,
         cancel: Bool = false
     ) async throws -> Browser.Page {
-        let button = try #require(
-            page.html.forms.first { $0.path == Self.target && $0.buttons.contains { $0.value == value } },
-            "\(page.answer.body)")
+        let button = try page.bindForm(button: value)
         let shown = try await browser.submit(button, on: page, button: value)
         #expect(shown.url.hasPrefix(world.sandbox.url))
         let answer = try await world.consent(person, at: shown, browser, cancel: cancel)
@@ -295,11 +270,10 @@ struct BindPageTests: WorldSuite {
     @Test func `who comes back from the provider without an answer goes on by another proof`() async throws {
         let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "back", browser)
-        let button = try #require(
-            page.html.forms.first { $0.path == Self.target && $0.buttons.contains { $0.value == "apple" } })
+        let button = try page.bindForm(button: "apple")
         _ = try await browser.submit(button, on: page, button: "apple")
         let account = try await browser.submit(
-            try form("password", on: page), on: page,
+            try page.bindForm("password"), on: page,
             typed: ["email": holder.email, "password": World.password])
         try await expectEntered(account, holder, proof: "stated")
     }
@@ -308,8 +282,7 @@ struct BindPageTests: WorldSuite {
     func `each way to the provider counts as a flow of the network`() async throws {
         let browser = world.browser()
         let (_, page) = try await bindPage(.stated, "often", browser)
-        let button = try #require(
-            page.html.forms.first { $0.path == Self.target && $0.buttons.contains { $0.value == "apple" } })
+        let button = try page.bindForm(button: "apple")
         var statuses: [Int] = []
         for _ in 0..<7 { statuses.append(try await browser.submit(button, on: page, button: "apple").status) }
         #expect(statuses.first == 200, "\(statuses)")
@@ -320,12 +293,12 @@ struct BindPageTests: WorldSuite {
         let browser = world.browser()
         let (_, page) = try await bindPage(.proven, "unshown", browser)
         #expect(!page.html.text.contains("Continue with"))
-        var fields = try form("password", on: page).fields
+        var fields = try page.bindForm("password").fields
         fields = fields.filter { $0.name == "csrf" } + [(name: "provider", value: "apple")]
-        let refused = try await browser.send(fields, to: try form("password", on: page).action, on: page)
+        let refused = try await browser.send(fields, to: try page.bindForm("password").action, on: page)
         #expect(refused.status == 400)
         fields[fields.count - 1].value = "facebook"
-        #expect(try await browser.send(fields, to: try form("password", on: page).action, on: page).status == 400)
+        #expect(try await browser.send(fields, to: try page.bindForm("password").action, on: page).status == 400)
     }
 
     @Test func `who is new has one screen, which leads to an account of theirs, a new one or back`() async throws {
@@ -350,28 +323,28 @@ struct BindPageTests: WorldSuite {
     @Test func `an account that has changed since is shown again, with the address that was there`() async throws {
         let browser = world.browser()
         let (holder, page) = try await bindPage(.stated, "late", workspace: "company.example", browser)
-        let button = try #require(confirmation(on: page), "\(page.answer.body)")
+        let button = try page.bindForm(button: "ticket")
         try await linkGoogle("latecomer", to: holder)
 
         let changed = try await browser.submit(button, on: page, button: "ticket")
         #expect(changed.status == 401 && changed.html.text.contains("changed in the meantime"))
         #expect(changed.html.text.contains("l***@example.com"))
-        #expect(try form("password", on: changed).input("email")?.value == holder.email)
+        #expect(try changed.bindForm("password").input("email")?.value == holder.email)
         // It is shown as it is now, so the button is good again.
-        let second = try #require(confirmation(on: changed), "\(changed.answer.body)")
+        let second = try changed.bindForm(button: "ticket")
         #expect(try await browser.submit(second, on: changed, button: "ticket").status == 409)
     }
 
     @Test func `so is one that a mailed code has led to, and its button is good again`() async throws {
         let holder = try await world.holder(.stated, "read", email: "read@company.example")
         let browser = world.browser()
-        let shown = try await browser.go(to: "bind", on: try await question(to: holder.email, by: 1, browser))
-        let button = try #require(confirmation(on: shown), "\(shown.answer.body)")
+        let shown = try await browser.go(to: "bind", on: try await world.question(to: holder.email, by: 1, browser))
+        let button = try shown.bindForm(button: "ticket")
         try await linkGoogle("newly-linked", to: holder)
 
         let changed = try await browser.submit(button, on: shown, button: "ticket")
         #expect(changed.status == 401 && changed.html.text.contains("n***@example.com"))
-        let second = try #require(confirmation(on: changed), "\(changed.answer.body)")
+        let second = try changed.bindForm(button: "ticket")
         try await expectEntered(
             try await browser.submit(second, on: changed, button: "ticket"), holder, proof: "proven")
     }
@@ -379,13 +352,13 @@ struct BindPageTests: WorldSuite {
     @Test func `a mailed code doesn't lead to the account that takes the address behind it`() async throws {
         let holder = try await world.holder(.stated, "before", email: "before@company.example")
         let browser = world.browser()
-        let shown = try await browser.go(to: "bind", on: try await question(to: holder.email, by: 1, browser))
+        let shown = try await browser.go(to: "bind", on: try await world.question(to: holder.email, by: 1, browser))
         let other = world.browser()
-        let create = try await other.go(to: "create", on: try await question(to: holder.email, by: 2, other))
+        let create = try await other.go(to: "create", on: try await world.question(to: holder.email, by: 2, other))
         #expect(try await other.submit(try create.form("/web/link/create"), on: create).status == 200)
-        let button = try #require(confirmation(on: shown), "\(shown.answer.body)")
+        let button = try shown.bindForm(button: "ticket")
         let refused = try await browser.submit(button, on: shown, button: "ticket")
-        #expect(refused.status == 401 && confirmation(on: refused) == nil, "\(refused.answer.body)")
+        #expect(refused.status == 401 && !refused.asksForConfirmation, "\(refused.answer.body)")
         #expect(refused.html.text.contains("can’t be opened like this any more"))
         // Nothing of the other one is shown. To sign in again is what is left.
         let again = try await browser.open(shown.url)

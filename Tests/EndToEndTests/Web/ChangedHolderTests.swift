@@ -17,11 +17,7 @@ struct ChangedHolderTests: WorldSuite {
         let question = try await world.signIn("\(name)-reader", with: .google, on: chooser, browser)
         let page = try await browser.go(to: "bind", on: question)
         #expect(page.html.text.contains("Account since"))
-        return (holder, page, try #require(confirmation(on: page), "\(page.answer.body)"))
-    }
-
-    private func confirmation(on page: Browser.Page) -> HTML.Form? {
-        page.html.forms.first { $0.path == "/web/link/bind" && $0.buttons.contains { $0.value == "ticket" } }
+        return (holder, page, try page.bindForm(button: "ticket"))
     }
 
     /// Presses the button, which is refused, and isn't there a second time.
@@ -31,7 +27,7 @@ struct ChangedHolderTests: WorldSuite {
         let changed = try await browser.submit(button, on: page, button: "ticket")
         #expect(changed.status == 401, sourceLocation: location)
         #expect(changed.html.text.contains("changed in the meantime"), sourceLocation: location)
-        #expect(confirmation(on: changed) == nil, "\(changed.answer.body)", sourceLocation: location)
+        #expect(!changed.asksForConfirmation, "\(changed.answer.body)", sourceLocation: location)
         #expect(!changed.html.text.contains("Account since"), sourceLocation: location)
         return changed
     }
@@ -48,11 +44,8 @@ struct ChangedHolderTests: WorldSuite {
     }
 
     private func bindByPassword(_ holder: DegreeHolder, _ page: Browser.Page, _ browser: Browser) async throws {
-        let form = try #require(
-            page.html.forms.first { $0.path == "/web/link/bind" && $0.input("password") != nil },
-            "\(page.answer.body)")
         let account = try await browser.submit(
-            form, on: page, typed: ["email": holder.email, "password": World.password])
+            try page.bindForm("password"), on: page, typed: ["email": holder.email, "password": World.password])
         #expect(account.status == 200, "\(account.answer.text)")
         let linked = try await world.count(
             """
@@ -104,7 +97,7 @@ struct ChangedHolderTests: WorldSuite {
         #expect(linked.status == 201, "\(linked.text)")
 
         let again = try await browser.open(page.url)
-        #expect(!again.html.text.contains("n***@example.com") && confirmation(on: again) == nil)
+        #expect(!again.html.text.contains("n***@example.com") && !again.asksForConfirmation)
         let changed = try await pressInVain(button, on: page, browser)
         #expect(!changed.html.text.contains("n***@example.com"))
         // There is nothing to look at again.
@@ -117,14 +110,10 @@ struct ChangedHolderTests: WorldSuite {
     private func shownPage(
         byCodeTo holder: DegreeHolder, _ browser: Browser
     ) async throws -> (page: Browser.Page, button: HTML.Form) {
-        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
-        let (asking, form) = try await world.screen("/web/email-code", from: chooser, browser)
-        let sent = try await browser.submit(form, on: asking, typed: ["email": holder.email])
-        let code = try await world.code(1, mailedTo: holder.email)
-        let question = try await browser.submit(try sent.form("/web/email-code"), on: sent, typed: ["code": code])
+        let question = try await world.question(to: holder.email, by: 1, browser)
         let page = try await browser.go(to: "bind", on: question)
         #expect(page.html.text.contains("are removed"))
-        return (page, try #require(confirmation(on: page), "\(page.answer.body)"))
+        return (page, try page.bindForm(button: "ticket"))
     }
 
     @Test func `one that has proven its address since is entered by who has typed the code, and loses nothing`()
@@ -135,7 +124,7 @@ struct ChangedHolderTests: WorldSuite {
         let (page, _) = try await shownPage(byCodeTo: holder, browser)
         try await world.verify(holder.email, bearer: holder.device.bearer)
         let again = try await browser.open(page.url)
-        let button = try #require(confirmation(on: again), "\(again.answer.body)")
+        let button = try again.bindForm(button: "ticket")
         #expect(again.html.text.contains("Account since") && !again.html.text.contains("are removed"))
         // An account of their own would be refused: the address is this one's.
         #expect(!again.html.forms.contains { $0.buttons.contains { $0.value == "create" } })

@@ -218,21 +218,14 @@ import Testing
         let account = try await browser.open(WebWorld.publicURL + "/web/account")
         let link = try await world.signIn("typing", with: .apple, on: account, browser)
         let bind = try await browser.go(to: "bind", on: link)
-        let form = try passwordForm(on: bind)
+        let form = try bind.bindForm("password")
         #expect(form.input("email")?.value == "typing@example.com")
         let code = try await browser.submit(form, on: bind, typed: ["email": "mine@example.com"], button: "email")
         let codeForm = try code.form("/web/link/bind")
         #expect(codeForm.input("email")?.value == "mine@example.com")
         let back = try await browser.submit(codeForm, on: code, button: "bind")
-        #expect(try passwordForm(on: back).input("email")?.value == "mine@example.com")
+        #expect(try back.bindForm("password").input("email")?.value == "mine@example.com")
         for page in [code, back] { #expect(!page.url.contains("mine"), "\(page.url)") }
-    }
-
-    /// The form of *bind* that takes a password.
-    private func passwordForm(on page: Browser.Page) throws -> HTML.Form {
-        try #require(
-            page.html.forms.first { $0.path == "/web/link/bind" && $0.input("password") != nil },
-            "\(page.answer.body)")
     }
 
     @Test func `a name and an address stay on the ways between create and bind, and are in no URL`() async throws {
@@ -244,16 +237,16 @@ import Testing
         let bind = try await browser.go(to: "bind", on: create, typed: ["displayName": name])
         // Over the page of the code, and a wrong password.
         let code = try await browser.submit(
-            try passwordForm(on: bind), on: bind, typed: ["email": "mine@example.com"], button: "email")
+            try bind.bindForm("password"), on: bind, typed: ["email": "mine@example.com"], button: "email")
         let returned = try await browser.go(to: "bind", on: code)
         let wrong = try await browser.submit(
-            try passwordForm(on: returned), on: returned, typed: ["password": "wrong horse battery"])
+            try returned.bindForm("password"), on: returned, typed: ["password": "wrong horse battery"])
         #expect(wrong.status == 401)
         let back = try await browser.go(to: "create", on: wrong)
         #expect(try back.form("/web/link/create").input("displayName")?.value == name, "\(back.answer.body)")
         #expect(!back.answer.body.contains("wrong horse battery") && !back.answer.body.contains("<b>"))
         let again = try await browser.go(to: "bind", on: back)
-        #expect(try passwordForm(on: again).input("email")?.value == "mine@example.com", "\(again.answer.body)")
+        #expect(try again.bindForm("password").input("email")?.value == "mine@example.com", "\(again.answer.body)")
         for page in [bind, code, returned, wrong, back, again] {
             #expect(!page.url.contains("Kit") && !page.url.contains("mine"), "\(page.url)")
         }

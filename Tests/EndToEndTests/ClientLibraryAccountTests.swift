@@ -13,14 +13,6 @@ import Testing
     .limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0", "oauth.enabled": "true"]),
     .timeLimit(.minutes(30)))
 struct ClientLibraryAccountTests: WorldSuite {
-    private func client(_ device: String = "Kim’s phone", _ store: any SessionStore = InMemorySessionStore()) throws
-        -> SignInClient
-    {
-        SignInClient(
-            baseURL: try #require(URL(string: world.service.url)), store: store, transport: WaitingTransport(),
-            allowsLoopbackHTTP: true, device: DeviceDescription(name: device, platform: "iOS"))
-    }
-
     private func google(_ person: String) async throws -> GoogleCredential {
         GoogleCredential(idToken: try await world.googleToken(person))
     }
@@ -46,14 +38,14 @@ struct ClientLibraryAccountTests: WorldSuite {
     }
 
     @Test func `an account is registered, proven, renamed, moved, and signed in to again`() async throws {
-        let client = try client()
+        let client = try world.app()
         let made = try await client.register(email: "reg@example.com", password: World.password, displayName: "Reg")
         #expect(made.displayName == "Reg" && made.hasPassword && made.emailProof == .claimed && !made.isEmailVerified)
         await #expect(throws: SessionError.refused(code: "email_taken", status: 409)) {
-            try await self.client().register(email: "reg@example.com", password: World.password)
+            try await world.app().register(email: "reg@example.com", password: World.password)
         }
         await #expect(throws: SessionError.refused(code: "weak_password", status: 400)) {
-            try await self.client().register(email: "reg2@example.com", password: "password")
+            try await world.app().register(email: "reg2@example.com", password: "password")
         }
         try await client.requestVerification(of: "reg@example.com")
         try await client.verifyEmail(code: try await world.code(1, mailedTo: "reg@example.com"))
@@ -80,10 +72,10 @@ struct ClientLibraryAccountTests: WorldSuite {
     }
 
     @Test func `devices are listed, signed out one by one, all others, and everywhere`() async throws {
-        let phone = try client("Phone")
+        let phone = try world.app(on: "Phone")
         let account = try await newAccount("devices", phone)
-        let tablet = try client("Tablet")
-        let laptop = try client("Laptop")
+        let tablet = try world.app(on: "Tablet")
+        let laptop = try world.app(on: "Laptop")
         for other in [tablet, laptop] { _ = try await other.signIn(google: try await google("devices")) }
         let devices = try await phone.devices()
         #expect(Set(devices.map(\.name)) == ["Phone", "Tablet", "Laptop"])
@@ -113,7 +105,7 @@ struct ClientLibraryAccountTests: WorldSuite {
     }
 
     @Test func `a provider is added, and the one that opened the session is taken away`() async throws {
-        let client = try client()
+        let client = try world.app()
         let account = try await newAccount("linked", client)
         let google = try #require(account.identities.first)
         await #expect(throws: SessionError.refused(code: "last_sign_in_method", status: 409)) {
@@ -143,7 +135,7 @@ struct ClientLibraryAccountTests: WorldSuite {
 
     @Test func `what needs a fresh sign-in says so, and is done after one; a deleted account is gone`() async throws {
         let store = InMemorySessionStore()
-        let client = try client("Phone", store)
+        let client = try world.app(on: "Phone", store)
         let account = try await newAccount("leaver", client)
         try await world.age(sessionsOf: account.id)
         let stale = SessionError.refused(code: "reauthentication_required", status: 403)
@@ -170,7 +162,7 @@ struct ClientLibraryAccountTests: WorldSuite {
     }
 
     @Test func `linked services are listed and unlinked`() async throws {
-        let client = try client()
+        let client = try world.app()
         _ = try await newAccount("home", client)
         #expect(try await client.linkedServices().isEmpty)
         #expect(try await client.identities().map(\.provider) == [.google])
@@ -195,7 +187,7 @@ struct ClientLibraryAccountTests: WorldSuite {
     @Test func `an identity that its provider has disabled shows, and a replacement of the address is stopped`()
         async throws
     {
-        let client = try client()
+        let client = try world.app()
         let account = try await newAccount("troubled", client)
         let key = try await world.adminKey("read,manage")
         let asked = try await world.service.administer(

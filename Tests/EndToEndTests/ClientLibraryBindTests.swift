@@ -18,13 +18,6 @@ struct ClientLibraryBindTests: WorldSuite {
         case ticket
     }
 
-    private func client() throws -> SignInClient {
-        SignInClient(
-            baseURL: try #require(URL(string: world.service.url)), store: InMemorySessionStore(),
-            transport: WaitingTransport(), allowsLoopbackHTTP: true,
-            device: DeviceDescription(name: "Kim’s phone", platform: "iOS"))
-    }
-
     private func ticket(_ client: SignInClient, _ person: String) async throws -> LinkTicket {
         let outcome = try await client.signIn(
             google: GoogleCredential(idToken: try await world.googleToken(person)))
@@ -59,7 +52,7 @@ struct ClientLibraryBindTests: WorldSuite {
         let email = "\(name)@company.example"
         let holder = try await world.holder(degree, name, email: email)
         try await world.openGoogleAccount(name, email: email)
-        let client = try client()
+        let client = try world.app()
         let ticket: LinkTicket
         let proof: BindProof
         switch way {
@@ -100,7 +93,7 @@ struct ClientLibraryBindTests: WorldSuite {
     @Test func `an app binds by the ticket alone where the provider runs the mailbox`() async throws {
         let holder = try await world.holder(.stated, "alone", email: "alone@company.example")
         try await world.openGoogleAccount("alone", email: "alone@company.example", workspace: "company.example")
-        let client = try client()
+        let client = try world.app()
         let ticket = try await self.ticket(client, "alone")
         #expect(ticket.provesHolder)
         #expect(ticket.holder?.identities.map(\.maskedEmail) == ["a***@company.example"])
@@ -118,7 +111,7 @@ struct ClientLibraryBindTests: WorldSuite {
         #expect(run.status == 0, "\(run.error)")
 
         // By the code to sign in with.
-        let client = try client()
+        let client = try world.app()
         try await client.requestSignInCode(to: "bare@company.example")
         let code = try await world.code(1, mailedTo: "bare@company.example")
         let outcome = try await client.signIn(email: "bare@company.example", code: code)

@@ -96,15 +96,6 @@ import Testing
         return (email, code, try registered.text("account.accountId"))
     }
 
-    /// Repeats a request until its status is not that of an outage.
-    private static func retryThroughOutage(_ ask: () async throws -> Int) async throws -> Int {
-        while true {
-            let status = try await ask()
-            guard status == 503 else { return status }
-            try await Task.sleep(for: .milliseconds(50))
-        }
-    }
-
     private static func act(
         as persons: Persons, at service: Countersign, _ acknowledged: AcknowledgedChanges
     ) async throws {
@@ -112,7 +103,11 @@ import Testing
         func change(
             _ kind: Kind, _ id: String, _ success: Int, repeated: [Int], _ ask: () async throws -> Int
         ) async throws {
-            let status = try await retryThroughOutage(ask)
+            var status = try await ask()
+            while status == 503 {
+                try await Task.sleep(for: .milliseconds(50))
+                status = try await ask()
+            }
             if status == success { acknowledged.record(kind, id) }
             #expect(([success] + repeated).contains(status), "\(kind)")
         }

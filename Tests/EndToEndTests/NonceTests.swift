@@ -8,11 +8,6 @@ import Testing
 /// Nonces that the service issues, from the phone's side.
 @Suite(.limitedConcurrency, .world(["nonces.policy": "required"]), .timeLimit(.minutes(30)))
 struct NonceTests: WorldSuite {
-    /// The form of a raw nonce that an app hands to Apple's SDK.
-    private static func hex(_ nonce: String) -> String {
-        Hexadecimal.encode(SHA256.hash(Array(nonce.utf8)))
-    }
-
     private static func issue(_ provider: String) async throws -> String {
         let answer = try await World.current.service.post("/v1/nonces", ["provider": .string(provider)])
         #expect(answer.status == 201)
@@ -30,7 +25,9 @@ struct NonceTests: WorldSuite {
     @Test func `a nonce signs in once at the provider that it is for`() async throws {
         try await world.newPerson("nonce")
         let apple = try await Self.issue("apple")
-        let appleToken = try await world.appleToken("nonce", nonce: Self.hex(apple))
+        // An app hands the digest of a raw nonce to Apple's SDK.
+        let digest = Hexadecimal.encode(SHA256.hash(Array(apple.utf8)))
+        let appleToken = try await world.appleToken("nonce", nonce: digest)
         let google = try await Self.issue("google")
         let googleToken = try await world.googleToken("nonce", nonce: google)
         let crossed = try await world.googleToken("nonce", nonce: apple)

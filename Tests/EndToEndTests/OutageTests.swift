@@ -10,12 +10,6 @@ import Testing
         try await sandbox.fail(appleKeys, .status(503))
     }
 
-    /// Waits for the fetch that the service makes when it starts, which no token forces, and returns its id in the
-    /// history.
-    private func firstFetch(_ world: World) async throws -> Int64 {
-        try #require(try await world.sandbox.history(path: Self.appleKeys, count: 1, wait: 30).first).id
-    }
-
     @Test func `without keys at the start a sign-in says when to try again, and works as soon as they are there`()
         async throws
     {
@@ -38,14 +32,15 @@ import Testing
     func `keys that are known go on working while the provider answers nothing`() async throws {
         try await world.newPerson("kim")
         let token = try await world.appleToken("kim")
-        let before = try await firstFetch(world)
+        // The fetch that the service makes when it starts, which no token forces.
+        let first = try #require(try await world.sandbox.history(path: Self.appleKeys, count: 1, wait: 30).first)
         #expect(try await world.service.signInWithApple(token).status == 200)
         try await world.sandbox.fail("/apple/*", .status(500))
         // An unknown key makes the service fetch the key set, which fails.
         let unknown = try await world.appleToken("kim", .init(header: #"{"kid":"new"}"#))
         let refused = try await world.service.signInWithApple(unknown)
         refused.expectRefusal(401, "invalid_token", retryAfter: 1...60)
-        #expect(try await world.sandbox.history(path: Self.appleKeys, after: before).map(\.status) == [500])
+        #expect(try await world.sandbox.history(path: Self.appleKeys, after: first.id).map(\.status) == [500])
         for _ in 0..<20 { #expect(try await world.service.signInWithApple(token).status == 200) }
         try await eventually("readiness") { try await world.service.privateGet("/health/ready").status == 200 }
     }

@@ -129,7 +129,7 @@ import Testing
                 Countersign.start(settings, arguments: ["--migrate"]),
             ]
             let services = try await starting
-            let published = try await services.map { try await $0.get("/.well-known/jwks.json").body }
+            let published = try await concurrently(services) { try await $0.get("/.well-known/jwks.json").body }
             #expect(published[0] == published[1])
             let world = World(service: services[0], sandbox: sandbox, scratch: scratch)
             let created = try await world.newAccount("kim")
@@ -143,13 +143,5 @@ import Testing
             #expect(try await services[0].get("/v1/account", bearer: access).status == 401)
             for service in services { #expect(await service.stop().status == 0) }
         }
-    }
-}
-
-extension Sequence {
-    fileprivate func map<Value>(_ transform: (Element) async throws -> Value) async throws -> [Value] {
-        var values: [Value] = []
-        for element in self { values.append(try await transform(element)) }
-        return values
     }
 }

@@ -6,46 +6,6 @@ import Testing
 
 /// Token endpoints that fail. The keys are cached: a token alone needs nothing of the provider.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(30))) struct TokenEndpointOutageTests: WorldSuite {
-    /// Signs a new person up while the endpoint fails: the token suffices, and no authorization results.
-    private func signUpWithoutEndpoint(
-        _ person: String, _ provider: Sandbox.Provider, _ world: World, _ location: SourceLocation = #_sourceLocation
-    ) async throws {
-        try await world.newPerson(person)
-        let credential = try await world.authorize(person, provider)
-        let answer = try await world.service.signIn(provider, credential.both)
-        #expect(answer.status == 200, "\(answer.text)", sourceLocation: location)
-        let ticket = try answer.text("linkTicket")
-        let created = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-        #expect(created.status == 201, sourceLocation: location)
-        #expect(try created.text("identity.authorization") == "none", sourceLocation: location)
-    }
-
-    /// A code alone can't be verified, and the answer says when to retry.
-    private func expectUnavailable(
-        _ person: String, _ provider: Sandbox.Provider, _ world: World, _ location: SourceLocation = #_sourceLocation
-    ) async throws {
-        let alone = try await world.service.signIn(
-            provider, try await world.authorize(person, provider).codeAlone)
-        alone.expectRefusal(503, "provider_unavailable", retryAfter: 1...60, sourceLocation: location)
-    }
-
-    /// The first code after an outage works: the service itself has nothing to recover.
-    private func expectRecovered(
-        _ person: String, _ provider: Sandbox.Provider, _ world: World, _ location: SourceLocation = #_sourceLocation
-    ) async throws {
-        let answer = try await world.service.signIn(
-            provider, try await world.authorize(person, provider).codeAlone)
-        #expect(answer.status == 200, "\(answer.text)", sourceLocation: location)
-        #expect(try answer.text("identity.authorization") == "active", sourceLocation: location)
-    }
-
-    private func expectNoCodeTwice(_ world: World, _ location: SourceLocation = #_sourceLocation) async throws {
-        for provider in Sandbox.Provider.allCases {
-            let exchanges = try await world.exchanges(provider)
-            #expect(exchanges.values.allSatisfy { $0 == 1 }, "\(provider)", sourceLocation: location)
-        }
-    }
-
     @Test(.world, arguments: Sandbox.Provider.allCases)
     func `a good token signs in beside a token endpoint that fails, and a code alone is to be retried`(
         provider: Sandbox.Provider
@@ -53,12 +13,29 @@ import Testing
         let faults: [(name: String, fault: Sandbox.Fault)] = [("failing", .status(500)), ("lost", .lost)]
         for (name, fault) in faults {
             try await world.sandbox.fail(provider.tokenPath, fault)
-            try await signUpWithoutEndpoint(name, provider, world)
-            try await expectUnavailable(name, provider, world)
+            // The token suffices for a new person, and no authorization results.
+            try await world.newPerson(name)
+            let both = try await world.authorize(name, provider).both
+            let signedIn = try await world.service.signIn(provider, both)
+            #expect(signedIn.status == 200, "\(signedIn.text)")
+            let ticket = try signedIn.text("linkTicket")
+            let created = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+            #expect(created.status == 201)
+            #expect(try created.text("identity.authorization") == "none")
+            // A code alone can't be verified, and the answer says when to retry.
+            let alone = try await world.service.signIn(provider, try await world.authorize(name, provider).codeAlone)
+            alone.expectRefusal(503, "provider_unavailable", retryAfter: 1...60)
+
+            // The first code after an outage works: the service itself has nothing to recover.
             try await world.sandbox.clearFaults()
-            try await expectRecovered(name, provider, world)
+            let after = try await world.service.signIn(provider, try await world.authorize(name, provider).codeAlone)
+            #expect(after.status == 200, "\(after.text)")
+            #expect(try after.text("identity.authorization") == "active")
         }
-        try await expectNoCodeTwice(world)
+        for provider in Sandbox.Provider.allCases {
+            // None was sent twice.
+            #expect(try await world.exchanges(provider).values.allSatisfy { $0 == 1 }, "\(provider)")
+        }
         // Three codes for each fault; the two that were lost are not tried again.
         #expect(try await world.exchanges(provider).count == 3 * faults.count)
     }

@@ -1,5 +1,6 @@
 import CountersignClient
 import Foundation
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -22,5 +23,16 @@ struct WaitingTransport: HTTPTransport {
             Issue.record(error, "\(request)")
             throw error
         }
+    }
+}
+
+extension World {
+    /// The library for apps, on a device.
+    func app(
+        on device: String = "Kim’s phone", _ store: any SessionStore = InMemorySessionStore()
+    ) throws -> SignInClient {
+        SignInClient(
+            baseURL: try #require(URL(string: service.url)), store: store, transport: WaitingTransport(),
+            allowsLoopbackHTTP: true, device: DeviceDescription(name: device, platform: "iOS"))
     }
 }

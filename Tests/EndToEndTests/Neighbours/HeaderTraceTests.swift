@@ -5,7 +5,9 @@ import Testing
 extension Neighbours {
     /// The service under strace, while it gets tokens whose headers name files and addresses.
     @Suite(
-        .enabled(if: Trace.isPermitted, "strace is not installed (Scripts/setup --neighbours), or may not trace."),
+        .enabled("strace is not installed (Scripts/setup --neighbours), or may not trace.") {
+            await Neighbours.succeeds("/usr/bin/strace", "-f", "-e", "trace=connect", "/bin/true")
+        },
         .limitedConcurrency, .timeLimit(.minutes(30)))
     struct HeaderTraceTests {
         /// Runs a service under strace. Returns the files that it opened, the programs that it ran and the addresses that
@@ -86,16 +88,6 @@ extension Neighbours {
 
 /// What strace writes of one process and its threads.
 private struct Trace {
-    static let isPermitted: Bool = {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/strace")
-        process.arguments = ["-f", "-e", "trace=connect", "/bin/true"]
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.start()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }()
-
     private let file = FileManager.default.temporaryDirectory.appending(path: "countersign-trace-\(UUID().uuidString)")
 
     /// With `-D` the tracer is no parent of the service: signals and the exit status are the service's own.

@@ -14,15 +14,17 @@ package struct ClientAuthentication: Sendable {
     let secret: String
 
     /// - Parameters:
-    ///   - authorization: the header field, if there is one.
+    ///   - authorizations: the header fields of this name; one at most.
     ///   - clientID, clientSecret: of the form.
-    package init(authorization: String?, clientID: String?, clientSecret: String?) throws(OAuthFailure) {
-        guard let authorization else {
+    package init(authorizations: [String], clientID: String?, clientSecret: String?) throws(OAuthFailure) {
+        guard let authorization = authorizations.first else {
             guard let clientID, let clientSecret else { throw .invalidClient(usedBasic: false) }
             self.init(method: .post, clientID: clientID, secret: clientSecret)
             return
         }
-        guard clientSecret == nil else { throw .invalidRequest("two ways of client authentication") }
+        guard clientSecret == nil, authorizations.count == 1 else {
+            throw .invalidRequest("two ways of client authentication")
+        }
         guard let (id, secret) = Self.basic(authorization) else { throw .invalidClient(usedBasic: true) }
         if let clientID, !clientID.hasSameBytes(as: id) {
             throw .invalidRequest("client_id differs from the one of the Authorization field")

@@ -13,24 +13,37 @@ import Testing
         (":", "", ""),
     ])
     func `each half of the header field is form-decoded after base64`(pair: String, id: String, secret: String) throws {
-        let read = try ClientAuthentication(authorization: Self.basic(pair), clientID: nil, clientSecret: nil)
+        let read = try ClientAuthentication(authorizations: [Self.basic(pair)], clientID: nil, clientSecret: nil)
         #expect(read.usedBasic)
         #expect(read.clientID == id)
         #expect(read.secret == secret)
     }
 
     @Test func `the form does as well`() throws {
-        let read = try ClientAuthentication(authorization: nil, clientID: "a", clientSecret: "b")
+        let read = try ClientAuthentication(authorizations: [], clientID: "a", clientSecret: "b")
         #expect(!read.usedBasic)
         #expect((read.clientID, read.secret) == ("a", "b"))
     }
 
     @Test func `the client may name itself in the form besides, but as the same one`() throws {
         let field = Self.basic("a:b")
-        #expect(try ClientAuthentication(authorization: field, clientID: "a", clientSecret: nil).clientID == "a")
+        #expect(try ClientAuthentication(authorizations: [field], clientID: "a", clientSecret: nil).clientID == "a")
         for (id, secret) in [("other", nil), (nil, "b"), ("a", "b")] as [(String?, String?)] {
             let failure = #expect(throws: OAuthFailure.self) {
-                try ClientAuthentication(authorization: field, clientID: id, clientSecret: secret)
+                try ClientAuthentication(authorizations: [field], clientID: id, clientSecret: secret)
+            }
+            guard case .invalidRequest = failure else {
+                Issue.record("\(String(describing: failure))")
+                continue
+            }
+        }
+    }
+
+    @Test func `two fields are two ways`() {
+        for fields in [["a:b", "a:b"], ["a:b", "a:c"], ["a:c", "a:b"]] {
+            let failure = #expect(throws: OAuthFailure.self) {
+                try ClientAuthentication(
+                    authorizations: fields.map(Self.basic), clientID: nil, clientSecret: nil)
             }
             guard case .invalidRequest = failure else {
                 Issue.record("\(String(describing: failure))")
@@ -44,7 +57,7 @@ import Testing
     ])
     func `a field that says nothing is a failed authentication by Basic`(field: String) {
         let failure = #expect(throws: OAuthFailure.self) {
-            try ClientAuthentication(authorization: field, clientID: nil, clientSecret: nil)
+            try ClientAuthentication(authorizations: [field], clientID: nil, clientSecret: nil)
         }
         guard case .invalidClient(usedBasic: true) = failure else {
             Issue.record("\(String(describing: failure))")
@@ -55,7 +68,7 @@ import Testing
     @Test func `no way at all is a failed authentication`() {
         for (id, secret) in [(nil, nil), ("a", nil), (nil, "b")] as [(String?, String?)] {
             let failure = #expect(throws: OAuthFailure.self) {
-                try ClientAuthentication(authorization: nil, clientID: id, clientSecret: secret)
+                try ClientAuthentication(authorizations: [], clientID: id, clientSecret: secret)
             }
             guard case .invalidClient(usedBasic: false) = failure else {
                 Issue.record("\(String(describing: failure))")

@@ -95,7 +95,7 @@ package struct OAuthAPI: Sendable {
 
     private func client(of request: Request, _ form: OAuthForm, by call: Call) async throws -> OAuthClient {
         let authentication = try ClientAuthentication(
-            authorization: request.header("Authorization"), clientID: form.values["client_id"],
+            authorizations: request.headers("Authorization"), clientID: form.values["client_id"],
             clientSecret: form.values["client_secret"])
         return try await server.authenticate(authentication, by: call)
     }

@@ -48,7 +48,7 @@ package struct Request: Sendable {
     }
 
     /// The values of all header fields with this name.
-    func headers(_ name: String) -> [String] { head.headers[name] }
+    package func headers(_ name: String) -> [String] { head.headers[name] }
 
     /// Whether the client asks for HTML by name, as a browser does for what it shows.
     package var acceptsHTML: Bool {

@@ -110,8 +110,9 @@ extension OAuthServer {
                 Array(assertion.utf8), nonce: .proven, expectedClientID: nil, at: call.now
             ).identity
         } catch {
-            if error.reason == .keysUnavailable {
-                throw .unavailable(retryAfter: error.retryAfter ?? 60, detail: "keys_unavailable")
+            // Without the keys nothing is known of it: of a key that is new, neither, while they may not be fetched again.
+            if error.reason == .keysUnavailable || error.retryAfter != nil {
+                throw .unavailable(retryAfter: error.retryAfter ?? 60, detail: error.reason.rawValue)
             }
             logger.info(
                 "assertion refused", metadata: ["clientId": "\(client.id)", "reason": "\(error.reason.rawValue)"])

@@ -91,6 +91,8 @@ package struct OAuthGrantStore: Sendable {
 
     /// How many chains a grant has: a client that is linked once more than that loses the oldest.
     fileprivate static let chainsPerGrant = 10
+    /// How many codes of a grant wait for their client at once: one more ends the oldest.
+    fileprivate static let codesPerGrant = 3
 
     // MARK: Looking
 
@@ -164,7 +166,7 @@ extension Change.OAuthGrants {
         try await insert(link.tokens, scopes: link.scopes, into: chain)
     }
 
-    /// Begins a chain. It is recorded unless it takes the place of a live code, of which the trail knows.
+    /// Begins a chain. It is recorded unless a live code waits already, of which the trail knows.
     ///
     /// - Parameter account: locked.
     /// - Returns: the chain.
@@ -182,14 +184,22 @@ extension Change.OAuthGrants {
             RETURNING g.grant_id, g.xmax = 0
             """, as: OAuthGrantID.self, Bool.self)
         guard let (grant, isNew) = grants.first else { throw PostgresValue.mismatch("no grant") }
-        let replaced = try await change.query(
+        // Two browsers of a person may be on their way at once; one that asks again and again takes no tokens' places.
+        let waiting = try await change.query(
             """
-            DELETE FROM oauth_chains h
-            USING oauth_codes k
-            WHERE h.grant_id = \(grant) AND h.origin = \(source.rawValue) AND k.chain_id = h.chain_id
-                AND k.used_at IS NULL
-            RETURNING k.expires_at > \(now)
-            """, as: Bool.self)
+            WITH waiting AS (
+                SELECT h.chain_id, k.expires_at > \(now) AS is_good,
+                    row_number() OVER (ORDER BY h.created_at DESC, h.chain_id DESC) AS place
+                FROM oauth_chains h
+                JOIN oauth_codes k ON k.chain_id = h.chain_id
+                WHERE h.grant_id = \(grant) AND h.origin = \(source.rawValue) AND k.used_at IS NULL
+            ), ended AS (
+                DELETE FROM oauth_chains h
+                USING waiting w
+                WHERE h.chain_id = w.chain_id AND NOT (w.is_good AND w.place < \(OAuthGrantStore.codesPerGrant))
+            )
+            SELECT count(*) FILTER (WHERE is_good) FROM waiting
+            """, as: Int64.self)
         let chain = OAuthChainID(now: now)
         _ = try await change.execute(
             """
@@ -206,7 +216,7 @@ extension Change.OAuthGrants {
                 ORDER BY created_at DESC, chain_id DESC
                 OFFSET \(OAuthGrantStore.chainsPerGrant))
             """)
-        if !replaced.contains(true) {
+        if waiting == [0] {
             try await change.record(.clientLinked, accountID: account.id, reason: "\(clientID.text) \(source.rawValue)")
         }
         if isNew {

@@ -240,6 +240,12 @@ import Testing
         for (intent, token) in [("check", nil), (nil, good), ("steal", good)] as [(String?, String?)] {
             #expect(try await ask(intent, client, token).json?["error"]?.string == "invalid_request")
         }
+        // The first asks for the keys once more. While that may not be done again, nothing is known of the other.
+        let unknown = try await assertion("forged", .init(header: #"{"kid":"unknown"}"#))
+        let answers = [try await ask("get", client, unknown), try await ask("get", client, unknown)]
+        #expect(answers.last?.status == 503 && answers.last?.header("Retry-After") != nil)
+        #expect(answers.last?.json?["error"] == nil)
+        #expect(try await ask("check", client, good).status == 200)
         let other = try await world.linkingClient(["--redirect-uri", OAuthWorld.otherURI])
         #expect(try await ask("check", other, good).json?["error"]?.string == "unauthorized_client")
     }

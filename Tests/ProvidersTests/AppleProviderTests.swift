@@ -101,6 +101,20 @@ struct AppleProviderTests {
 
     // MARK: What comes beside the token
 
+    @Test func `a token for the client of the flow and for another one is not the flow's`() async throws {
+        let provider = try AppleFixture.provider()
+        let alone = claims.with("aud", ["com.example.lamp"])
+        let identity = try await provider.judge(alone, nonce: nonce, clientID: "com.example.lamp")
+        #expect(identity.clientID == "com.example.lamp")
+        for audience in [["com.example.lamp", "com.example.lamp.web"], ["com.example.lamp.web", "com.example.lamp"]]
+            as [TokenMint.Literal]
+        {
+            await #expect(throws: CredentialRefusal(.clientRejected)) {
+                try await provider.judge(claims.with("aud", audience), nonce: nonce, clientID: "com.example.lamp")
+            }
+        }
+    }
+
     @Test(arguments: ["com.example.lamp.web", "com.example.other", "COM.EXAMPLE.LAMP", ""] as [ProviderClientID])
     func `a client ID beside the token must be the token's`(clientID: ProviderClientID) async throws {
         let provider = try AppleFixture.provider()

@@ -69,7 +69,11 @@ package struct AppleProvider: IdentityProvider {
             let claims = token.claims
             let team = try team(of: claims, audience: checked.audience)
             if case .posted(let nonce) = nonce { try checkNonce(of: claims, posted: nonce) }
-            if let expectedClientID { try claims.checkClient(expected: expectedClientID) }
+            if let expectedClientID {
+                try claims.checkClient(expected: expectedClientID)
+                // Apple issues a token to one client. One that says to be another's as well is not of this flow alone.
+                guard claims["aud"]?.elements?.count ?? 1 == 1 else { throw .clientRejected }
+            }
             let identity = VerifiedIdentity(
                 key: IdentityKey(provider: .apple, realm: team.realm, subject: try claims.subject("sub")),
                 email: ClaimedEmail(claims)?.atApple, clientID: ProviderClientID(checked.audience),

@@ -15,7 +15,8 @@ struct WebCredentials: Sendable {
     let refusals: RefusalAggregator
     let metrics: SignInMetrics
 
-    var googleIssuers: [String] { providers.google?.configuration.issuers ?? [] }
+    /// The issuers of Google's that an authorization response may name: those that are URLs (RFC 9207 §2).
+    var googleIssuers: [String] { providers.google?.configuration.issuers.filter { $0.contains("://") } ?? [] }
 
     /// The nonce as the provider is given it, in the form in which tokens are expected to have it.
     func nonceClaim(for nonce: String, at provider: Provider) throws(SignInFailure) -> String {

@@ -255,7 +255,9 @@ import Testing
     // MARK: Google
 
     @Test func `a foreign issuer, and one that is missing where it is required, is not Google's`() async throws {
-        for issuer in ["https://accounts.google.com.evil.example", "https://accounts.google.com/"] {
+        for issuer in [
+            "https://accounts.google.com.evil.example", "https://accounts.google.com/", "accounts.google.com",
+        ] {
             let answer = try await fixture.googleAnswer(try await fixture.open())
             let foreign = GoogleAnswer(state: answer.state, code: answer.code, issuer: issuer, error: nil)
             #expect(try await fixture.finish(foreign).error == "server_error")

@@ -43,7 +43,7 @@ struct AdminRequestTests: WorldSuite {
             "cursor=%00",
             "cursor=AAAA", "cursor=\(Self.unknownID)", "cursor=JyBPUiAxPTEgLS0", "cursor=%FF",
             "cursor=" + String(repeating: "A", count: 2000), "cursor=OTk5OTk5OTk5OTk5OTk5OTk5OTk5IHg",
-            "unknown=1", "Limit=1", "limit[]=1", "=1", "&", "limit", "limit=%zz", "limit=%E9", "limit=1;cursor=2",
+            "unknown=1", "Limit=1", "limit[]=1", "=1", "limit", "limit=%zz", "limit=%E9", "limit=1;cursor=2",
         ]
         try await expect(
             400, "invalid_request",

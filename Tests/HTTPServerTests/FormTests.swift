@@ -42,6 +42,9 @@ struct FormTests {
                 #expect(plain.json?["name"]?.string == "a b+&c")
                 #expect(plain.json?["note"]?.string == "é== ")
                 #expect(plain.json?["colour"]?.string == "red")
+                for empty in ["name=a&", "&name=a", "&&name=a&&&colour=red&"] {
+                    #expect(try await connection.exchange(Self.post(empty)).status == 200, "\(empty)")
+                }
                 let bare = try await connection.exchange(Self.post("name=a&note"))
                 #expect(bare.json?["note"]?.string?.isEmpty == true)
                 let raw = try await connection.exchange(Self.post("name=a&raw=%0A%00"))
@@ -74,8 +77,7 @@ struct FormTests {
 
     @Test func `a body that is no form is refused whole`() async throws {
         let bodies = [
-            "name=%", "name=%4", "name=%zz", "name=a b", "name=%FF", "name=%C3", "=a", "name=a&", "&name=a",
-            "name=a&&x=b",
+            "name=%", "name=%4", "name=%zz", "name=a b", "name=%FF", "name=%C3", "=a", "name=a&=b",
             "%=a", "name=é", "name=\u{0}",
             "name=a" + (1...32).map { "&x\($0)=" }.joined(),
         ]

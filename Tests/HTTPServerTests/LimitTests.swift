@@ -75,9 +75,9 @@ struct LimitTests {
         }
     }
 
-    @Test func `a target of 4 KiB is taken and one byte more is not`() async throws {
+    @Test func `a target of 8 KiB is taken and one byte more is not`() async throws {
         let path = "/v1/ping?"
-        let most = path + String(repeating: "x", count: 4096 - path.utf8.count)
+        let most = path + String(repeating: "x", count: 8192 - path.utf8.count)
         try await withServer { port in
             try await RawConnection.open(port) { connection in
                 let taken = try await connection.exchange(Self.get("", target: most))

@@ -288,7 +288,7 @@ struct LoadSheddingHandlerTests {
         while let event = try connection.event() {
             switch event {
             case .request(let request): try connection.answer("answered \(request.head.uri) \(request.closes)")
-            case .rejection(let problem, _, _, _): try connection.answer("rejected \(problem.code)")
+            case .rejection(let problem, _, _): try connection.answer("rejected \(problem.code)")
             }
         }
         var answers: [String] = []

@@ -108,8 +108,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case .complete(var request):
             if unanswered + 1 >= limits.pipelinedRequests { request.closes = true }
             receive(request, context)
-        case .rejected(let problem, let requestID, let target):
-            dispatch(.rejection(problem, requestID: requestID, target: target), isLast: true, context)
+        case .rejected(let problem, let head):
+            dispatch(.rejection(problem, head: head), isLast: true, context)
         }
         if case .head = part, assembly.isReceivingBody {
             readDeadline = .now() + TimeAmount(limits.bodyDeadline)
@@ -206,10 +206,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         assembly.abandon()
         var problem = Overload.bodies.problem
         problem.endsConnection = true
-        dispatch(
-            .rejection(
-                problem, requestID: head.headers.first(name: "X-Request-Id"), target: head.uri, overload: .bodies),
-            isLast: true, context)
+        dispatch(.rejection(problem, head: head, overload: .bodies), isLast: true, context)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -239,7 +236,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func rejectMalformed(_ problem: Problem, _ context: ChannelHandlerContext) {
         guard case .open = stage else { return }
-        dispatch(.rejection(problem, requestID: nil), isLast: true, context)
+        dispatch(.rejection(problem, head: nil), isLast: true, context)
     }
 
     /// About how many bytes a part had on the wire.

@@ -16,15 +16,16 @@ struct ReceivedRequest: Sendable {
 }
 
 /// An event that a connection dispatches to its task. Each one is answered, in order.
-enum InboundEvent: Sendable {
-    /// In a box, since it is handed on from handler to task and has many references.
-    indirect case request(ReceivedRequest)
+///
+/// In a box, since it is handed on from handler to task and has many references.
+indirect enum InboundEvent: Sendable {
+    case request(ReceivedRequest)
     /// Input that is no request, or a request that may not go on. The connection closes after the response.
     ///
     /// - Parameters:
-    ///   - target: where its head could be read.
+    ///   - head: where it could be read.
     ///   - overload: where that is why.
-    case rejection(Problem, requestID: String?, target: String? = nil, overload: Overload? = nil)
+    case rejection(Problem, head: HTTPRequestHead?, overload: Overload? = nil)
 }
 
 /// The assembly of a request from its parts, which rejects what may not go on. It knows no channel and no deadline.
@@ -40,7 +41,7 @@ struct RequestAssembly {
         case awaitingContinue
         case complete(ReceivedRequest)
         /// Nothing after this can be read as a request.
-        case rejected(Problem, requestID: String?, target: String?)
+        case rejected(Problem, HTTPRequestHead)
     }
 
     private let limits: ServerLimits
@@ -69,9 +70,7 @@ struct RequestAssembly {
     }
 
     private mutating func begin(_ head: HTTPRequestHead) -> Step {
-        if let fault = Self.fault(in: head, limits: limits) {
-            return .rejected(fault, requestID: head.headers.first(name: "X-Request-Id"), target: head.uri)
-        }
+        if let fault = Self.fault(in: head, limits: limits) { return .rejected(fault, head) }
         partial = ReceivedRequest(head: head, body: ByteBuffer(), closes: Self.endsConnection(head))
         if head.version.minor == 1, head.headers.contains(name: "Expect"),
             head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" })
@@ -84,8 +83,7 @@ struct RequestAssembly {
     private mutating func append(_ bytes: ByteBuffer) -> Step {
         guard var request = partial.take() else { return .incomplete }
         guard request.body.readableBytes + bytes.readableBytes <= limits.bodyBytes else {
-            return .rejected(
-                .bodyTooLarge, requestID: request.head.headers.first(name: "X-Request-Id"), target: request.head.uri)
+            return .rejected(.bodyTooLarge, request.head)
         }
         if request.body.readableBytes == 0 {
             request.body = bytes

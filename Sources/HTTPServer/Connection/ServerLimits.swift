@@ -9,7 +9,7 @@ package struct ServerLimits: Sendable {
     /// Bytes of the request target, the names and the values together.
     package var headerBytes = 16 * 1024
     /// Bytes of the request target alone.
-    package var targetBytes = 4 * 1024
+    package var targetBytes = 8 * 1024
     /// Bytes of a body. A longer one is rejected with 413.
     package var bodyBytes = 64 * 1024
     /// Bytes in which a body may arrive, with the sizes and extensions of its chunks (RFC 9112 §7.1.1), which count for

@@ -32,7 +32,7 @@ enum URLEncodedPairs {
         in text: some Collection<UInt8>, _ encoding: Encoding
     ) -> [(name: String, value: String?)]? {
         var pairs: [(name: String, value: String?)] = []
-        for pair in text.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
+        for pair in text.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             guard encoding != .form || pairs.count < maximumFormFields, let name = decoded(parts[0], encoding),
                 !name.isEmpty

@@ -1,4 +1,5 @@
 import Logging
+import NIOCore
 import NIOHTTP1
 import Primitives
 
@@ -81,11 +82,13 @@ final class Responder: Sendable {
                     try await send(stream, to: body, route: outcome.route)
                 }
             }
-        case .rejection(let problem, let requestID, let target, let overload):
-            let context = RequestContext(requestID: Self.id(requestID), trace: nil)
+        case .rejection(let problem, let head, let overload):
+            let context = RequestContext(requestID: Self.id(head?.headers.first(name: "X-Request-Id")), trace: nil)
             let response = RequestContext.$current.withValue(context) {
+                let received = head.map { ReceivedRequest(head: $0, body: ByteBuffer(), closes: true) }
                 let response = early(
-                    problem, target.map { RequestTarget($0).path } ?? "", nil, context.requestID)
+                    problem, received, client: client(connection.peer, head?.headers ?? [:]), in: context,
+                    isPlain: overload != nil)
                 return finish(
                     Outcome(response: response, problem: problem, overload: overload), of: nil, in: context, since: .now
                 )
@@ -189,24 +192,31 @@ final class Responder: Sendable {
                 return Outcome(
                     response: problem.response(requestID: id), route: route, problem: problem, client: client)
             }
-            // A page costs as much as what is read.
-            let permit = admission.acquire(.reading)
-            defer { permit?.release() }
-            let request = permit.map { _ in
-                Request(
-                    context: context, received: received, target: target, parameters: [], client: client,
-                    logger: logger)
-            }
-            let response = early(problem, target.path, request, id)
+            let response = early(problem, received, client: client, in: context)
             return Outcome(response: response, route: route, problem: problem, client: client)
         }
     }
 
     /// The response to what reaches no handler.
+    ///
+    /// - Parameters:
+    ///   - received: without its body where that is why; `nil` for input that was no request.
+    ///   - isPlain: whether it may cost no page.
     private func early(
-        _ problem: Problem, _ path: Substring, _ request: Request?, _ requestID: String
+        _ problem: Problem, _ received: ReceivedRequest?, client: IPAddress, in context: RequestContext,
+        isPlain: Bool = false
     ) -> Response {
-        routes.earlyRefusal(of: path)?(problem, request) ?? problem.response(requestID: requestID)
+        guard let received else { return problem.response(requestID: context.requestID) }
+        let target = RequestTarget(received.head.uri)
+        // A page costs as much as what is read.
+        let permit = isPlain ? nil : admission.acquire(.reading)
+        defer { permit?.release() }
+        let request = permit.map { _ in
+            Request(
+                context: context, received: received, target: target, parameters: [], client: client, logger: logger)
+        }
+        return routes.earlyRefusal(of: target.path)?(problem, request)
+            ?? problem.response(requestID: context.requestID)
     }
 
     private func rejection(

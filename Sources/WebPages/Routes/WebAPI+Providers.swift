@@ -12,13 +12,7 @@ extension WebAPI {
             // Comes from a page of Apple's, so without our cookies (SameSite) and without a token of ours. The answer is
             // held, and the browser is sent for it by GET, to which it adds the cookie.
             Route(.post, "/web/callback/apple") { request in
-                let answer = try request.form(ignoringUnknown: true) { form in
-                    AppleAnswer(
-                        state: form.string("state", maximumBytes: 256), code: form.optionalString("code"),
-                        idToken: form.optionalString("id_token", maximumBytes: 16 * 1024),
-                        user: form.optionalString("user", maximumBytes: 8 * 1024, allowsControls: true),
-                        error: form.optionalString("error", maximumBytes: 256))
-                }
+                let answer = try appleAnswer(in: request)
                 return try await taking {
                     let handle = try await signIn.hold(answer, by: call(of: request))
                     return redirect(to: "/web/callback/apple/finish?h=\(handle)")
@@ -79,6 +73,21 @@ extension WebAPI {
         let (flow, _) = try flowForm(of: request, "/web/start/\(provider.rawValue)") { _ in }
         let url = try await signIn.start(provider, in: flow, by: call(of: request))
         return redirect(to: url)
+    }
+
+    private func appleAnswer(in request: Request) throws -> AppleAnswer {
+        do {
+            return try request.form(ignoringUnknown: true) { form in
+                AppleAnswer(
+                    state: form.string("state", maximumBytes: 256), code: form.optionalString("code"),
+                    idToken: form.optionalString("id_token", maximumBytes: 16 * 1024),
+                    // Of another length than a name has it is passed over, and the rest counts.
+                    user: form.optionalString("user", maximumBytes: 64 * 1024, allowsControls: true),
+                    error: form.optionalString("error", maximumBytes: 256))
+            }
+        } catch let problem as Problem where problem.code == .unsupportedMediaType {
+            throw SignInFailure.webAnswerRefused
+        }
     }
 
     private func googleAnswer(in values: QueryValues) throws -> GoogleAnswer {

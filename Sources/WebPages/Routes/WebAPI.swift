@@ -51,7 +51,7 @@ package struct WebAPI: Sendable {
             ]
         return routes.map { route in
             explained(route).refused { error, problem, request in failure(error, problem, request) }
-                .refusedEarly { problem, request in request.flatMap { misdirected(problem, $0) } }
+                .refusedEarly { problem, request in request.flatMap { unread(problem, $0) } }
         } + [unknownRoute]
     }
 
@@ -87,10 +87,11 @@ package struct WebAPI: Sendable {
         return try await refusal(failure, expired.problem, past?.wayBack)
     }
 
-    /// The answer to a browser that opens the address of a form as a page, as it does when what the form has shown is loaded
-    /// again. It leads to the page of the flow that the form is of, or has a link to the account.
-    private func misdirected(_ problem: Problem, _ request: Request) -> Response? {
+    /// The answer to a browser whose request has reached no handler. One that opens the address of a form as a page, as it
+    /// does when what the form has shown is loaded again, is led to the page of the flow that the form is of, or to the account.
+    private func unread(_ problem: Problem, _ request: Request) -> Response? {
         guard request.acceptsHTML else { return nil }
+        guard problem.code == .methodNotAllowed else { return failure(problem, problem, request) }
         if let flow = try? flowID(of: request) { return redirect(to: FlowReference.link(flow)) }
         let isOfAccount = request.path == AccountPath.signOut || request.path.hasPrefix(AccountPath.account + "/")
         let again = AccountPath.account.naming(uiLocales(of: request))

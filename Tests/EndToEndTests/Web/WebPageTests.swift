@@ -172,6 +172,18 @@ import Testing
         #expect(plain.status == 405 && plain.code == "method_not_allowed")
     }
 
+    @Test func `an address that is too long has a page in a browser`() async throws {
+        let path = "/web/authorize?app=lamp&state=" + String(repeating: "a", count: 9_000)
+        for accept in ["text/html", "*/*"] {
+            let answer = try await RawConnection.exchange(
+                world.service.port,
+                "GET \(path) HTTP/1.1\r\nHost: auth.example.com\r\nAccept: \(accept)\r\nConnection: close\r\n\r\n")
+            #expect(answer.status == 400)
+            #expect(answer.body.contains("This link doesn’t work") == (accept == "text/html"), "\(answer.text)")
+            #expect(answer.body.contains(#""code":"invalid_request""#) == (accept != "text/html"), "\(answer.text)")
+        }
+    }
+
     @Test func `a sign-in that is over says so to who goes back, and one for the account leads there`() async throws {
         try await world.newPerson("returning")
         let browser = world.browser()

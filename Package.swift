@@ -301,7 +301,7 @@ let package = Package(
                 "OpenSSL", "Postgres", "Prometheus", "Providers", "Primitives", "Storage", "WebPages", log, lifecycle,
                 arguments,
             ],
-            swiftSettings: commonSettings),
+            exclude: ["OldRows"], swiftSettings: commonSettings),
         .testTarget(
             name: "SandboxTests",
             dependencies: ["countersign-sandbox", "TestSupport", "JOSE", "JSON", "Primitives", "OpenSSL", "Curl"],

@@ -1,0 +1,30 @@
+import Foundation
+
+/// A file of data beside the test that reads it. The manifest leaves it out of the target.
+package struct DataFile: Sendable, CustomStringConvertible {
+    /// Without the folder.
+    package let name: String
+    package let bytes: [UInt8]
+
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+    package var description: String { name }
+
+    /// - Parameter path: from the folder of the source file.
+    package init(_ path: String, beside source: String = #filePath) throws {
+        let file = URL(filePath: source).deletingLastPathComponent().appending(path: path)
+        name = file.lastPathComponent
+        bytes = [UInt8](try Data(contentsOf: file))
+    }
+
+    /// Those of a folder, in the order of their names.
+    package static func all(in folder: String, beside source: String = #filePath) throws -> [DataFile] {
+        let path = URL(filePath: source).deletingLastPathComponent().appending(path: folder).path
+        return try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+            .map { try DataFile("\(folder)/\($0)", beside: source) }
+    }
+
+    /// What is in it as JSON.
+    package func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+        try JSONDecoder().decode(Value.self, from: Data(bytes))
+    }
+}

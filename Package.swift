@@ -229,7 +229,9 @@ let package = Package(
             swiftSettings: commonSettings),
         .testTarget(
             name: "PrimitivesTests", dependencies: ["Primitives", "TestSupport"], swiftSettings: commonSettings),
-        .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "COpenSSL"], swiftSettings: commonSettings),
+        .testTarget(
+            name: "OpenSSLTests", dependencies: ["OpenSSL", "COpenSSL", "Primitives", "TestSupport"], exclude: ["Keys"],
+            swiftSettings: commonSettings),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: commonSettings),
         .testTarget(
             name: "JOSETests", dependencies: ["JOSE", "JSON", "OpenSSL", "Primitives", "TestSupport"],

@@ -1,4 +1,5 @@
 import COpenSSL
+import TestSupport
 import Testing
 
 @testable import OpenSSL
@@ -11,7 +12,7 @@ struct `Errors` {
         ("spoilt PEM", { _ = try P256PrivateKey(pem: Array("-----BEGIN PRIVATE KEY-----\n!\n".utf8)) }),
         ("spoilt DER", { _ = try P256PrivateKey(der: [0x30, 0x01]) }),
         ("spoilt public DER", { _ = try PublicKey(pem: armour([0x30, 0x01], "PUBLIC KEY")) }),
-        ("encrypted PEM", { _ = try P256PrivateKey(pem: RefusedKey.privateKeys[0].pem) }),
+        ("encrypted PEM", { _ = try P256PrivateKey(pem: DataFile("Keys/private/encrypted-pkcs8.pem").bytes) }),
         (
             "scrypt cost",
             {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import OpenSSL
@@ -75,7 +76,7 @@ struct `Key derivation` {
     }
 
     @Test func `scrypt gives the keys of RFC 7914`() throws {
-        let published = try vectors("rfc/rfc7914_scrypt.json", as: ScryptVectors.self).vectors
+        let published = try Vectors.rfc("rfc7914_scrypt.json", as: ScryptVectors.self).vectors
         #expect(published.count == 3)
         for vector in published {
             let derived = try Scrypt.derive(

@@ -1,5 +1,6 @@
 import Foundation
 import OpenSSL
+import TestSupport
 import Testing
 
 /// A PEM block around any octets.
@@ -47,13 +48,12 @@ struct `Private keys` {
         #expect(try key.publicKey.verifies(key.sign([1]), of: [1]))
     }
 
-    @Test(arguments: RefusedKey.privateKeys) func `a key of another kind is no P-256 key`(key: RefusedKey) {
-        #expect(throws: OpenSSLError.self) { try P256PrivateKey(pem: key.pem) }
+    @Test(arguments: try RefusedKey.privateKeys) func `a key of another kind is no P-256 key`(key: DataFile) {
+        #expect(throws: OpenSSLError.self) { try P256PrivateKey(pem: key.bytes) }
     }
 
-    @Test(arguments: RefusedKey.privateKeys + [RefusedKey.rsa1024])
-    func `a key of another kind is no RSA key`(key: RefusedKey) {
-        #expect(throws: OpenSSLError.self) { try RSAPrivateKey(pem: key.pem) }
+    @Test(arguments: try RefusedKey.privateKeys) func `a key of another kind is no RSA key`(key: DataFile) {
+        #expect(throws: OpenSSLError.self) { try RSAPrivateKey(pem: key.bytes) }
     }
 
     @Test func `an RSA key is no P-256 key, and the reverse`() throws {

@@ -1,5 +1,6 @@
 import COpenSSL
 import OpenSSL
+import TestSupport
 import Testing
 
 struct `Public keys` {
@@ -137,8 +138,8 @@ struct `Public keys` {
         #expect(try readP256.verifies(p256.sign(message), of: message))
     }
 
-    @Test(arguments: RefusedKey.publicKeys) func `a PEM block of another kind is refused`(key: RefusedKey) {
-        #expect(throws: OpenSSLError.self) { try PublicKey(pem: key.pem) }
+    @Test(arguments: try RefusedKey.publicKeys) func `a PEM block of another kind is refused`(key: DataFile) {
+        #expect(throws: OpenSSLError.self) { try PublicKey(pem: key.bytes) }
     }
 
     @Test func `a private key is no public key`() throws {

@@ -1,31 +1,27 @@
 import Foundation
 import OpenSSL
+import Primitives
+import TestSupport
 import Testing
 
 struct `Signatures` {
     struct Example: Decodable {
-        struct JWK: Decodable {
-            let n: String?
-            let e: String?
-            let x: String?
-            let y: String?
-        }
         let name: String
         let token: String
-        let jwk: JWK?
+        let jwk: [String: String]?
     }
 
     /// RFC 7515 A.2 and A.3: key, the octets signed, signature.
     private func example(_ name: String) throws -> (key: PublicKey, message: [UInt8], signature: [UInt8]) {
-        let examples = try vectors("rfc/rfc7515_7519_examples.json", as: [Example].self)
+        let examples = try Vectors.rfc("rfc7515_7519_examples.json", as: [Example].self)
         let example = try #require(examples.first { $0.name == name })
         let parts = example.token.split(separator: ".")
-        func octets(_ text: String?) throws -> [UInt8] { try #require(text.flatMap { [UInt8](base64URL: $0) }) }
+        func octets(_ text: String?) throws -> [UInt8] { try #require(text.flatMap { Base64URL.decode($0) }) }
         let jwk = try #require(example.jwk)
         let key =
-            try jwk.n != nil
-            ? PublicKey(rsaModulus: octets(jwk.n), exponent: octets(jwk.e))
-            : PublicKey(p256X: octets(jwk.x), y: octets(jwk.y))
+            try jwk["kty"] == "RSA"
+            ? PublicKey(rsaModulus: octets(jwk["n"]), exponent: octets(jwk["e"]))
+            : PublicKey(p256X: octets(jwk["x"]), y: octets(jwk["y"]))
         return (key, Array("\(parts[0]).\(parts[1])".utf8), try octets(String(parts[2])))
     }
 

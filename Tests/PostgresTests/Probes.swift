@@ -1,5 +1,4 @@
 import Postgres
-import Synchronization
 import TestSupport
 import Testing
 
@@ -62,14 +61,6 @@ func isRunning(_ pattern: String) -> SQL {
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND query LIKE \(pattern)
     )
     """
-}
-
-final class Tally: Sendable {
-    private let total = Atomic(0)
-
-    var count: Int { total.load(ordering: .relaxed) }
-
-    func add() { total.add(1, ordering: .relaxed) }
 }
 
 /// A barrier at which tasks wait until all of them have arrived. A later one passes at once.

@@ -262,7 +262,7 @@ let package = Package(
             swiftSettings: commonSettings),
         .testTarget(
             name: "StorageTests", dependencies: ["Storage", "Accounts", "KeyRing", "Postgres", "TestSupport"],
-            swiftSettings: commonSettings),
+            exclude: ["Feed/FeedCoverage.json"], swiftSettings: commonSettings),
         .testTarget(
             name: "SignInTests",
             dependencies: [

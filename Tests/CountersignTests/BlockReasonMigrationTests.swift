@@ -9,10 +9,6 @@ import Testing
 @Suite struct BlockReasonMigrationTests {
     private static let now = Timestamp(seconds: 1_767_225_600)
 
-    private static func migrator(_ database: Database) -> Migrator {
-        Migrator(database: database, logger: .silent)
-    }
-
     /// Writes an account with an identity as a process of the release before did.
     private static func insert(_ subject: String, blockedAt: Timestamp?, in database: Database) async throws {
         try await database.execute(
@@ -40,16 +36,16 @@ import Testing
     }
 
     private static func block(of subject: String, in database: Database) async throws -> Identity.Block? {
-        let owners = try await database.query("SELECT account_id FROM identities WHERE subject = \(subject)") {
-            row throws(PostgresError) in try row.decode(AccountID.self)
-        }
+        let owners = try await database.query(
+            "SELECT account_id FROM identities WHERE subject = \(subject)", as: AccountID.self)
         let account = try await AccountStore(database: database).account(try #require(owners.first))
         return try #require(account?.identities.first).block
     }
 
     @Test func `a block from before has the reason of its event, and without one the kind of it`() async throws {
         try await ScratchDatabase.withMigratedPool { database in
-            _ = try await Self.migrator(database).down(steps: Migration.embedded.count { $0.version > 24 })
+            let migrator = Migrator(database: database, logger: .silent)
+            _ = try await migrator.down(steps: Migration.embedded.count { $0.version > 24 })
             let earlier = Self.now.advanced(bySeconds: -60)
             for subject in ["bulk", "silent", "forgotten"] {
                 try await Self.insert(subject, blockedAt: Self.now, in: database)
@@ -59,7 +55,7 @@ import Testing
             try await Self.insertEvent("e2", of: "bulk", detail: "earlier", at: earlier, in: database)
             try await Self.insertEvent("e3", of: "silent", detail: nil, at: Self.now, in: database)
             try await Self.insertEvent("e4", of: "free", detail: "bulk-account", at: Self.now, in: database)
-            _ = try await Self.migrator(database).up()
+            _ = try await migrator.up()
             try await Self.insert("later", blockedAt: Self.now, in: database)
 
             #expect(

@@ -2,9 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whatever the stores write of an account is announced where it is written, or listed in `FeedCoverage.json` with the reason
-/// why it is not.
-/// It reads the sources, so that a new statement fails until it is decided.
+/// Whatever the stores write of an account is announced where it is written, or listed in `FeedCoverage.json` with the
+/// reason why it is not. The sources are read, so that a new statement fails until it is decided.
 @Suite struct FeedCoverageTests {
     /// What writes and is no event, with the reason why.
     private struct Silent: Decodable {

@@ -52,22 +52,31 @@ struct PageSamples {
     /// As an imported account may be.
     private var addressOnly: AccountHolder { AccountHolder(identities: [], createdAt: created) }
 
+    typealias Sample = (name: String, page: any WebPage)
+
     /// By a name that is good for a file.
-    var pages: [(name: String, page: any WebPage)] {
-        signingIn + codes + linking + ending + account + failures + errors
+    var pages: [Sample] {
+        let named: [Sample] = [signingIn, linking, ending, account].flatMap { pages in
+            pages.map { (name: $0.key, page: $0.value) }
+        }
+        return named + codes + outcomes + failures + errors
     }
 
-    private var failures: [(String, any WebPage)] {
-        FailurePage.Failure.allCases.map { failure -> (String, any WebPage) in
+    private var outcomes: [Sample] {
+        OpenAppPage.Outcome.allCases.map { outcome -> Sample in
+            ("open-app-\(outcome.rawValue)", OpenAppPage(appName: app, uri: uri, outcome: outcome))
+        }
+    }
+
+    private var failures: [Sample] {
+        FailurePage.Failure.allCases.map { failure -> Sample in
             let page = FailurePage(failure, retryLink: link("chooser"), requestID: reference)
             return ("failure-\(failure.rawValue)", page)
         }
     }
 
-    private var errors: [(String, any WebPage)] {
-        FormError.allCases.map { error -> (String, any WebPage) in
-            ("error-\(error.rawValue)", chooser(error: error))
-        }
+    private var errors: [Sample] {
+        FormError.allCases.map { error -> Sample in ("error-\(error.rawValue)", chooser(error: error)) }
     }
 
     private func chooser(
@@ -81,70 +90,45 @@ struct PageSamples {
             cancel: form("cancel"), email: error == nil ? nil : email, act: act, isAgain: act != .delete, error: error)
     }
 
-    private var signingIn: [(String, any WebPage)] {
+    private var signingIn: KeyValuePairs<String, any WebPage> {
         [
-            ("chooser", chooser()),
-            ("chooser-apple-alone", chooser(providers: [.apple], alone: true)),
-            ("chooser-account", chooser(.account)),
-            ("chooser-link", chooser(.account, act: .link(.google))),
-            ("chooser-delete", chooser(.account, act: .delete)),
-            ("chooser-client", chooser(.client(client), providers: [.google])),
-            (
-                "register",
-                RegisterPage(
-                    purpose: .app(app), form: form("register"), email: email, name: displayName,
-                    error: .weakPassword)
-            ),
-            (
-                "forgot",
-                ForgotPage(purpose: .client(client), step: .address, form: form("forgot"), email: email)
-            ),
-            (
-                "forgot-code",
-                ForgotPage(
-                    purpose: .account, step: .code(email: email), form: form("forgot"), error: .wrongCode)
-            ),
-            (
-                "forgot-weak",
-                ForgotPage(
-                    purpose: .account, step: .code(email: email), form: form("forgot"), code: "204816",
-                    error: .weakPassword)
-            ),
-            (
-                "password",
-                PasswordPage(
-                    purpose: .app(app), form: form("password"), offersEmailCode: true, email: email,
-                    error: .wrongPassword)
-            ),
+            "chooser": chooser(),
+            "chooser-apple-alone": chooser(providers: [.apple], alone: true),
+            "chooser-account": chooser(.account),
+            "chooser-link": chooser(.account, act: .link(.google)),
+            "chooser-delete": chooser(.account, act: .delete),
+            "chooser-client": chooser(.client(client), providers: [.google]),
+            "register": RegisterPage(
+                purpose: .app(app), form: form("register"), email: email, name: displayName,
+                error: .weakPassword),
+            "forgot": ForgotPage(purpose: .client(client), step: .address, form: form("forgot"), email: email),
+            "forgot-code": ForgotPage(
+                purpose: .account, step: .code(email: email), form: form("forgot"), error: .wrongCode),
+            "forgot-weak": ForgotPage(
+                purpose: .account, step: .code(email: email), form: form("forgot"), code: "204816",
+                error: .weakPassword),
+            "password": PasswordPage(
+                purpose: .app(app), form: form("password"), offersEmailCode: true, email: email,
+                error: .wrongPassword),
         ]
     }
 
-    private var codes: [(String, any WebPage)] {
-        EmailCodePage.Reason.allCases.map { reason -> (String, any WebPage) in
-            (
-                "code-\(reason.rawValue)",
-                EmailCodePage(
-                    purpose: .client(client), reason: reason, step: .address, form: form("email-code"),
-                    back: .link(link("chooser")), email: email,
-                    otherAccount: reason == .confirmAddress ? form("other-account") : nil)
-            )
+    private var codes: [Sample] {
+        EmailCodePage.Reason.allCases.flatMap { reason -> [Sample] in
+            let asked = EmailCodePage(
+                purpose: .client(client), reason: reason, step: .address, form: form("email-code"),
+                back: .link(link("chooser")), email: email,
+                otherAccount: reason == .confirmAddress ? form("other-account") : nil)
+            let mailed = EmailCodePage(
+                purpose: .client(client), reason: reason, step: .code(email: email, isAgain: reason == .register),
+                form: form("email-code"), back: .button("first"), error: reason == .bind ? .wrongCode : nil)
+            return [("code-\(reason.rawValue)", asked), ("code-entry-\(reason.rawValue)", mailed)]
         }
-            + EmailCodePage.Reason.allCases.map { reason -> (String, any WebPage) in
-                (
-                    "code-entry-\(reason.rawValue)",
-                    EmailCodePage(
-                        purpose: .client(client), reason: reason,
-                        step: .code(email: email, isAgain: reason == .register),
-                        form: form("email-code"), back: .button("first"), error: reason == .bind ? .wrongCode : nil)
-                )
-            }
     }
 
-    private func link(
-        _ choices: [LinkChoice], _ source: ProvenSource, _ holder: AccountHolder?, email: String? = nil
-    ) -> any WebPage {
+    private func link(_ choices: [LinkChoice], _ source: ProvenSource, _ holder: AccountHolder?) -> any WebPage {
         LinkPage(
-            purpose: .account, source: source, email: email ?? self.email,
+            purpose: .account, source: source, email: email,
             choices: choices.map { .init($0, link: link($0.rawValue)) }, holder: holder,
             cancel: form("link/cancel"), error: choices.isEmpty ? .emailTaken : nil)
     }
@@ -177,64 +161,56 @@ struct PageSamples {
             replace: form("link/bind"), keep: form("link/cancel"), error: nil)
     }
 
-    private var linking: [(String, any WebPage)] {
+    private var linking: KeyValuePairs<String, any WebPage> {
         [
-            ("link-claimed", link([.create, .bind], .apple, nil)),
-            ("link-proven", link([.bind], .google, nil)),
-            ("link-stated", link([.bind, .create], .google, providersOnly)),
-            ("link-mailbox", link([.bind, .create], .mailbox, holder)),
-            ("link-imported", link([.bind, .create], .mailbox, addressOnly)),
-            ("link-none", link([], .mailbox, nil)),
-            ("create", create(.google, offersPassword: false)),
-            ("create-mailbox", create(.mailbox, offersPassword: true)),
-            ("create-closing", create(.mailbox, offersPassword: true, holder: addressOnly)),
-            ("create-error", create(.mailbox, offersPassword: true, error: .weakPassword)),
-            ("bind", bind(.google, holder: providersOnly, isProof: false)),
-            ("bind-holder-hidden", bind(.apple, holder: nil, isHidden: true, isProof: false)),
-            ("bind-code-right", bind(.google, holder: holder, isProof: true, isCodeRight: true)),
-            ("bind-mailbox", bind(.mailbox, holder: holder, isProof: true)),
-            ("bind-error", bind(.apple, holder: nil, isProof: false, error: .wrongPassword)),
-            ("conflict-password", conflict(.password(email: email))),
-            ("conflict-code", conflict(.emailCode(email: email, code: "123456"))),
-            ("conflict-ticket", conflict(.ticket)),
-            ("conflict-provider", conflict(.provider(.apple, replacing: .first(at: linked)))),
+            "link-claimed": link([.create, .bind], .apple, nil),
+            "link-proven": link([.bind], .google, nil),
+            "link-stated": link([.bind, .create], .google, providersOnly),
+            "link-mailbox": link([.bind, .create], .mailbox, holder),
+            "link-imported": link([.bind, .create], .mailbox, addressOnly),
+            "link-none": link([], .mailbox, nil),
+            "create": create(.google, offersPassword: false),
+            "create-mailbox": create(.mailbox, offersPassword: true),
+            "create-closing": create(.mailbox, offersPassword: true, holder: addressOnly),
+            "create-error": create(.mailbox, offersPassword: true, error: .weakPassword),
+            "bind": bind(.google, holder: providersOnly, isProof: false),
+            "bind-holder-hidden": bind(.apple, holder: nil, isHidden: true, isProof: false),
+            "bind-code-right": bind(.google, holder: holder, isProof: true, isCodeRight: true),
+            "bind-mailbox": bind(.mailbox, holder: holder, isProof: true),
+            "bind-error": bind(.apple, holder: nil, isProof: false, error: .wrongPassword),
+            "conflict-password": conflict(.password(email: email)),
+            "conflict-code": conflict(.emailCode(email: email, code: "123456")),
+            "conflict-ticket": conflict(.ticket),
+            "conflict-provider": conflict(.provider(.apple, replacing: .first(at: linked))),
         ]
     }
 
-    private var ending: [(String, any WebPage)] {
-        let outcomes = OpenAppPage.Outcome.allCases.map { outcome -> (String, any WebPage) in
-            ("open-app-\(outcome.rawValue)", OpenAppPage(appName: app, uri: uri, outcome: outcome))
-        }
-        let others: [(String, any WebPage)] = [
-            (
-                "consent",
-                ConsentPage(
-                    client: client, account: AccountTitle(displayName: displayName, email: email),
-                    otherAccount: form("sign-out"), scopes: [.profile, .email, .sentence(sentence)],
-                    clientPrivacyURL: "https://policies.example.com/privacy?a=1&b=2", form: form("consent"))
-            ),
-            (
-                "missing-email",
-                MissingEmailPage(
-                    purpose: .client(client), account: AccountTitle(displayName: displayName, email: nil),
-                    otherAccount: form("sign-out"), form: form("consent"))
-            ),
-            (
-                "failure-late",
-                FailurePage(
-                    .flowExpired, retryLink: "https://lamp.example.com/signed-in?error=access_denied", appName: app,
-                    requestID: reference)
-            ),
-            ("flip", FlipPage()),
-            ("signed-out", SignedOutPage(signInLink: "/web/account")),
-            ("signed-out-unlinked", SignedOutPage(signInLink: "/web/account", unlinked: .google)),
+    private var ending: KeyValuePairs<String, any WebPage> {
+        [
+            "consent": ConsentPage(
+                client: client, account: AccountTitle(displayName: displayName, email: email),
+                otherAccount: form("sign-out"), scopes: [.profile, .email, .sentence(sentence)],
+                clientPrivacyURL: "https://policies.example.com/privacy?a=1&b=2", form: form("consent")),
+            "missing-email": MissingEmailPage(
+                purpose: .client(client), account: AccountTitle(displayName: displayName, email: nil),
+                otherAccount: form("sign-out"), form: form("consent")),
+            "failure-late": FailurePage(
+                .flowExpired, retryLink: "https://lamp.example.com/signed-in?error=access_denied", appName: app,
+                requestID: reference),
+            "flip": FlipPage(),
+            "signed-out": SignedOutPage(signInLink: "/web/account"),
+            "signed-out-unlinked": SignedOutPage(signInLink: "/web/account", unlinked: .google),
         ]
-        return outcomes + others
     }
 
-    private var account: [(String, any WebPage)] {
+    private var account: KeyValuePairs<String, any WebPage> {
         let apple = IdentityID(now: created)
         let google = IdentityID(now: linked)
+        func device(_ name: String?, isThisOne: Bool = false) -> AccountPage.Device {
+            AccountPage.Device(
+                id: SessionID(now: isThisOne ? created : linked), name: name, isBrowser: isThisOne,
+                isThisOne: isThisOne, lastUsedAt: isThisOne ? linked : created)
+        }
         func page(
             _ providers: [AccountPage.LinkedProvider], _ clients: [AccountPage.LinkedClient],
             notice: AccountPage.Notice? = nil
@@ -249,20 +225,7 @@ struct PageSamples {
                     ? .init(email: masked, dueAt: linked, keep: form("account/keep-address")) : nil,
                 canChangeAddress: true, password: isWhole ? .isSet : providers.isEmpty ? .isImpossible : .isNotSet,
                 providers: providers, linkable: unlinked.map { ($0, form("account/link/\($0.rawValue)")) },
-                devices: [
-                    .init(
-                        id: SessionID(now: created), name: nil, isBrowser: true, isThisOne: true,
-                        lastUsedAt: linked)
-                ]
-                    + (isWhole
-                        ? [
-                            .init(
-                                id: SessionID(now: linked), name: app, isBrowser: false, isThisOne: false,
-                                lastUsedAt: created),
-                            .init(
-                                id: SessionID(now: linked), name: nil, isBrowser: false, isThisOne: false,
-                                lastUsedAt: created),
-                        ] : []),
+                devices: [device(nil, isThisOne: true)] + (isWhole ? [device(app), device(nil)] : []),
                 furtherDevices: isWhole ? 3 : 0, clients: clients, unlink: form("account/unlink"),
                 endDevice: form("account/devices/end"), signOut: form("sign-out"),
                 signOutEverywhere: form("account/sign-out-everywhere"), notice: notice)
@@ -272,73 +235,44 @@ struct PageSamples {
         let other = AccountPage.LinkedClient(
             id: "other", name: app, linkedAt: linked, lastUsedAt: nil, isDisabled: true)
         return [
-            (
-                "account",
-                page(
-                    [
-                        .init(id: apple, provider: .apple, email: nil, linkedAt: created, canBeUnlinked: true),
-                        .init(id: google, provider: .google, email: email, linkedAt: linked, canBeUnlinked: true),
-                    ], [home, other])
-            ),
-            (
-                "account-one-way",
-                page(
-                    [
-                        .init(
-                            id: google, provider: .google, email: email, linkedAt: linked, canBeUnlinked: false,
-                            isBlocked: true, wantsNewPassword: true)
-                    ], [],
-                    notice: .unlinkedProvider(.apple))
-            ),
-            ("account-bare", page([], [home], notice: .unlinkedClient(client))),
-            ("account-linked", page([], [], notice: .otherAccount)),
-            (
-                "name",
-                NamePage(
-                    form: form("account/name"), cancelLink: "/web/account", displayName: displayName,
-                    isOfOtherAccount: true, error: .invalidDisplayName)
-            ),
-            (
-                "password-change",
-                NewPasswordPage(
-                    form: form("account/password"), cancelLink: "/web/account", hasPassword: true, email: email,
-                    error: .wrongCurrentPassword)
-            ),
-            (
-                "password-first",
-                NewPasswordPage(
-                    form: form("account/password"), cancelLink: "/web/account", hasPassword: false, email: email,
-                    error: .weakPassword)
-            ),
-            (
-                "link-provider",
-                AccountQuestionPage(
-                    subject: .link(.apple), account: title, form: form("account/link/apple"),
-                    cancelLink: "/web/account", isOfOtherAccount: true)
-            ),
-            (
-                "export",
-                AccountQuestionPage(
-                    subject: .export, account: title, form: form("account/export"), cancelLink: "/web/account",
-                    error: .tooManyTries)
-            ),
-            (
-                "delete",
-                DeletePage(
-                    account: title, providers: [.apple, .google], clients: [client, app],
-                    form: form("account/delete"), cancelLink: "/web/account", isOfOtherAccount: true)
-            ),
-            ("deleted", DeletedPage()),
-            (
-                "unlink-provider",
-                UnlinkPage(
-                    .provider(google, .google, email: email, opensSession: true), form: form("account/unlink"),
-                    cancelLink: "/web/account")
-            ),
-            (
-                "unlink-client",
-                UnlinkPage(.client("home", name: client), form: form("account/unlink"), cancelLink: "/web/account")
-            ),
+            "account": page(
+                [
+                    .init(id: apple, provider: .apple, email: nil, linkedAt: created, canBeUnlinked: true),
+                    .init(id: google, provider: .google, email: email, linkedAt: linked, canBeUnlinked: true),
+                ], [home, other]),
+            "account-one-way": page(
+                [
+                    .init(
+                        id: google, provider: .google, email: email, linkedAt: linked, canBeUnlinked: false,
+                        isBlocked: true, wantsNewPassword: true)
+                ], [],
+                notice: .unlinkedProvider(.apple)),
+            "account-bare": page([], [home], notice: .unlinkedClient(client)),
+            "account-linked": page([], [], notice: .otherAccount),
+            "name": NamePage(
+                form: form("account/name"), cancelLink: "/web/account", displayName: displayName,
+                isOfOtherAccount: true, error: .invalidDisplayName),
+            "password-change": NewPasswordPage(
+                form: form("account/password"), cancelLink: "/web/account", hasPassword: true, email: email,
+                error: .wrongCurrentPassword),
+            "password-first": NewPasswordPage(
+                form: form("account/password"), cancelLink: "/web/account", hasPassword: false, email: email,
+                error: .weakPassword),
+            "link-provider": AccountQuestionPage(
+                subject: .link(.apple), account: title, form: form("account/link/apple"),
+                cancelLink: "/web/account", isOfOtherAccount: true),
+            "export": AccountQuestionPage(
+                subject: .export, account: title, form: form("account/export"), cancelLink: "/web/account",
+                error: .tooManyTries),
+            "delete": DeletePage(
+                account: title, providers: [.apple, .google], clients: [client, app],
+                form: form("account/delete"), cancelLink: "/web/account", isOfOtherAccount: true),
+            "deleted": DeletedPage(),
+            "unlink-provider": UnlinkPage(
+                .provider(google, .google, email: email, opensSession: true), form: form("account/unlink"),
+                cancelLink: "/web/account"),
+            "unlink-client": UnlinkPage(
+                .client("home", name: client), form: form("account/unlink"), cancelLink: "/web/account"),
         ]
     }
 }

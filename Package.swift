@@ -303,7 +303,7 @@ let package = Package(
                 "OpenSSL", "Postgres", "Prometheus", "Providers", "Primitives", "Storage", "WebPages", log, lifecycle,
                 arguments,
             ],
-            exclude: ["OldRows", "EmailProofMigration.json"], swiftSettings: commonSettings),
+            exclude: ["OldRows", "EmailProofMigration.json", "ImportCommand.ndjson"], swiftSettings: commonSettings),
         .testTarget(
             name: "SandboxTests",
             dependencies: ["countersign-sandbox", "TestSupport", "JOSE", "JSON", "Primitives", "OpenSSL", "Curl"],

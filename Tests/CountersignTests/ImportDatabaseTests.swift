@@ -5,17 +5,6 @@ import Testing
 
 /// `countersign import` from live databases of other systems, whose tables are as their own migrations make them.
 @Suite struct ImportDatabaseTests {
-    private static func run(
-        _ words: [String], _ scratch: ScratchDatabase
-    ) async throws -> FinishedProcess {
-        try await CountersignProcess.run(
-            ["import"] + words,
-            environment: [
-                "COUNTERSIGN_POSTGRES_URL": scratch.url, "COUNTERSIGN_APPLE_CLIENT_IDS": "com.example.lamp",
-                "COUNTERSIGN_KEYRING_PATH": try Countersign.keyRingPath.get(),
-            ])
-    }
-
     /// Runs an import from a database with these tables, and compares the accounts and the report with what is expected.
     private func expect(
         _ source: String, _ tables: String, options: [String] = [], report: [String], accounts: [String],
@@ -27,30 +16,20 @@ import Testing
             }
             try await ScratchDatabase.withMigrated { scratch in
                 let words = [source, "--from", other.url, "--apple-team", "main"] + options
-                let rehearsed = try await Self.run(words + ["--dry-run"], scratch)
-                let run = try await Self.run(words, scratch)
-                #expect(Self.words(run.output) == report, "\(run.errors)", sourceLocation: sourceLocation)
+                let rehearsed = try await ImportCommandTests.run(words + ["--dry-run"], scratch)
+                let run = try await ImportCommandTests.run(words, scratch)
+                #expect(try Self.results(run) == report, "\(run.errors)", sourceLocation: sourceLocation)
                 // Of what is refused here nobody is missed.
                 #expect(run.code == 0 && rehearsed.code == 0, "\(run.errors)", sourceLocation: sourceLocation)
-                #expect(Self.words(rehearsed.output) == report, "\(rehearsed.errors)", sourceLocation: sourceLocation)
+                #expect(try Self.results(rehearsed) == report, "\(rehearsed.errors)", sourceLocation: sourceLocation)
                 let found = try await ImportCommandTests.accounts(in: scratch)
                 #expect(found == accounts, sourceLocation: sourceLocation)
             }
         }
     }
 
-    private static func words(_ output: String) -> [String] {
-        output.split(separator: "\n").map { line in
-            struct Line: Decodable {
-                let externalId: String?
-                let outcome: String
-                let code: String?
-                let notes: [String]?
-            }
-            guard let line = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)) else { return "unreadable" }
-            return ([line.externalId ?? "-", line.outcome] + [line.code].compactMap(\.self) + (line.notes ?? []))
-                .joined(separator: " ")
-        }
+    private static func results(_ run: FinishedProcess) throws -> [String] {
+        try ImportCommandTests.lines(run.output).map(\.result)
     }
 
     private static let bcrypt = "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"
@@ -172,7 +151,7 @@ import Testing
                 (["keycloak", "-", "--provider-alias", "x=github"], "provider-alias"),
                 (["firebase", "-", "--provider-alias", "x=apple"], "--provider-alias is not for firebase"),
             ] {
-                let run = try await Self.run(words, scratch)
+                let run = try await ImportCommandTests.run(words, scratch)
                 #expect(run.code == 2, "\(words): \(run.errors)")
                 #expect(run.errors.contains(sentence), "\(words): \(run.errors)")
                 #expect(!run.errors.contains("secret"))
@@ -198,9 +177,9 @@ import Testing
                 }
             }
             try await ScratchDatabase.withMigrated { scratch in
-                let run = try await Self.run(["better-auth", "--from", other.url], scratch)
+                let run = try await ImportCommandTests.run(["better-auth", "--from", other.url], scratch)
                 #expect(
-                    Self.words(run.output) == [
+                    try Self.results(run) == [
                         "b1 created", "b16200 created", "b16384 created", "b40000 created", "b500000 created",
                         "b530000 refused row_malformed",
                     ], "\(run.errors)")
@@ -216,12 +195,12 @@ import Testing
             defer { directory.remove() }
             for (mode, sentence) in [(0o600, "none of Supabase"), (0o640, "0600")] {
                 let file = try directory.write("url", "\(scratch.url)\n", mode: mode)
-                let run = try await Self.run(["supabase", file], scratch)
+                let run = try await ImportCommandTests.run(["supabase", file], scratch)
                 #expect(run.code == 2 && run.errors.contains(sentence), "\(run.errors)")
             }
             // What people export instead, of whatever mode.
             let file = try directory.write("users.csv", "id,email\n1,kim@example.com\n", mode: 0o644)
-            let run = try await Self.run(["supabase", file], scratch)
+            let run = try await ImportCommandTests.run(["supabase", file], scratch)
             #expect(run.code == 2 && run.errors.contains("neutral rows"), "\(run.errors)")
             #expect(!run.errors.contains("kim@"), "\(run.errors)")
         }

@@ -31,48 +31,42 @@ extension AccountCrowd {
     }
 
     private func accountQueries(at middle: Int) -> [ListQuery] {
-        func filter(_ change: (inout AccountFilter) -> Void) -> AccountFilter {
-            var filter = AccountFilter()
-            change(&filter)
-            return filter
-        }
-        let filters: [(String, AccountFilter)] = [
-            ("all", filter { _ in }),
-            ("status=active", filter { $0.status = .active }),
-            ("status=disabled", filter { $0.status = .disabled }),
-            ("provider", filter { $0.provider = .google }),
+        let subject = ProviderSubject("subject-\(middle)")
+        let filters: KeyValuePairs<String, (inout AccountFilter) -> Void> = [
+            "all": { _ in },
+            "status=active": { $0.status = .active },
+            "status=disabled": { $0.status = .disabled },
+            "provider": { $0.provider = .google },
             // No account: the disabled ones are all Apple's.
-            ("provider, status=disabled", filter { ($0.provider, $0.status) = (.google, .disabled) }),
-            ("name", filter { $0.name = "kIM 77" }),
-            ("name of nobody", filter { $0.name = "nobody" }),
-            ("name, provider, status", filter { ($0.name, $0.provider, $0.status) = ("kim 7", .apple, .active) }),
-            ("email", filter { $0.email = EmailAddress("user\(middle + 1)@example.com") }),
-            ("identityEmail", filter { $0.identityEmail = EmailAddress("relay\(middle + 1)@example.com") }),
-            ("identityEmail of nobody", filter { $0.identityEmail = EmailAddress("nobody@example.com") }),
-            ("email, name", filter { ($0.email, $0.name) = (EmailAddress("user1@example.com"), "kim 1") }),
-            ("emailPrefix of all", filter { $0.emailPrefix = "user" }),
-            ("emailPrefix", filter { $0.emailPrefix = "user12" }),
-            ("emailPrefix, status=disabled", filter { ($0.emailPrefix, $0.status) = ("user", .disabled) }),
-            ("emailPrefix, name of nobody", filter { ($0.emailPrefix, $0.name) = ("user", "nobody") }),
-            ("emailPrefix, provider", filter { ($0.emailPrefix, $0.provider) = ("user1", .google) }),
-            ("subject", filter { $0.subject = ProviderSubject("subject-\(middle)") }),
-            (
-                "subject, provider",
-                filter { ($0.subject, $0.provider) = (ProviderSubject("subject-\(middle)"), .apple) }
-            ),
+            "provider, status=disabled": { ($0.provider, $0.status) = (.google, .disabled) },
+            "name": { $0.name = "kIM 77" },
+            "name of nobody": { $0.name = "nobody" },
+            "name, provider, status": { ($0.name, $0.provider, $0.status) = ("kim 7", .apple, .active) },
+            "email": { $0.email = EmailAddress("user\(middle + 1)@example.com") },
+            "identityEmail": { $0.identityEmail = EmailAddress("relay\(middle + 1)@example.com") },
+            "identityEmail of nobody": { $0.identityEmail = EmailAddress("nobody@example.com") },
+            "email, name": { ($0.email, $0.name) = (EmailAddress("user1@example.com"), "kim 1") },
+            "emailPrefix of all": { $0.emailPrefix = "user" },
+            "emailPrefix": { $0.emailPrefix = "user12" },
+            "emailPrefix, status=disabled": { ($0.emailPrefix, $0.status) = ("user", .disabled) },
+            "emailPrefix, name of nobody": { ($0.emailPrefix, $0.name) = ("user", "nobody") },
+            "emailPrefix, provider": { ($0.emailPrefix, $0.provider) = ("user1", .google) },
+            "subject": { $0.subject = subject },
+            "subject, provider": { ($0.subject, $0.provider) = (subject, .apple) },
         ]
         let cursor = AccountCursor(id: id(middle), email: EmailAddress("user\(middle + 1)@example.com"))
-        return filters.flatMap { name, filter in
-            [(name, nil), ("\(name), middle", cursor)].map { name, cursor in
+        let positions: [(String, AccountCursor?)] = [("", nil), (", middle", cursor)]
+        let lists = filters.flatMap { name, change -> [ListQuery] in
+            var filter = AccountFilter()
+            change(&filter)
+            return positions.map { position, cursor in
                 ListQuery(
-                    name: "accounts: \(name)",
+                    name: "accounts: \(name)\(position)",
                     statement: AccountSearch.statement(filter, after: cursor, limit: Self.page))
             }
-        } + [
-            ListQuery(
-                name: "accounts of a page",
-                statement: AccountSearch.statement((0..<Self.page).map { id(middle + $0 * 7) }))
-        ]
+        }
+        let page = AccountSearch.statement((0..<Self.page).map { id(middle + $0 * 7) })
+        return lists + [ListQuery(name: "accounts of a page", statement: page)]
     }
 
     private func auditQueries(at middle: Int) -> [ListQuery] {
@@ -104,19 +98,22 @@ extension AccountCrowd {
 
     /// By what support is given, alone and beside what few of the rows have.
     private func searches(at middle: Int, _ cursors: [AuditCursor?]) -> [ListQuery] {
-        let searches: [(String, (inout AuditFilter) -> Void)] = [
-            ("request", { $0.requestID = "request-\(middle)" }), ("unknown request", { $0.requestID = "request-x" }),
-            ("identity", { $0.identityID = id(middle) }), ("network", { $0.network = "10.0.7.0/24" }),
-            ("network of nobody", { $0.network = "10.9.9.0/24" }), ("name", { $0.actor = .name("kim 100") }),
-            ("administrators", { $0.actor = .kind(.administrator) }), ("people", { $0.actor = .kind(.person) }),
-            ("operators", { $0.actor = .kind(.operator) }),
-            ("network, type", { ($0.network, $0.kind) = ("10.0.7.0/24", .accountDisabled) }),
-            ("people, type", { ($0.actor, $0.kind) = (.kind(.person), .accountDisabled) }),
-            ("operators, until", { ($0.actor, $0.until) = (.kind(.operator), time(middle)) }),
-            (
-                "people, since, until",
-                { ($0.actor, $0.since, $0.until) = (.kind(.person), time(middle / 2), time(middle)) }
-            ),
+        let searches: KeyValuePairs<String, (inout AuditFilter) -> Void> = [
+            "request": { $0.requestID = "request-\(middle)" },
+            "unknown request": { $0.requestID = "request-x" },
+            "identity": { $0.identityID = id(middle) },
+            "network": { $0.network = "10.0.7.0/24" },
+            "network of nobody": { $0.network = "10.9.9.0/24" },
+            "name": { $0.actor = .name("kim 100") },
+            "administrators": { $0.actor = .kind(.administrator) },
+            "people": { $0.actor = .kind(.person) },
+            "operators": { $0.actor = .kind(.operator) },
+            "network, type": { ($0.network, $0.kind) = ("10.0.7.0/24", .accountDisabled) },
+            "people, type": { ($0.actor, $0.kind) = (.kind(.person), .accountDisabled) },
+            "operators, until": { ($0.actor, $0.until) = (.kind(.operator), time(middle)) },
+            "people, since, until": {
+                ($0.actor, $0.since, $0.until) = (.kind(.person), time(middle / 2), time(middle))
+            },
         ]
         return searches.flatMap { name, set in
             cursors.map { cursor in

@@ -1,6 +1,5 @@
 import Accounts
 import Postgres
-import Synchronization
 import TestSupport
 import Testing
 
@@ -95,10 +94,6 @@ struct AuditPartitionWorld: TestFixture {
 @Suite(.fixture(AuditPartitionWorld.self), .timeLimit(.minutes(5))) struct AuditPartitionTests {
     var world: AuditPartitionWorld { .current }
 
-    private final class Ending: Sendable {
-        let hasCome = Atomic(false)
-    }
-
     @Test func `the months ahead are counted from this one to the first that has no partition`() async throws {
         func ahead(_ time: String) async throws -> Int {
             try await world.partitions.monthsAhead(by: .at(try #require(Timestamp(rfc3339: time))))
@@ -179,12 +174,12 @@ struct AuditPartitionWorld: TestFixture {
         while true {
             let making = try await world.database.transaction { transaction in
                 _ = try await transaction.execute(world.insertion(into: 1))
-                let ending = Ending()
+                let endings = Tally()
                 let making = Task {
-                    defer { ending.hasCome.store(true, ordering: .releasing) }
+                    defer { endings.add() }
                     return try await world.make()
                 }
-                while try await !world.isWaitedForDefault(), !ending.hasCome.load(ordering: .acquiring) {
+                while try await !world.isWaitedForDefault(), endings.count == 0 {
                     try await pollingPause()
                 }
                 return making

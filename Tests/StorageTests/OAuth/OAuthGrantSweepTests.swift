@@ -1,6 +1,5 @@
 import Accounts
 import Postgres
-import Synchronization
 import TestSupport
 import Testing
 
@@ -60,10 +59,6 @@ import Testing
         }
     }
 
-    private final class Ending: Sendable {
-        let hasCome = Atomic(false)
-    }
-
     @Test func `a code that nobody redeemed takes its chain along, and the grant that has no other`() async throws {
         try await World.run { world in
             try await world.link(1, at: 0, in: world.database)
@@ -109,15 +104,15 @@ import Testing
     @Test func `a link that is made while the sweep runs stays`() async throws {
         try await World.run { world in
             try await world.link(1, at: 0, in: world.database)
-            let ending = Ending()
+            let endings = Tally()
             let sweep = try await world.database.transaction { transaction in
                 try await world.link(2, at: 1_000, in: transaction)
                 let sweep = Task {
-                    defer { ending.hasCome.store(true, ordering: .releasing) }
+                    defer { endings.add() }
                     return try await world.sweep(at: 1_000)
                 }
                 // It leaves out what is being linked, or waits for it.
-                while try await !transaction.isWaitedFor(), !ending.hasCome.load(ordering: .acquiring) {
+                while try await !transaction.isWaitedFor(), endings.count == 0 {
                     try await pollingPause()
                 }
                 return sweep

@@ -270,7 +270,7 @@ let package = Package(
                 "JSON", "OpenSSL", "Texts",
                 "Postgres", "Curl", "Primitives", "TestSupport", "countersign-sandbox", log,
             ],
-            swiftSettings: commonSettings),
+            exclude: ["RandomWalk/SQL", "Support/RecordedPerson.sql"], swiftSettings: commonSettings),
         .testTarget(
             name: "AccountImportTests", dependencies: ["AccountImport", "Accounts", "TestSupport"],
             swiftSettings: commonSettings),

@@ -19,97 +19,16 @@ enum WalkInvariant: String, CaseIterable, Sendable {
     case provenAddress = "an address is proven that nobody in the account has proven"
     case seenWays = "an account was entered by its mailbox, beside a way in that was neither shown nor proven"
 
-    /// The rows that break it.
-    fileprivate func breaches(at now: Timestamp) -> SQL {
-        switch self {
-        case .oneIdentityOfAProvider:
-            """
-            SELECT account_id::text FROM identities
-            GROUP BY account_id, provider, realm HAVING count(*) > 1
-            """
-        case .sessionOfLinkedIdentity:
-            // Unlinking clears the reference: a session that a provider opened has then no identity, but still the time
-            // of the provider's authentication.
-            """
-            SELECT s.session_id::text
-            FROM sessions s
-            LEFT JOIN identities i ON i.identity_id = s.identity_id
-            WHERE s.ended_at IS NULL AND s.expires_at > \(now) AND s.provider_auth_time IS NOT NULL
-                AND i.account_id IS DISTINCT FROM s.account_id
-            """
-        case .sessionOfActiveAccount:
-            """
-            SELECT s.session_id::text
-            FROM sessions s
-            JOIN accounts a ON a.account_id = s.account_id
-            WHERE s.ended_at IS NULL AND s.expires_at > \(now) AND a.status <> 'active'
-            """
-        case .linkOfActiveAccount:
-            // Chains, codes and tokens go with the grant: what the client holds is good for nothing.
-            """
-            SELECT g.grant_id::text
-            FROM oauth_grants g
-            JOIN accounts a ON a.account_id = g.account_id
-            WHERE a.status <> 'active'
-            """
-        case .wayIn: WalkLedger.lockedOut
-        case .passwordWithAddress:
-            // Where a reader of the mailbox has taken the address, the password waits for another one.
-            """
-            SELECT account_id::text
-            FROM accounts
-            WHERE password_hash IS NOT NULL AND email IS NULL AND email_taken_at IS NULL
-            """
-        case .grantOfItsHolder:
-            """
-            SELECT g.grant_id::text
-            FROM provider_grants g
-            LEFT JOIN identities i ON i.identity_id = g.identity_id
-            LEFT JOIN link_tickets t ON t.ticket_hash = g.ticket_hash
-            LEFT JOIN outbox o ON o.message_id = g.revocation_id
-            WHERE num_nonnulls(g.identity_id, g.ticket_hash, g.revocation_id) <> 1
-                OR (g.provider, g.realm, g.subject) IS DISTINCT FROM (
-                    COALESCE(i.provider, t.provider, o.provider), COALESCE(i.realm, t.realm, o.realm),
-                    COALESCE(i.subject, t.subject, o.subject))
-            """
-        case .grantInForce:
-            """
-            SELECT g.grant_id::text
-            FROM provider_grants g
-            JOIN identities i ON i.identity_id = g.identity_id
-            WHERE i.authorization_status <> 'active'
-            """
-        case .revocationUnderWay:
-            """
-            SELECT i.identity_id::text
-            FROM identities i
-            WHERE i.authorization_status = 'revoking' AND NOT EXISTS (
-                SELECT FROM outbox o
-                WHERE o.status <> 'done' AND o.provider = i.provider AND o.realm = i.realm AND o.subject = i.subject)
-            """
-        case .doneHoldsNothing:
-            """
-            SELECT g.grant_id::text
-            FROM provider_grants g
-            JOIN outbox o ON o.message_id = g.revocation_id
-            WHERE o.status = 'done'
-            """
-        case .oneOwnerOfAnAddress:
-            "SELECT email FROM accounts WHERE email IS NOT NULL GROUP BY email HAVING count(*) > 1"
-        case .sessionLineage:
-            "SELECT session_id::text FROM sessions WHERE parent_generation >= generation"
-        case .provenAddress: WalkLedger.unprovenAddresses
-        case .seenWays: WalkLedger.unseenWays
-        }
-    }
-
     /// The invariants that are broken, each with one of the rows that break it.
     static func broken(in database: Database, at now: Timestamp) async throws -> [WalkInvariant: String] {
-        let parts: [SQL] = allCases.map { invariant in
-            "(SELECT \(invariant.rawValue) AS invariant, b.row FROM (\(invariant.breaches(at: now))) b (row) LIMIT 1)"
+        let file = try SQLFile("SQL/Invariants.sql")
+        let parts = try allCases.map { invariant -> SQL in
+            let breaches = SQL(unsafeSQL: try file.part("\(invariant)"))
+            return "(SELECT \(invariant.rawValue) AS invariant, b.row FROM (\(breaches)) b (row) LIMIT 1)"
         }
         let all = parts.dropFirst().reduce(parts[0]) { "\($0) UNION ALL \($1)" as SQL }
-        let rows = try await database.query(all, as: String.self, String.self)
+        let rows = try await database.query(
+            "WITH clock (now) AS (SELECT \(now)::timestamptz) \(all)", as: String.self, String.self)
         return Dictionary(
             rows.compactMap { name, row in WalkInvariant(rawValue: name).map { ($0, row) } }
         ) { first, _ in first }

@@ -1,5 +1,4 @@
 import Accounts
-import Postgres
 import SignIn
 import TestSupport
 import Testing
@@ -58,65 +57,6 @@ import Testing
 
     // MARK: Broken invariants are seen
 
-    /// The statements that break each invariant, which an operator would have to run by hand.
-    private static let breaches: [WalkInvariant: [SQL]] = [
-        .oneIdentityOfAProvider: [
-            "ALTER TABLE identities DROP CONSTRAINT identities_account_provider_key",
-            "UPDATE identities SET account_id = (SELECT account_id FROM identities WHERE subject = 'kim')",
-        ],
-        .sessionOfLinkedIdentity: ["DELETE FROM identities WHERE subject = 'kim'"],
-        .sessionOfActiveAccount: ["UPDATE accounts SET status = 'disabled'"],
-        .linkOfActiveAccount: [
-            """
-            INSERT INTO oauth_clients (client_id, name, redirect_uris, assertion_audiences, require_pkce,
-                rotate_refresh, streamlined_create, introspect, status, secret_hash, created_at)
-            VALUES ('lamps', 'Lamps', '{}', '{}', false, false, false, false, 'active', sha256(''), now())
-            """,
-            """
-            INSERT INTO oauth_grants (grant_id, account_id, client_id, scopes, linked_at)
-            SELECT account_id, account_id, 'lamps', '{profile}', created_at FROM accounts
-            """, "UPDATE accounts SET status = 'disabled'",
-        ],
-        .wayIn: ["DELETE FROM identities", "UPDATE accounts SET email_verified = false"],
-        .passwordWithAddress: ["UPDATE accounts SET password_hash = 'x'"],
-        .grantOfItsHolder: [grant("identity_id, NULL, NULL"), "UPDATE provider_grants SET subject = 'nobody'"],
-        .grantInForce: [grant("identity_id, NULL, NULL")],
-        .revocationUnderWay: ["UPDATE identities SET authorization_status = 'revoking'"],
-        .doneHoldsNothing: [
-            """
-            INSERT INTO outbox (message_id, kind, status, provider, realm, subject, next_attempt_at, created_at,
-                finished_at)
-            SELECT identity_id, 'revocation', 'done', provider, realm, subject, created_at, created_at, created_at
-            FROM identities
-            """, grant("NULL, NULL, identity_id"),
-        ],
-        .oneOwnerOfAnAddress: [
-            "ALTER TABLE accounts DROP CONSTRAINT accounts_email_key", "UPDATE accounts SET email = 'kim@example.com'",
-        ],
-        .sessionLineage: [
-            "ALTER TABLE sessions DROP CONSTRAINT sessions_lineage_ordered",
-            "UPDATE sessions SET parent_generation = 2",
-        ],
-        .provenAddress: [
-            "UPDATE accounts SET email = account_id || '@example.com', email_verified = true, email_proof = 'proven'"
-        ],
-        .seenWays: [
-            """
-            INSERT INTO walk_entries (account_id, number, entered_in, shown)
-            SELECT account_id, nextval('walk_order'), pg_current_xact_id(), '{}' FROM accounts
-            """
-        ],
-    ]
-
-    private static func grant(_ holders: SQL) -> SQL {
-        """
-        INSERT INTO provider_grants (grant_id, provider, realm, subject, client_id, sealed_refresh_token,
-            prefix_fingerprint, digest_fingerprint, created_at, identity_id, ticket_hash, revocation_id)
-        SELECT gen_random_uuid(), provider, realm, subject, 'lamp', '', '', '', created_at, \(holders)
-        FROM identities
-        """
-    }
-
     @Test(.fixture(SignInFixture.self), arguments: WalkInvariant.allCases)
     func `a walk sees what must not be`(invariant: WalkInvariant) async throws {
         try await WalkLedger.install(in: fixture.database)
@@ -125,38 +65,9 @@ import Testing
         }
         let now = fixture.clock.now()
         #expect(try await WalkInvariant.broken(in: fixture.database, at: now).isEmpty)
-        for statement in try #require(Self.breaches[invariant]) {
-            _ = try await fixture.database.execute(statement)
-        }
+        try await fixture.database.run(script: try SQLFile("SQL/Breaches.sql").part("\(invariant)"))
         #expect(try await WalkInvariant.broken(in: fixture.database, at: now).keys.contains(invariant))
     }
-
-    /// The statements that break each rule of the feed.
-    private static let disagreements: [WalkFeed: [SQL]] = [
-        .numbers: ["UPDATE unstamped_events SET sequence = sequence + 1"],
-        .existence: ["DELETE FROM accounts"],
-        .status: ["UPDATE accounts SET status = 'disabled'"],
-        .address: [
-            """
-            INSERT INTO unstamped_events (event_id, type, account_id, sequence, members, happened_at)
-            SELECT gen_random_uuid(), 'account.email_changed', account_id, 9, '{"emailProof":"claimed"}', now() FROM accounts
-            """
-        ],
-        .identities: ["DELETE FROM identities WHERE subject = 'kim'"],
-        .clients: [
-            """
-            INSERT INTO unstamped_events (event_id, type, account_id, sequence, members, happened_at)
-            SELECT gen_random_uuid(), 'client.linked', account_id, 9, '{"clientId":"lamps"}', now() FROM accounts
-            """
-        ],
-        .sessions: ["UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'"],
-        .lastWord: [
-            """
-            INSERT INTO unstamped_events (event_id, type, account_id, sequence, members, happened_at)
-            SELECT gen_random_uuid(), 'account.deleted', account_id, 0, '{}', now() FROM accounts
-            """
-        ],
-    ]
 
     @Test(.fixture(SignInFixture.self), arguments: WalkFeed.allCases)
     func `a walk sees where feed and tables disagree`(_ rule: WalkFeed) async throws {
@@ -164,9 +75,7 @@ import Testing
             _ = try await fixture.signUp(.google(person))
         }
         #expect(try await WalkFeed.broken(in: fixture.database).isEmpty)
-        for statement in try #require(Self.disagreements[rule]) {
-            _ = try await fixture.database.execute(statement)
-        }
+        try await fixture.database.run(script: try SQLFile("SQL/Breaches.sql").part("\(rule)"))
         #expect(try await WalkFeed.broken(in: fixture.database).keys.contains(rule))
     }
 

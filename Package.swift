@@ -273,7 +273,7 @@ let package = Package(
             exclude: ["RandomWalk/SQL", "Support/RecordedPerson.sql"], swiftSettings: commonSettings),
         .testTarget(
             name: "AccountImportTests", dependencies: ["AccountImport", "Accounts", "TestSupport"],
-            swiftSettings: commonSettings),
+            exclude: ["Exports"], swiftSettings: commonSettings),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [

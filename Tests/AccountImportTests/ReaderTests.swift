@@ -29,26 +29,13 @@ final class PieceInput: ByteInput {
 }
 
 @Suite struct ReaderTests {
-    private func rows(_ text: String, size: Int = 7) async throws -> [SourceRow] {
-        var source = NeutralSource(PieceInput(text, size: size), aliases: [:])
-        var rows: [SourceRow] = []
-        while let row = try await source.next() { rows.append(row) }
-        return rows
-    }
-
-    private func words(_ rows: [SourceRow]) -> [String] {
-        rows.map { row in
-            switch row {
-            case .person(let row): row.externalID
-            case .malformed(externalID: let id, let fault): "malformed \(id ?? "-") \(fault.text)"
-            case .deleted, .anonymous: "none"
-            }
-        }
+    private func summaries(_ text: String, size: Int = 7) async throws -> [String] {
+        try await NeutralSource(PieceInput(text, size: size), aliases: [:]).rows().map(\.summary)
     }
 
     @Test func `a neutral row is a line, whatever its end and in whatever pieces it comes`() async throws {
         let text = "{\"externalId\":\"a\"}\n\n  \t\r\n{\"externalId\":\"b\"}\r\n{\"externalId\":\"c\"}"
-        for size in [1, 2, 7, 1_000] { #expect(words(try await rows(text, size: size)) == ["a", "b", "c"], "\(size)") }
+        for size in [1, 2, 7, 1_000] { #expect(try await summaries(text, size: size) == ["a", "b", "c"], "\(size)") }
     }
 
     @Test func `a line that is no neutral row is malformed for a reason, and the next one is read`() async throws {
@@ -74,7 +61,7 @@ final class PieceInput: ByteInput {
             (#"{"externalId":"\#(String(repeating: "x", count: 1 << 20))"}"#, "- over_limit"),
         ]
         for (line, fault) in lines {
-            let words = words(try await rows(line + "\n" + #"{"externalId":"next"}"#, size: 65_536))
+            let words = try await summaries(line + "\n" + #"{"externalId":"next"}"#, size: 65_536)
             #expect(words == ["malformed \(fault)", "next"], "\(line.prefix(80))")
         }
     }
@@ -105,7 +92,7 @@ final class PieceInput: ByteInput {
         let row =
             #"{"externalId":"a","email":null,"emailVerified":null,"displayName":null,"createdAt":null,"disabled":null,"#
             + #""identities":null,"passwordHash":null}"#
-        #expect(words(try await rows(row)) == ["a"])
+        #expect(try await summaries(row) == ["a"])
     }
 
     @Test func `times of RFC 3339 are read in each of their forms`() {

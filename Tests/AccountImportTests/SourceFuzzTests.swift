@@ -5,42 +5,6 @@ import Testing
 
 /// Files of each exporter with bytes changed: every row has an outcome, or the file is no source any more.
 @Suite struct SourceFuzzTests {
-    enum Format: String, CaseIterable, Sendable {
-        case firebase, firebaseCSV, auth0, cognito, keycloak, ndjson
-
-        var text: String {
-            switch self {
-            case .firebase: SourceTests.firebase
-            case .firebaseCSV:
-                (0..<4).map { number in
-                    SourceTests.record([
-                        0: "f\(number)", 1: "kim\(number)@example.com", 2: "true", 5: "\"Kim, \"\"K\"\"\"",
-                        7: "10987654321098765432\(number)", 23: "1600000000123", 28: "001.kim\(number)",
-                    ])
-                }.joined(separator: "\n")
-            case .auth0: SourceTests.auth0
-            case .cognito: SourceTests.cognito
-            case .keycloak: SourceTests.keycloak
-            case .ndjson:
-                #"{"externalId":"u1","email":"kim@example.com","identities":[{"provider":"apple","subject":"1"}]}"#
-                    + "\n" + #"{"externalId":"u2","createdAt":"2024-05-06T07:08:09Z","disabled":true}"#
-            }
-        }
-
-        func source(_ input: PieceInput) throws -> any ImportSource {
-            switch self {
-            case .firebase, .firebaseCSV: try FirebaseSource(input)
-            case .auth0: Auth0Source(input, aliases: [:])
-            case .cognito: CognitoSource(input, aliases: [:])
-            case .keycloak: KeycloakSource(input, aliases: ["siwa": .apple])
-            case .ndjson: NeutralSource(input, aliases: [:])
-            }
-        }
-
-        /// Whether a row ends with its line, whatever is in it.
-        var isOfLines: Bool { self == .auth0 || self == .ndjson }
-    }
-
     private static let now = Timestamp(seconds: 1_800_000_000)
 
     private static var rules: RowRules {
@@ -50,7 +14,7 @@ import Testing
     }
 
     /// The outcomes of the rows of a file, in an empty database; `nil` when the file can't be read to its end.
-    private static func outcomes(_ bytes: [UInt8], _ format: Format) async throws -> [ImportOutcome]? {
+    private static func outcomes(_ bytes: [UInt8], _ format: SourceFormat) async throws -> [ImportOutcome]? {
         var ground = ImportGround(rows: [:], identities: [:], addresses: [:], sharedIDs: [])
         var outcomes: [ImportOutcome] = []
         do {
@@ -68,8 +32,10 @@ import Testing
         }
     }
 
-    @Test(arguments: Format.allCases) func `every row of a fuzzed file has an outcome`(_ format: Format) async throws {
-        let bytes = Array(format.text.utf8)
+    @Test(arguments: SourceFormat.allCases) func `every row of a fuzzed file has an outcome`(_ format: SourceFormat)
+        async throws
+    {
+        let bytes = Array(try format.example.utf8)
         let whole = try #require(try await Self.outcomes(bytes, format))
         #expect(whole.contains { $0.word == "created" })
         var random = SplitMix64(seed: 14)

@@ -7,39 +7,6 @@ import Texts
 
 /// An operator's own templates: what they may hold, and the faults that are reported.
 @Suite(.timeLimit(.minutes(5))) struct MailTemplateTests {
-    /// A directory of templates, deleted with the test.
-    private final class Directory {
-        let url: URL
-
-        init(_ files: [String: String] = [:]) throws {
-            url = FileManager.default.temporaryDirectory.appending(path: "templates-\(UUID())")
-            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-            for (name, text) in files { try write(name, Data(text.utf8)) }
-        }
-
-        deinit { try? FileManager.default.removeItem(at: url) }
-
-        func write(_ name: String, _ data: Data) throws {
-            let file = url.appending(path: name)
-            try FileManager.default.createDirectory(
-                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try data.write(to: file)
-        }
-
-        func load() throws -> MailTemplates {
-            try MailTemplates(serviceName: "Lamp", directory: url.path)
-        }
-
-        func faults() -> [String] {
-            do {
-                _ = try load()
-                return []
-            } catch {
-                return (error as? MailTemplateFaults)?.sentences ?? ["\(error)"]
-            }
-        }
-    }
-
     private static let own = [
         "en/sign_in_code.txt": "Subject: {{service}}: sign in\n\nCode {{code}}, {{minutes}} minutes.\n",
         "en/sign_in_code.html": "<p class=\"{{service}}\">{{code}}</p>\n",
@@ -57,8 +24,9 @@ import Texts
     }
 
     @Test func `a template of one's own takes the place of the built-in one, and of no other`() async throws {
-        let directory = try Directory(Self.own)
-        try await MailFixture.run(templates: try directory.load()) { fixture in
+        let directory = try ScratchDirectory(templates: Self.own)
+        defer { directory.remove() }
+        try await MailFixture.run(templates: try directory.templates()) { fixture in
             try await fixture.addAccount("kim@example.com")
             let code = try await fixture.issue(.signIn, to: "kim@example.com")
             let digits = try #require(fixture.codes.digits(of: code))
@@ -76,8 +44,9 @@ import Texts
     }
 
     @Test func `a language can be added, and its files may have line ends of any kind`() async throws {
-        let directory = try Directory(Self.swedish())
-        let templates = try directory.load()
+        let directory = try ScratchDirectory(templates: Self.swedish())
+        defer { directory.remove() }
+        let templates = try directory.templates()
         #expect(templates.languages == Language.allCases.map(\.rawValue) + ["sv"])
         try await MailFixture.run(templates: templates) { fixture in
             try await fixture.enqueue("password_changed", to: "kim@example.com", in: "sv")
@@ -91,10 +60,11 @@ import Texts
 
     @Test func `a text in another script is as long as it needs to be`() async throws {
         let text = String(repeating: "光あれ。", count: 5_000)
-        let directory = try Directory([
+        let directory = try ScratchDirectory(templates: [
             "en/password_changed.txt": "Subject: 光\n\n\(text)\n", "en/password_changed.html": "<p>\(text)</p>\n",
         ])
-        try await MailFixture.run(templates: try directory.load()) { fixture in
+        defer { directory.remove() }
+        try await MailFixture.run(templates: try directory.templates()) { fixture in
             try await fixture.enqueue("password_changed", to: "kim@example.com")
             try await fixture.work()
             let message = try #require(try await fixture.arrived().first)
@@ -107,10 +77,11 @@ import Texts
 
     @Test func `dots, long lines and spaces at their ends arrive as they were written`() async throws {
         let text = ".\n..\nFrom here\n\(String(repeating: "word ", count: 300))\nspaces   \ntab\t\n=3D =\n\nthe end"
-        let directory = try Directory([
+        let directory = try ScratchDirectory(templates: [
             "en/password_changed.txt": "Subject: dots\n\n\(text)", "en/password_changed.html": text,
         ])
-        try await MailFixture.run(templates: try directory.load()) { fixture in
+        defer { directory.remove() }
+        try await MailFixture.run(templates: try directory.templates()) { fixture in
             try await fixture.enqueue("password_changed", to: "kim@example.com")
             try await fixture.work()
             let message = try #require(try await fixture.arrived().first)
@@ -121,14 +92,15 @@ import Texts
     }
 
     @Test func `files whose names begin with a dot are left alone`() throws {
-        let directory = try Directory(Self.own)
-        try directory.write(".git/config", Data())
+        let directory = try ScratchDirectory(templates: Self.own)
+        defer { directory.remove() }
+        try directory.write(".git/config", "")
         // As Kubernetes mounts a ConfigMap: each name a link into a directory that is exchanged as a whole.
-        try directory.write("..data/password_changed.txt", Data("Subject: a\n\nb".utf8))
+        try directory.write("..data/password_changed.txt", "Subject: a\n\nb")
         try FileManager.default.createSymbolicLink(
             atPath: directory.url.appending(path: "en/password_changed.txt").path,
             withDestinationPath: "../..data/password_changed.txt")
-        try directory.write("en/password_changed.html", Data("b".utf8))
+        try directory.write("en/password_changed.html", "b")
         #expect(directory.faults() == [])
     }
 
@@ -154,7 +126,8 @@ import Texts
             ("sv/password_changed.html", "b", "sv: lacks sign_in_code.txt and sign_in_code.html"),
         ])
     func `a fault names its file`(file: String, text: String, sentence: String) throws {
-        let directory = try Directory(Self.own.merging([file: text]) { $1 })
+        let directory = try ScratchDirectory(templates: Self.own.merging([file: text]) { $1 })
+        defer { directory.remove() }
         let faults = directory.faults()
         #expect(faults.contains { $0.hasPrefix(sentence) }, "\(faults)")
         // Nothing else is wrong, except in a language that is not there at all.
@@ -162,26 +135,48 @@ import Texts
     }
 
     @Test func `what is not UTF-8, or too large, or no file is a fault`() throws {
-        let directory = try Directory(Self.own)
-        try directory.write("en/sign_in_code.html", Data("{{code}} caf".utf8) + [0xE9])
+        let directory = try ScratchDirectory(templates: Self.own)
+        defer { directory.remove() }
+        let html = directory.url.appending(path: "en/sign_in_code.html")
+        try Data(Array("{{code}} caf".utf8) + [0xE9]).write(to: html)
         #expect(directory.faults() == ["en/sign_in_code.html: is not UTF-8"])
         let fitting = "{{code}}" + String(repeating: "x", count: 65_536 - 8)
-        try directory.write("en/sign_in_code.html", Data(fitting.utf8))
+        try directory.write("en/sign_in_code.html", fitting)
         #expect(directory.faults() == [])
-        try directory.write("en/sign_in_code.html", Data((fitting + "x").utf8))
+        try directory.write("en/sign_in_code.html", fitting + "x")
         #expect(directory.faults() == ["en/sign_in_code.html: is larger than 64 KiB"])
-        try FileManager.default.removeItem(at: directory.url.appending(path: "en/sign_in_code.html"))
-        try FileManager.default.createDirectory(
-            at: directory.url.appending(path: "en/sign_in_code.html"), withIntermediateDirectories: false)
+        try FileManager.default.removeItem(at: html)
+        try FileManager.default.createDirectory(at: html, withIntermediateDirectories: false)
         #expect(directory.faults() == ["en/sign_in_code.html: can't be read"])
     }
 
     @Test func `all faults are reported at once, and a directory that isn't there is one`() throws {
-        let directory = try Directory(["en/a.txt": "", "en/b.txt": "", "xx-/c.txt": ""])
+        let directory = try ScratchDirectory(templates: ["en/a.txt": "", "en/b.txt": "", "xx-/c.txt": ""])
+        defer { directory.remove() }
         #expect(directory.faults().count == 3)
         let missing = #expect(throws: MailTemplateFaults.self) {
             try MailTemplates(serviceName: "Lamp", directory: "/nowhere/templates")
         }
         #expect(missing?.sentences == ["names no directory that can be read"])
+    }
+}
+
+extension ScratchDirectory {
+    fileprivate init(templates: [String: String]) throws {
+        try self.init()
+        for (name, text) in templates { try write(name, text) }
+    }
+
+    fileprivate func templates() throws -> MailTemplates {
+        try MailTemplates(serviceName: "Lamp", directory: url.path)
+    }
+
+    fileprivate func faults() -> [String] {
+        do {
+            _ = try templates()
+            return []
+        } catch {
+            return (error as? MailTemplateFaults)?.sentences ?? ["\(error)"]
+        }
     }
 }

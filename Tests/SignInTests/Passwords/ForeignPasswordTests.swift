@@ -17,53 +17,21 @@ import Testing
     private static let signerKey =
         "jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA=="
 
-    /// Hashes that the systems themselves, or their documents, have made of a password.
-    private static let vectors: [(password: String, hash: String)] = [
-        ("test", "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"),
-        ("a", "$y$j75$.......$Azb4unskovkivqV5L2S5ovdEGpbGNKmfaJnP.BqXgm3"),
-        ("password", "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"),
-        ("secret", "argon2$argon2i$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$YC9+jJCrQhs5R6db7LlN8Q"),
-        ("lètmein", "pbkdf2_sha256$390000$seasalt$8xBlGd3jVgvJ+92hWPxi5ww0uuAuAnKgC45eudxro7c="),
-        (
-            "lètmein",
-            "scrypt$16384$seasalt$8$1$Qj3+9PPyRjSJIebHnG81TMjsqtaIGxNQG/aEB/NYafTJ7tibgfYz71m0ldQESkXFRkdVCBhhY8mx7rQwite/Pw=="
-        ),
-        // passlib's, of each digest, and Kratos', made here by hashlib
-        ("lètmein", "$pbkdf2$29000$....cGFzc2xpYiBzYWx0$qFarOWCJ1Jm3jS2iwEDY/DPG0M4"),
-        ("lètmein", "$pbkdf2-sha256$29000$....cGFzc2xpYiBzYWx0$7O.mF8AStxqrxh.fUiPrkxqtQMNbM/Lh.l55GAvdxxM"),
-        (
-            "lètmein",
-            "$pbkdf2-sha512$29000$....cGFzc2xpYiBzYWx0$IoWgXSCYAIc4Lu//eeWW0Xtl89mucLnBCXa01eZUbGNlzGOcxnk2rHfh4ovx2zPsYifWv5aWYP5YfF9ACseOBA"
-        ),
-        ("lètmein", "$pbkdf2-sha256$i=1000,l=32$++++cGFzc2xpYiBzYWx0$B0Zp0CrkkUZXFDamRdvZipw4rfZcWCWJgIbygFLfXco"),
-        // RFC 7914 §12, in the form in which another installation has it and an import keeps it
-        (
-            "pleaseletmein",
-            "scrypt$ln=14,r=8,p=1$U29kaXVtQ2hsb3JpZGU$cCO9yzr9c0hGHAbNgf046_2o-7qQT44-qbVD9lRdofLVQylVYT8Pz2LUlwUkKpr55h6F3A1lHkDfzwF7RVdYhw"
-        ),
-        ("lètmein", "bcrypt_sha256$$2b$04$abcdefghijklmnopqrstuulyx/yrfLnuLCi6gwFG5mrkJjuQKpL6S"),
-        (
-            "\u{FB01}sh",
-            "000102030405060708090a0b0c0d0e0f:47ac4e956433ebc93008f8c6d9cd57f59b50744f23868889a182aa6654d8ecd765860b3053745bcc6535db45de34068113a35c937370a481e4ae9a7637997757"
-        ),
-        (
-            "password",
-            "keycloak$pbkdf2-sha256$27500$P5rtFkGtPfoaryJ6PizUJw==$JsfNbCOIdZUbyBJ+BT+VoGI91Ec2rWLOvkLPDaX8e9k="
-        ),
-        (
-            "password",
-            "keycloak$argon2id$v=19$m=7168,t=5,p=1$Cf9AYCE5pAbb4CKEF0GUTA$BruFLfFkjH/8erZ26NnrbkOrWiZuQyDRCHD9o0R6Scg"
-        ),
-        (
-            "user1password",
-            "firebase$42xEC+ixf3L2lw==$lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ=="
-        ),
-        // The API's alphabet, without padding
-        (
-            "user1password",
-            "firebase$42xEC-ixf3L2lw$lSrfV15cpx95_sZS2W9c9Kp6i_LVgQNDNC_qzrCnh1SAyZvqmZqAjTdn3aoItz-VHjoZilo78198JAdRuid5lQ"
-        ),
-    ]
+    /// A hash that a system itself, or its documents, have made of a password.
+    struct Vector: Decodable, Sendable {
+        let password: String
+        let hash: String
+    }
+
+    private static let bcrypt = Vector(
+        password: "test", hash: "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu")
+    private static let argon2 = Vector(
+        password: "secret", hash: "argon2$argon2i$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$YC9+jJCrQhs5R6db7LlN8Q")
+    private static var documented: [Vector] {
+        get throws {
+            try JSONDecoder().decode([Vector].self, from: Data(try Vectors.bytes("foreign-passwords.json")))
+        }
+    }
 
     private static func hasher() throws -> PasswordHasher {
         let key = try #require(Data(base64Encoded: signerKey))
@@ -74,9 +42,8 @@ import Testing
                     signerKey: [UInt8](key), saltSeparator: [7], rounds: 8, memoryCost: 14)))
     }
 
-    @Test(arguments: vectors) func `a hash of another system fits its password and no other`(
-        _ vector: (password: String, hash: String)
-    ) async throws {
+    @Test(arguments: try [bcrypt, argon2] + documented)
+    func `a hash of another system fits its password and no other`(_ vector: Vector) async throws {
         let hasher = try Self.hasher()
         #expect(
             try await hasher.verify(vector.password, against: PasswordHash(vector.hash), by: Self.anybody),
@@ -102,7 +69,7 @@ import Testing
 
     @Test func `a hash of Firebase fits nothing without the project's key`() async throws {
         let hasher = try PasswordHasher(cost: SignInFixture.cheap)
-        let vector = try #require(Self.vectors.first { $0.hash.hasPrefix("firebase$") })
+        let vector = try #require(try Self.documented.first { $0.hash.hasPrefix("firebase$") })
         #expect(try await !hasher.verify(vector.password, against: PasswordHash(vector.hash), by: Self.anybody))
         #expect(!ForeignPasswords().kinds.contains(.firebase))
     }
@@ -110,7 +77,7 @@ import Testing
     @Test func `no refusal is answered before the floor, which a hash of ours stays below`() async throws {
         let hasher = try PasswordHasher(cost: Scrypt.Cost(n: 1 << 14, r: 8, p: 1))
         let floor = await hasher.floor
-        for stored in [nil, Self.vectors[0].hash, Self.vectors[3].hash] {
+        for stored in [nil, Self.bcrypt.hash, Self.argon2.hash] {
             let begin = ContinuousClock.now
             #expect(try await !hasher.verify("wrong", against: stored.map(PasswordHash.init), by: Self.anybody))
             #expect(ContinuousClock.now - begin >= floor, "\(stored ?? "none")")
@@ -130,7 +97,7 @@ import Testing
         var quickest = Duration.seconds(60)
         for _ in 0..<20 {
             let begin = ContinuousClock.now
-            #expect(try await hasher.verify("secret", against: PasswordHash(Self.vectors[3].hash), by: Self.anybody))
+            #expect(try await hasher.verify("secret", against: PasswordHash(Self.argon2.hash), by: Self.anybody))
             quickest = min(quickest, ContinuousClock.now - begin)
         }
         #expect(quickest < floor)
@@ -161,10 +128,7 @@ import Testing
     }
 
     private static func hash(of email: String, in database: Database) async throws -> String? {
-        let rows = try await database.query("SELECT password_hash FROM accounts WHERE email = \(email)") {
-            row throws(PostgresError) in try row.decode(String?.self)
-        }
-        return rows.first ?? nil
+        try await database.texts("SELECT password_hash FROM accounts WHERE email = \(email)").first ?? nil
     }
 
     @Test(.fixture(SignInFixture.self))
@@ -172,7 +136,7 @@ import Testing
         async throws
     {
         try await fixture.register("kim@example.com")
-        let imported = Self.vectors[0].hash
+        let imported = Self.bcrypt.hash
         try await Self.give(imported, to: "kim@example.com", in: fixture.database)
         await #expect(throws: SignInFailure.invalidCredentials) {
             _ = try await fixture.signIn("kim@example.com", password: "wrong")
@@ -189,7 +153,7 @@ import Testing
     @Test(.fixture(SignInFixture.self))
     func `of several devices that sign in first at once none is refused`() async throws {
         try await fixture.register("kim@example.com")
-        try await Self.give(Self.vectors[0].hash, to: "kim@example.com", in: fixture.database)
+        try await Self.give(Self.bcrypt.hash, to: "kim@example.com", in: fixture.database)
         try await concurrently(0..<8) { _ in _ = try await fixture.signIn("kim@example.com", password: "test") }
         #expect(try await Self.hash(of: "kim@example.com", in: fixture.database)?.hasPrefix("$scrypt$ln=") == true)
     }
@@ -218,14 +182,14 @@ import Testing
 
     @Test(.fixture { try await SignInFixture.withMail($0) })
     func `a proof of the mailbox removes an imported password that was never used`() async throws {
-        let person = try await Self.imported(Self.vectors[0].hash, fixture)
+        let person = try await Self.imported(Self.bcrypt.hash, fixture)
         await #expect(throws: SignInFailure.invalidCredentials) {
             _ = try await fixture.signIn(StatedAddress.text, password: "wrong")
         }
         try await fixture.verify(person)
         #expect(try await !fixture.account(person).hasPassword)
         await #expect(throws: SignInFailure.invalidCredentials) {
-            _ = try await fixture.signIn(StatedAddress.text, password: Self.vectors[0].password)
+            _ = try await fixture.signIn(StatedAddress.text, password: Self.bcrypt.password)
         }
     }
 
@@ -234,7 +198,7 @@ import Testing
     {
         // Of more than 72 bytes, so that bcrypt's hash is not replaced.
         for (hash, password, isReplaced) in [
-            (Self.vectors[0].hash, Self.vectors[0].password, true), (Self.hashOfLong, Self.long + "b", false),
+            (Self.bcrypt.hash, Self.bcrypt.password, true), (Self.hashOfLong, Self.long + "b", false),
         ] {
             try await SignInFixture.withMail { fixture in
                 let person = try await Self.imported(hash, fixture)
@@ -248,9 +212,9 @@ import Testing
 
     @Test(.fixture { try await SignInFixture.withMail($0) })
     func `a proof of the mailbox keeps a password that took an imported one's place`() async throws {
-        let person = try await Self.imported(Self.vectors[0].hash, fixture)
+        let person = try await Self.imported(Self.bcrypt.hash, fixture)
         try await fixture.service.accounts.changePassword(
-            of: try await fixture.opened(person), current: Self.vectors[0].password, to: SignInFixture.password,
+            of: try await fixture.opened(person), current: Self.bcrypt.password, to: SignInFixture.password,
             by: fixture.call)
         // A process of the release before leaves the mark.
         try await fixture.database.execute("UPDATE accounts SET password_is_unused = true")

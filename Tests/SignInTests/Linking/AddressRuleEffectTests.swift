@@ -115,8 +115,7 @@ struct AddressMeeting: Sendable {
     private func token(
         _ provider: Provider, _ name: String, _ claims: [(String, TokenMint.Literal?)] = []
     ) throws -> String {
-        try provider == .apple
-            ? fixture.apple("\(name)-\(number)", claims) : fixture.google("\(name)-\(number)", claims)
+        try fixture.token(provider, "\(name)-\(number)", claims)
     }
 
     /// The token that the person comes with.

@@ -49,34 +49,15 @@ enum WalkOperation: String, CaseIterable, Sendable {
         switch self {
         case .signIn: 14
         case .signInWithCode: 10
-        case .repostToken: 3
-        case .signInInBrowser: 5
-        case .create, .bindBySession: 8
-        case .bindByPassword, .bindByCode, .bindToShown: 5
-        case .cancel: 2
-        case .register: 4
-        case .signInByPassword: 6
-        case .signInByCode: 4
-        case .resetPassword, .changePassword, .requestEmail, .verifyEmail: 4
-        case .rename: 1
-        case .link: 6
-        case .unlink: 8
-        case .deleteAccount: 4
-        case .refresh: 6
-        case .refreshStale: 2
-        case .revokeSessions, .endSession: 2
-        case .linkClient: 6
-        case .refreshAsClient: 4
-        case .disable: 1
-        case .enable: 3
-        case .replaceEmail: 1
-        case .unblock: 1
-        case .revokeByOperator: 2
-        case .deliverEvent: 5
-        case .withdraw: 2
-        case .revokeDue: 3
-        case .sweep: 2
-        case .passTime: 5
+        case .create, .bindBySession, .unlink: 8
+        case .signInByPassword, .link, .refresh, .linkClient: 6
+        case .signInInBrowser, .bindByPassword, .bindByCode, .bindToShown, .deliverEvent, .passTime: 5
+        case .register, .signInByCode, .resetPassword, .changePassword, .requestEmail, .verifyEmail, .deleteAccount,
+            .refreshAsClient:
+            4
+        case .repostToken, .enable, .revokeDue: 3
+        case .cancel, .refreshStale, .revokeSessions, .endSession, .revokeByOperator, .withdraw, .sweep: 2
+        case .rename, .disable, .replaceEmail, .unblock: 1
         }
     }
 

@@ -136,14 +136,12 @@ struct WalkWorld: Sendable {
         return configuration
     }
 
-    /// A provider's token, issued now.
+    /// A provider's token, issued now, which is good for an hour.
     static func token(
         _ provider: Provider, _ subject: String, _ claims: [(String, TokenMint.Literal?)] = [], at now: Timestamp
     ) throws -> String {
-        let client = provider == .apple ? SignInFixture.appleClient : SignInFixture.googleClient
-        let members = TokenMint.Members.identity(provider, to: client, of: subject, at: now.seconds)
-            .with("exp", .integer(now.seconds + 3_600)).with(claims)
-        return String(decoding: try TokenMint.shared.token(members), as: UTF8.self)
+        let changes = [("exp", TokenMint.Literal.integer(now.seconds + 3_600))] + claims
+        return try SignInFixture.token(provider, subject, changes, at: now)
     }
 }
 

@@ -1,5 +1,4 @@
 import Accounts
-import Postgres
 import SignIn
 import Storage
 import TestSupport
@@ -25,27 +24,21 @@ import Testing
 
     @Test(arguments: Cause.allCases)
     func `neither token of a session that has ended is good`(cause: Cause) async throws {
-        try await ProviderEventFixture.run { world in
-            let service = world.people.service
+        try await SignInFixture.withMail { people in
+            let world = try ProviderEventFixture(people: people)
             let bystander = try await world.account(.apple, "ada")
             let ended = try await Self.make(cause, in: world)
-            let early = try await service.sessions.session(of: ended.victim.bearer, by: service.calls.begin(by: .local))
+            let early = try await people.opened(ended.victim)
             #expect(early.id == ended.victim.id)
             try await ended.end()
-            try await expectFailure("invalidSession") {
-                try await service.sessions.session(of: ended.victim.bearer, by: service.calls.begin(by: .local))
-            }
-            try await expectFailure("invalidRefreshToken") {
-                try await service.sessions.refresh(ended.victim.refreshToken, by: world.people.call)
-            }
+            try await people.expectEnded(ended.victim)
             if cause != .accountDisabled {
-                #expect(
-                    try await service.sessions.list(of: early.accountID, by: service.calls.begin(by: .local)).allSatisfy
-                    { $0.id != early.id })
+                let left = try await people.service.sessions.list(of: early.accountID, by: people.call)
+                #expect(left.allSatisfy { $0.id != early.id })
             }
             guard cause != .expired else { return }
-            _ = try await service.sessions.session(of: bystander.session.bearer, by: service.calls.begin(by: .local))
-            _ = try await service.sessions.refresh(bystander.session.refreshToken, by: world.people.call)
+            _ = try await people.opened(bystander)
+            _ = try await people.refresh(bystander.session.refreshToken)
         }
     }
 
@@ -72,12 +65,10 @@ import Testing
                 _ = try await people.service { $0.strayAccountPolicy = .merge }.tickets.bind(
                     linkTicket: early.linkTicket, credential: main.session.credential, by: people.call)
             }
-        case .consentRevoked:
+        case .consentRevoked, .accountDeletedAtApple:
             let victim = try await world.bind(.apple, to: try await world.account(.google)).session
-            return Case(victim: victim) { try await world.deliver(.apple, try world.apple("consent-revoked", id: "e")) }
-        case .accountDeletedAtApple:
-            let victim = try await world.bind(.apple, to: try await world.account(.google)).session
-            return Case(victim: victim) { try await world.deliver(.apple, try world.apple("account-delete", id: "e")) }
+            let event = cause == .consentRevoked ? "consent-revoked" : "account-delete"
+            return Case(victim: victim) { try await world.deliver(.apple, try world.apple(event, id: "e")) }
         case .sessionsRevokedAtGoogle:
             let victim = try await world.account(.google).session
             return Case(victim: victim) {
@@ -90,66 +81,40 @@ import Testing
     private static func signOut(
         _ victim: IssuedSession, _ cause: Cause, from other: SignedIn, in people: SignInFixture
     ) async throws {
-        let service = people.service
-        let session = try await service.sessions.session(of: victim.bearer, by: service.calls.begin(by: .local))
+        let sessions = people.service.sessions
+        let session = try await people.opened(victim)
         switch cause {
-        case .signedOutElsewhere:
-            try await service.sessions.revoke(
-                .others,
-                of: try await service.sessions.session(of: other.session.bearer, by: service.calls.begin(by: .local)),
-                by: people.call)
-        case .signedOutEverywhere:
-            try await service.sessions.revoke(
-                .all,
-                of: try await service.sessions.session(of: other.session.bearer, by: service.calls.begin(by: .local)),
-                by: people.call)
-        case .listedAndEnded: try await service.sessions.end(session.id, of: session.accountID, by: people.call)
+        case .signedOutElsewhere, .signedOutEverywhere:
+            let scope: RevocationScope = cause == .signedOutElsewhere ? .others : .all
+            try await sessions.revoke(scope, of: try await people.opened(other), by: people.call)
+        case .listedAndEnded: try await sessions.end(session.id, of: session.accountID, by: people.call)
         case .tokenReused:
-            let second = try await service.sessions.refresh(victim.refreshToken, by: people.call)
-            _ = try await service.sessions.refresh(second.refreshToken, by: people.call)
-            try await expectFailure("refreshTokenReused") {
-                try await service.sessions.refresh(victim.refreshToken, by: people.call)
-            }
+            let second = try await people.refresh(victim.refreshToken)
+            _ = try await people.refresh(second.refreshToken)
+            try await expectFailure("refreshTokenReused") { try await people.refresh(victim.refreshToken) }
         case .expired: people.clock.advance(by: 5_184_000)
-        default: try await service.sessions.revoke(.current, of: session, by: people.call)
+        default: try await sessions.revoke(.current, of: session, by: people.call)
         }
         guard [.signedOut, .listedAndEnded, .tokenReused, .signedOutElsewhere].contains(cause) else { return }
         // The other one goes on.
-        _ = try await service.sessions.session(of: other.session.bearer, by: service.calls.begin(by: .local))
+        _ = try await people.opened(other)
     }
 
     private static func change(_ victim: SignedIn, _ cause: Cause, in people: SignInFixture) async throws {
-        let service = try people.service { $0.mailLanguages = ["en"] }
-        let client = people.client
         switch cause {
-        case .accountDeleted:
-            try await service.accounts.delete(
-                accountOf: try await service.sessions.session(
-                    of: victim.session.bearer, by: service.calls.begin(by: .local)), by: service.calls.begin(by: client)
-            )
+        case .accountDeleted: try await people.deleteAccount(victim)
         case .passwordChanged:
             let other = try await people.signIn(email)
-            try await service.accounts.changePassword(
+            try await people.service.accounts.changePassword(
                 of: try await people.opened(other), current: SignInFixture.password, to: "another good password",
-                by: service.calls.begin(by: client))
-            _ = try await service.sessions.session(of: other.session.bearer, by: service.calls.begin(by: .local))
-        case .passwordReset:
-            try await service.emailCodes.mailCode(to: email, for: .resetPassword, by: service.calls.begin(by: client))
-            try await service.emailCodes.resetPassword(
-                email: email, code: try await people.digits(.resetPassword, of: email),
-                newPassword: "another good password",
-                by: service.calls.begin(by: client))
+                by: people.call)
+            _ = try await people.opened(other)
+        case .passwordReset: try await people.reset(email, code: try await people.code(.resetPassword, for: email))
         case .mailboxProven:
-            try await service.emailCodes.mailCode(to: email, for: .signIn, by: service.calls.begin(by: client))
-            let owner = try await service.emailCodes.signIn(
-                email: email, code: try await people.digits(.signIn, of: email), by: service.calls.begin(by: client)
-            ).session
-            _ = try await service.sessions.session(of: owner.session.bearer, by: service.calls.begin(by: .local))
-        case .emailReclaimed:
-            _ = try await people.signUp(.google("owner", SignInFixture.hosted(email)))
-        default:
-            _ = try await people.database.execute(
-                "UPDATE accounts SET status = 'disabled' WHERE account_id = \(victim.account.id)")
+            let owner = try await people.signIn(email, code: try await people.code(.signIn, for: email))
+            _ = try await people.opened(owner)
+        case .emailReclaimed: _ = try await people.signUp(.google("owner", SignInFixture.hosted(email)))
+        default: try await people.disable(victim)
         }
     }
 
@@ -160,9 +125,7 @@ import Testing
         switch cause {
         case .identityReplaced:
             let ticket = try await people.ticket(.apple("kim-2"))
-            _ = try await people.service.tickets.bind(
-                linkTicket: ticket.linkTicket, credential: account.session.credential, replacing: true,
-                by: people.call)
+            _ = try await people.bind(ticket, account.session.credential, replacing: true)
         case .authorizationRevoked:
             _ = try await world.storage.accounts.revoke(
                 identity.id, unlinking: true, recording: AuditEvent(.revocationRequested, by: .operator),

@@ -46,8 +46,7 @@ import Testing
 
     /// A token that its provider issued now, to a person who authenticated long ago.
     private func renewed(_ provider: Provider, _ fixture: SignInFixture) throws -> String {
-        let claims: [(String, TokenMint.Literal?)] = [("auth_time", .integer(fixture.clock.now().seconds - 1_000_000))]
-        return try provider == .apple ? fixture.apple("kim", claims) : fixture.google("kim", claims)
+        try fixture.token(provider, "kim", [("auth_time", .integer(fixture.clock.now().seconds - 1_000_000))])
     }
 
     @Test(arguments: Way.allCases)

@@ -278,10 +278,6 @@ struct LifeCycleFixture: ServiceFixture {
         try await link(consent.provider, .init(token: consent.token, code: consent.code), to: signedIn)
     }
 
-    func deleteAccount(_ signedIn: SignedIn) async throws {
-        try await service.accounts.delete(accountOf: try await opened(signedIn), by: call)
-    }
-
     /// Attempts the revocations that are due until none is.
     func revokeDue() async throws {
         for provider in Provider.allCases { while try await revocations.attemptDue(at: provider) > 0 {} }

@@ -19,10 +19,7 @@ struct Person: Sendable {
 
 extension SignInFixture {
     func token(of person: Person) throws -> String {
-        switch person.provider {
-        case .apple: try apple(person.subject, person.claims)
-        case .google: try google(person.subject, person.claims)
-        }
+        try token(person.provider, person.subject, person.claims)
     }
 
     func signIn(_ person: Person, nonce: String? = nil) async throws -> SignInAnswer {

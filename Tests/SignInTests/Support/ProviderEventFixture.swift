@@ -130,7 +130,7 @@ struct ProviderEventFixture: ServiceFixture {
     }
 
     func token(_ provider: Provider, _ subject: String = "kim") throws -> String {
-        try provider == .apple ? people.apple(subject) : people.google(subject)
+        try people.token(provider, subject)
     }
 
     /// A new account of this person.

@@ -50,6 +50,10 @@ extension ServiceFixture {
         try await service.sessions.refresh(token, by: call)
     }
 
+    func deleteAccount(_ signedIn: SignedIn) async throws {
+        try await service.accounts.delete(accountOf: try await opened(signedIn), by: call)
+    }
+
     @discardableResult
     func link(_ provider: Provider, _ credential: ProviderCredential, to signedIn: SignedIn) async throws -> Identity {
         try await service.linking.link(provider, credential, to: try await opened(signedIn), by: call)

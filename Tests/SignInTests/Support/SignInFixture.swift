@@ -96,15 +96,26 @@ struct SignInFixture: ServiceFixture {
     // MARK: Tokens
 
     func apple(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) throws -> String {
-        try token(.identity(.apple, to: Self.appleClient, of: subject, at: clock.now().seconds).with(changes))
+        try token(.apple, subject, changes)
     }
 
     func google(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) throws -> String {
-        try token(.identity(.google, to: Self.googleClient, of: subject, at: clock.now().seconds).with(changes))
+        try token(.google, subject, changes)
     }
 
-    private func token(_ claims: TokenMint.Members) throws -> String {
-        String(decoding: try TokenMint.shared.token(claims), as: UTF8.self)
+    func token(
+        _ provider: Provider, _ subject: String, _ changes: [(String, TokenMint.Literal?)] = []
+    ) throws -> String {
+        try Self.token(provider, subject, changes, at: clock.now())
+    }
+
+    /// A provider's token, issued at that time.
+    static func token(
+        _ provider: Provider, _ subject: String, _ changes: [(String, TokenMint.Literal?)], at now: Timestamp
+    ) throws -> String {
+        let client = provider == .apple ? appleClient : googleClient
+        let claims = TokenMint.Members.identity(provider, to: client, of: subject, at: now.seconds).with(changes)
+        return String(decoding: try TokenMint.shared.token(claims), as: UTF8.self)
     }
 
     static func email(_ address: String, verified: TokenMint.Literal = true) -> [(String, TokenMint.Literal?)] {

@@ -33,10 +33,6 @@ import Testing
         while try await worker.sendNext() {}
     }
 
-    private static func delete(_ signedIn: SignedIn, _ fixture: SignInFixture) async throws {
-        try await fixture.service.accounts.delete(accountOf: try await fixture.opened(signedIn), by: fixture.call)
-    }
-
     @Test func `an account that is made and deleted in a loop mails two notices of each kind, not two each time`()
         async throws
     {
@@ -46,7 +42,7 @@ import Testing
                 #expect(created.account.email?.text == Self.email)
                 _ = try await fixture.bind(.apple("a-1"), created.session.credential)
                 try await Self.sendAll(by: worker)
-                try await Self.delete(created, fixture)
+                try await fixture.deleteAccount(created)
             }
             for _ in 0..<5 { try await round() }
             #expect(await mails.count(about: "Your address is now used") == 2)
@@ -65,7 +61,7 @@ import Testing
                 let created = try await fixture.signUp(Self.former)
                 _ = try await fixture.bind(.apple("a-1"), created.session.credential)
                 try await Self.sendAll(by: worker)
-                try await Self.delete(created, fixture)
+                try await fixture.deleteAccount(created)
             }
             let last = try await fixture.signUp(.apple("a-2", SignInFixture.appleMail(Self.email)))
             _ = try await fixture.bind(.google("2"), last.session.credential)
@@ -81,7 +77,7 @@ import Testing
                 let created = try await fixture.signUp(.google("1", SignInFixture.hosted(Self.email)))
                 #expect(created.account.emailProof == .proven)
                 try await Self.sendAll(by: worker)
-                try await Self.delete(created, fixture)
+                try await fixture.deleteAccount(created)
             }
             #expect(await mails.count(about: "Your address is now used") == 2)
         }
@@ -110,7 +106,7 @@ import Testing
             try await Self.sendAll(by: broken)
             fixture.clock.advance(by: 2)
             try await Self.sendAll(by: worker)
-            try await Self.delete(first, fixture)
+            try await fixture.deleteAccount(first)
             _ = try await fixture.signUp(Self.former)
             try await Self.sendAll(by: worker)
             #expect(await mails.count(about: "Your address is now used") == 2)

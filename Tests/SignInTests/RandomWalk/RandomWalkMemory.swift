@@ -51,6 +51,14 @@ final class WalkMemory: Sendable {
         state.withLock { body($0) }
     }
 
+    func change(_ body: (inout State) -> Void) {
+        state.withLock { body(&$0) }
+    }
+
+    func forget(session id: SessionID) {
+        state.withLock { $0.sessions.removeAll { $0.id == id } }
+    }
+
     func note(fault: String) {
         state.withLock { $0.report.faults.append(fault) }
     }
@@ -128,26 +136,6 @@ final class WalkMemory: Sendable {
             $0.clientTokens.append(clientToken)
             if $0.clientTokens.count > WalkMemory.kept / 2 { $0.clientTokens.removeFirst() }
         }
-    }
-
-    func forget(clientToken: String) {
-        state.withLock { $0.clientTokens.removeAll { $0 == clientToken } }
-    }
-
-    func remember(disabled id: AccountID) {
-        state.withLock { $0.disabled.append(id) }
-    }
-
-    func forget(disabled id: AccountID) {
-        state.withLock { $0.disabled.removeAll { $0 == id } }
-    }
-
-    func forget(session id: SessionID) {
-        state.withLock { $0.sessions.removeAll { $0.id == id } }
-    }
-
-    func forget(ticket: String) {
-        state.withLock { $0.tickets.removeAll { $0 == ticket } }
     }
 
     func remember(refreshToken: String, of id: SessionID) {

@@ -121,7 +121,7 @@ extension RandomWalker {
                 of: world.oauthClient.record.client,
                 by: call)
         } catch OAuthFailure.invalidGrant {
-            world.memory.forget(clientToken: token)
+            world.memory.change { $0.clientTokens.removeAll { $0 == token } }
             throw OAuthFailure.invalidGrant
         }
     }

@@ -12,12 +12,12 @@ extension RandomWalker {
         guard let id = try? await liveSession().accountID else { throw Idle() }
         try await world.administration.disable(id, reason: "a walk", by: try await administrator())
         world.memory.note(.accountDisabled, by: client.requestID)
-        world.memory.remember(disabled: id)
+        world.memory.change { $0.disabled.append(id) }
     }
 
     mutating func enable() async throws {
         let id = try one(of: world.memory.read(\.disabled))
-        world.memory.forget(disabled: id)
+        world.memory.change { $0.disabled.removeAll { $0 == id } }
         guard try await world.storage.accounts.account(id)?.status == .disabled else { throw Idle() }
         try await world.administration.enable(id, email: nil, reason: "a walk", by: try await administrator())
     }

@@ -115,10 +115,10 @@ struct RandomWalker: Sendable {
         do {
             guard try await use(&self) else { return }
         } catch SignInFailure.linkTicketExpired {
-            if isForgotten { world.memory.forget(ticket: ticket) }
+            if isForgotten { world.memory.change { $0.tickets.removeAll { $0 == ticket } } }
             throw SignInFailure.linkTicketExpired
         }
         world.memory.spent(ticket: ticket)
-        if isForgotten { world.memory.forget(ticket: ticket) }
+        if isForgotten { world.memory.change { $0.tickets.removeAll { $0 == ticket } } }
     }
 }

@@ -18,7 +18,6 @@ struct MailFixture: TestFixture {
     let storage: ServiceDatabase
     let codes: EmailCodes
     let log = RecordingLog()
-    let worker: MailWorker
     private let templates: MailTemplates
 
     static func run(_ body: (MailFixture) async throws -> Void) async throws {
@@ -43,9 +42,6 @@ struct MailFixture: TestFixture {
         let keyRing = try SignInFixture.makeKeyRing()
         storage = ServiceDatabase(database, keyRing: keyRing)
         codes = EmailCodes(keyRing: keyRing)
-        worker = try Self.makeWorker(
-            storage: storage, transport: try Self.transport(to: peer), templates: templates, codes: codes, clock: clock,
-            log: log)
     }
 
     static func transport(to peer: MailServer) throws -> SMTPTransport {
@@ -57,26 +53,14 @@ struct MailFixture: TestFixture {
         return SMTPTransport(server: server, configuration: configuration)
     }
 
-    /// The same worker with another transport, in a process with another key ring, or of another service.
+    /// A worker, if need be with another transport, in a process with another key ring, or of another service.
     func makeWorker(
         transport: (any MailTransport)? = nil, codes: EmailCodes? = nil, templates: MailTemplates? = nil
     ) throws -> MailWorker {
-        try Self.makeWorker(
-            storage: storage, transport: try transport ?? Self.transport(to: peer),
-            templates: templates ?? self.templates,
-            codes: codes ?? self.codes, clock: clock, log: log)
-    }
-
-    private static func makeWorker(
-        storage: ServiceDatabase, transport: any MailTransport, templates: MailTemplates, codes: EmailCodes,
-        clock: ManualClock,
-        log: RecordingLog
-    ) throws -> MailWorker {
         MailWorker(
-            store: storage.mails, transport: transport, templates: templates,
-            sender: try #require(EmailAddress(sender)),
-            codes: codes, allowsNotice: { _, _ in true },
-            clock: clock, logger: log.logger)
+            store: storage.mails, transport: try transport ?? Self.transport(to: peer),
+            templates: templates ?? self.templates, sender: try #require(EmailAddress(Self.sender)),
+            codes: codes ?? self.codes, allowsNotice: { _, _ in true }, clock: clock, logger: log.logger)
     }
 
     // MARK: Queueing
@@ -136,6 +120,7 @@ struct MailFixture: TestFixture {
     /// - Returns: the number of mails that were due.
     @discardableResult
     func work() async throws -> Int {
+        let worker = try makeWorker()
         var count = 0
         while try await worker.sendNext() { count += 1 }
         return count

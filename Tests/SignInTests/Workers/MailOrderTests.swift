@@ -62,7 +62,7 @@ import Testing
         for number in 1...200 { try await fixture.enqueue("client_linked", to: "kim-\(number)@example.com") }
         fixture.clock.advance(by: 60)
         try await issueCode(to: "ada@example.com")
-        #expect(try await fixture.worker.sendNext())
+        #expect(try await fixture.makeWorker().sendNext())
         #expect(try await fixture.arrived().map(\.recipients) == [["ada@example.com"]])
     }
 }

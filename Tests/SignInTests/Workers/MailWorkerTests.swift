@@ -235,7 +235,7 @@ import Testing
 
     @Test func `while a mail is on its way nobody else takes it`() async throws {
         try await fixture.enqueue("password_changed", to: "kim@example.com")
-        let probe = ProbingTransport { try await fixture.worker.sendNext() }
+        let probe = ProbingTransport { try await fixture.makeWorker().sendNext() }
         #expect(try await fixture.makeWorker(transport: probe).sendNext())
         #expect(await probe.answers() == [false])
         #expect(try await fixture.rows().isEmpty)
@@ -279,7 +279,7 @@ import Testing
         for revocation in revocations.work {
             try await fixture.storage.revocations.release(revocation, error: "http_503")
         }
-        _ = try await fixture.worker.sendNext()
+        _ = try await fixture.makeWorker().sendNext()
         #expect(try await fixture.storage.mails.backlog().pending == 1)
         #expect(try await fixture.work() == 1)
         #expect(try await fixture.storage.revocations.backlog().pending == 1)

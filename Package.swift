@@ -19,6 +19,16 @@ let cBoundarySettings: [SwiftSetting] = commonSettings + [.strictMemorySafety()]
 /// Each target has a page beside its code.
 let readme = ["README.md"]
 
+/// Xcode makes an app's privacy report of it. Elsewhere it would only be a folder beside each program.
+let privacyManifest = "PrivacyInfo.xcprivacy"
+#if canImport(Darwin)
+    let clientResources: [Resource] = [.copy(privacyManifest)]
+    let clientExcluded = readme
+#else
+    let clientResources: [Resource] = []
+    let clientExcluded = readme + [privacyManifest]
+#endif
+
 /// A product of another package. The trait is on unless a package that depends on this one names others: with `traits: []`
 /// an app gets `CountersignClient` and fetches nothing else, because SwiftPM leaves out a package whose every use has a
 /// condition that isn't met. Scripts/check-consumer shows it.
@@ -71,7 +81,9 @@ let package = Package(
     // A target depends only on targets declared above it, and imports what it declares: Scripts/check-layers checks both.
     targets: [
         // For apps: Foundation alone
-        .target(name: "CountersignClient", exclude: readme, swiftSettings: librarySettings),
+        .target(
+            name: "CountersignClient", exclude: clientExcluded, resources: clientResources,
+            swiftSettings: librarySettings),
 
         // Layer 0: C, and what everything may use
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),

@@ -18,14 +18,11 @@ struct ExampleApp: App {
     var body: some Scene {
         WindowGroup {
             RootView(client: client)
-                // Google's app opens the link of App Flip, which the associated domain (`applinks:`) leads here.
+                // Google's app opens the link of App Flip, which the associated domain (`applinks:`) leads here. SwiftUI
+                // has a link from another app here, and one from a scanned code or from Handoff below.
+                .onOpenURL { take($0) }
                 .onContinueUserActivity(NSUserActivityTypeBrowsingWeb) { activity in
-                    guard let url = activity.webpageURL else { return }
-                    switch AppFlipLink(url, configuration: Self.appFlip) {
-                    case .request(let request): flip = FlipRequest(request: request)
-                    case .reject(let returnTo): Task { await open(returnTo) }
-                    case .ignore: break
-                    }
+                    if let url = activity.webpageURL { take(url) }
                 }
                 .sheet(item: $flip) { flip in
                     FlipView(client: client, request: flip.request) { answer in
@@ -33,6 +30,14 @@ struct ExampleApp: App {
                         Task { await open(answer) }
                     }
                 }
+        }
+    }
+
+    private func take(_ url: URL) {
+        switch AppFlipLink(url, configuration: Self.appFlip) {
+        case .request(let request): flip = FlipRequest(request: request)
+        case .reject(let returnTo): Task { await open(returnTo) }
+        case .ignore: break
         }
     }
 

@@ -150,6 +150,7 @@ extension View {
     public func frame(height: Double? = nil) -> some View { self }
     public func padding() -> some View { self }
     public func disabled(_ disabled: Bool) -> some View { self }
+    public func onOpenURL(perform action: @escaping (URL) -> Void) -> some View { self }
     public func onContinueUserActivity(_ type: String, perform action: @escaping (NSUserActivity) -> Void) -> some View
     {
         self

@@ -8,10 +8,39 @@ open class UIWindow: NSObject {
 }
 
 @MainActor
-open class UIViewController: NSObject {}
+open class UIResponder: NSObject {}
 
 @MainActor
-open class UIScene: NSObject {}
+open class UIViewController: UIResponder {}
+
+@MainActor
+open class UIScene: UIResponder {
+    @MainActor
+    open class ConnectionOptions: NSObject {
+        open var userActivities: Set<NSUserActivity> { fatalError() }
+    }
+}
+
+@MainActor
+open class UISceneSession: NSObject {}
+
+/// Each method is optional.
+@MainActor
+public protocol UISceneDelegate: NSObjectProtocol {
+    func scene(
+        _ scene: UIScene, willConnectTo session: UISceneSession, options connectionOptions: UIScene.ConnectionOptions)
+    func scene(_ scene: UIScene, continue userActivity: NSUserActivity)
+}
+
+extension UISceneDelegate {
+    public func scene(
+        _ scene: UIScene, willConnectTo session: UISceneSession, options connectionOptions: UIScene.ConnectionOptions
+    ) {}
+    public func scene(_ scene: UIScene, continue userActivity: NSUserActivity) {}
+}
+
+@MainActor
+public protocol UIWindowSceneDelegate: UISceneDelegate {}
 
 @MainActor
 open class UIWindowScene: UIScene {
@@ -40,5 +69,6 @@ extension NotificationCenter {
 public let NSUserActivityTypeBrowsingWeb = ""
 
 open class NSUserActivity: NSObject {
+    open var activityType: String { fatalError() }
     open var webpageURL: URL?
 }

@@ -12,6 +12,7 @@ func given<Value>() -> Value { fatalError() }
 
 let client = SignInClient(baseURL: given(), store: InMemorySessionStore())
 let request: AppFlipRequest = given()
+let configuration: AppFlipConfiguration = given()
 
 struct RootView: View {
     let client: SignInClient
@@ -19,3 +20,4 @@ struct RootView: View {
 }
 
 @MainActor func open(_ url: URL) {}
+@MainActor func ask(_ request: AppFlipRequest) {}

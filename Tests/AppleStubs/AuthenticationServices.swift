@@ -45,10 +45,11 @@ public protocol ASWebAuthenticationPresentationContextProviding: NSObjectProtoco
     func presentationAnchor(for session: ASWebAuthenticationSession) -> ASPresentationAnchor
 }
 
-public struct ASWebAuthenticationSessionError: Error {
+public struct ASWebAuthenticationSessionError: CustomNSError {
     public enum Code: Int, Sendable { case canceledLogin, presentationContextNotProvided, presentationContextInvalid }
 
     public var code: Code { fatalError() }
+    public var errorUserInfo: [String: Any] { fatalError() }
 }
 
 open class ASWebAuthenticationSession: NSObject {

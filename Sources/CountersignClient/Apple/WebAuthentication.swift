@@ -16,8 +16,10 @@
 
         /// The URL that the browser came to.
         func callback(from url: URL, to redirectURI: URL, isEphemeral: Bool) async throws(SessionError) -> URL {
+            let isHTTPS = redirectURI.scheme?.lowercased() == "https"
             let session = try makeSession(url, redirectURI) { @Sendable callback, error in
-                let result = Self.result(callback, error)
+                let result: Result<URL, SessionError> =
+                    if let callback { .success(callback) } else { .failure(Self.end(error).error(isHTTPS: isHTTPS)) }
                 Task { @MainActor in self.finish(result) }
             }
             session.presentationContextProvider = anchor
@@ -26,7 +28,9 @@
             let result = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     answer = continuation
-                    if !session.start() { finish(.failure(.transient(retryAfter: nil))) }
+                    guard !session.start() else { return }
+                    // Behind what the system may have said of it meanwhile.
+                    Task { @MainActor in self.finish(.failure(.transient(retryAfter: nil))) }
                 }
             } onCancel: {
                 Task { @MainActor in
@@ -57,12 +61,12 @@
                 url: url, callback: .https(host: host, path: redirectURI.path), completionHandler: completion)
         }
 
-        private nonisolated static func result(_ callback: URL?, _ error: (any Error)?) -> Result<URL, SessionError> {
-            if let callback { return .success(callback) }
-            if let error = error as? ASWebAuthenticationSessionError, error.code == .canceledLogin {
-                return .failure(.cancelled)
-            }
-            return .failure(.transient(retryAfter: nil))
+        private nonisolated static func end(_ error: (any Error)?) -> BrowserEnd {
+            guard let error = error as? ASWebAuthenticationSessionError else { return .failed }
+            if error.code == .canceledLogin { return .closed(isExplained: !error.errorUserInfo.isEmpty) }
+            let isOfWindow =
+                error.code == .presentationContextNotProvided || error.code == .presentationContextInvalid
+            return isOfWindow ? .noWindow : .failed
         }
 
         /// The first outcome counts.

@@ -31,5 +31,6 @@ extension SessionError: LocalizedError {
         "last_sign_in_method": .onlyWay, "link_ticket_expired": .expired,
         "foreign_callback": .notAccepted, "attempt_spent": .expired,
         "foreign_host": .misconfigured, "unsupported_callback": .misconfigured,
+        "invalid_window": .misconfigured,
     ]
 }

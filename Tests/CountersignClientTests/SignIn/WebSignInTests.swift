@@ -194,6 +194,21 @@ import Testing
         _ = try await client.signIn(web: attempt, callback: try callback(attempt, iss: "https://issuer.example"))
     }
 
+    @Test func `the browser's end is the person's, or says what is wrong with the app`() {
+        let unsupported = SessionError.refused(code: "unsupported_callback", status: 0)
+        for (end, isHTTPS, error) in [
+            (BrowserEnd.closed(isExplained: false), true, SessionError.cancelled),
+            (.closed(isExplained: true), true, unsupported), (.closed(isExplained: true), false, .cancelled),
+            (.noWindow, false, .refused(code: "invalid_window", status: 0)),
+            (.failed, true, .transient(retryAfter: nil)),
+        ] {
+            #expect(end.error(isHTTPS: isHTTPS) == error, "\(end)")
+        }
+        for code in ["unsupported_callback", "invalid_window"] {
+            #expect(SessionError.refused(code: code, status: 0).description(in: ["en"]).contains("set up"))
+        }
+    }
+
     @Test func `a base URL may have a path`() async throws {
         let server = try ScriptedServer { _ in .problem(401, "invalid_token") }
         for path in ["/auth", "/auth/"] {

@@ -34,7 +34,9 @@ extension SignInClient {
         // Without a scope the server gives all that the client may have.
         if !request.scopes.isEmpty { body["scope"] = .string(request.scopes.joined(separator: " ")) }
         do throws(SessionError) {
-            switch FlipAnswer(try await post("oauth/flip", body)) {
+            // This 401 does not say whether a refresh helps; the body holds no code and may be sent again.
+            let answer = try await send("oauth/flip", body, isRefusal: { $0.status == 401 })
+            switch FlipAnswer(answer) {
             case .code(let code): return request.success(code: code)
             case .refused(let error): return request.failure(error)
             }

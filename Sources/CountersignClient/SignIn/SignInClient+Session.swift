@@ -49,10 +49,15 @@ extension SignInClient {
     ///
     /// - Throws: `noSession`; `storage`.
     public func setNeedsRefresh() throws(SessionError) {
-        let token = try signedIn().accessToken
+        try setNeedsRefresh(of: try signedIn())
+    }
+
+    private func setNeedsRefresh(of refused: StoredSession) throws(SessionError) {
+        guard let known = keeper.known.session, known.accessToken == refused.accessToken, known.needsRefresh != true
+        else { return }
         try keeper.change { document in
             // Another process may have refreshed it meanwhile.
-            if document.session?.accessToken == token { document.session?.needsRefresh = true }
+            if document.session?.accessToken == refused.accessToken { document.session?.needsRefresh = true }
         }
     }
 
@@ -60,15 +65,17 @@ extension SignInClient {
     /// sent once more; when that is refused in the same way, the session is over. Nothing is sent as another person than
     /// the one who is signed in as it begins.
     ///
-    /// - Parameter isCode: the body holds a code, which is sent once: after the refresh the call throws `transient`.
+    /// - Parameters:
+    ///   - isCode: the body holds a code, which is sent once: after the refresh the call throws `transient`.
+    ///   - isRefusal: which answers are worth a refresh. None but `invalid_session` ends the session.
     func send(
-        _ path: String, _ body: [String: JSONValue]? = nil, method: String? = nil, isCode: Bool = false
+        _ path: String, _ body: [String: JSONValue]? = nil, method: String? = nil, isCode: Bool = false,
+        isRefusal: (HTTPAnswer) -> Bool = { $0.refusesSession }
     ) async throws(SessionError) -> HTTPAnswer {
-        try await exchange(isCode: isCode) { token throws(SessionError) in
-            try await server.send(path, body, method: method, bearer: token)
-        } isRefusal: {
-            $0.refusesSession
-        }
+        try await exchange(
+            isCode: isCode,
+            { token throws(SessionError) in try await server.send(path, body, method: method, bearer: token) },
+            isRefusal: isRefusal)
     }
 
     /// - Parameters:
@@ -79,9 +86,11 @@ extension SignInClient {
         isOfServer: Bool = true, isCode: Bool = false, _ send: (String) async throws(SessionError) -> HTTPAnswer,
         isRefusal: (HTTPAnswer) -> Bool
     ) async throws(SessionError) -> HTTPAnswer {
-        let begun = try await usableSession()
+        let begun = try await usableSession(isForServer: isOfServer)
         let first = try await send(begun.accessToken)
         guard isRefusal(first) else { return first }
+        // Where the refresh fails for now, the next call begins with it. A store that fails now fails the refresh too.
+        if isOfServer, first.refusesSession { try? setNeedsRefresh(of: begun) }
         let session = try await freshSession(replacing: begun)
         if isCode { throw .transient(retryAfter: nil, requestID: first.requestID) }
         let second = try await send(session.accessToken)
@@ -89,19 +98,16 @@ extension SignInClient {
         return second
     }
 
-    /// A POST of JSON to a path of the server with the session, sent once. Whatever is answered, the session stays.
-    func post(_ path: String, _ body: [String: JSONValue]) async throws(SessionError) -> HTTPAnswer {
-        try await server.send(path, body, bearer: try await usableSession().accessToken)
-    }
-
     /// The session with a token that is good for another minute, or with the old one when there is no other for now.
-    private func usableSession() async throws(SessionError) -> StoredSession {
+    ///
+    /// - Parameter isForServer: the token goes to the server itself, which is not sent one again that was refused.
+    private func usableSession(isForServer: Bool = false) async throws(SessionError) -> StoredSession {
         let owner = try signedIn().accountID
         do {
             return try await freshSession()
         } catch {
             guard case .transient = error, let session = keeper.known.session, session.accountID == owner,
-                session.isUnexpired(now())
+                session.isUnexpired(now()), !(isForServer && session.needsRefresh == true)
             else { throw error }
             return session
         }

@@ -48,7 +48,6 @@ struct AppFlipAnswerTests {
         (400, #"{"flip_error":"invalid_request","message":"m"}"#, "invalid_request"),
         (403, #"{"flip_error":"access_denied","message":"m"}"#, "access_denied"),
         (403, #"{"flip_error":"unrecoverable","message":"m"}"#, "unrecoverable"),
-        (401, #"{"flip_error":"cancelled","message":"m"}"#, "cancelled"),
         (503, #"{"flip_error":"cancelled","message":"m"}"#, "cancelled"),
         (405, #"{"flip_error":"invalid_request","message":"m"}"#, "invalid_request"),
         (403, #"{"flip_error":"of_a_later_version","message":"m"}"#, "cancelled"),
@@ -93,6 +92,38 @@ struct AppFlipAnswerTests {
         let client = server.client(InMemorySessionStore(Fixture.document(expiresIn: -1)))
         #expect(await client.answer(try AppFlipLinkTests.request(), consent: true) == Self.success)
         #expect(server.requests(to: "/oauth/flip").map(\.bearer) == [Fixture.access(2)])
+    }
+
+    private static let unauthorized = ScriptedServer.Reply.json(401, #"{"flip_error":"cancelled","message":"m"}"#)
+
+    @Test func `a token that is refused is refreshed, and the code asked for once more`() async throws {
+        let server = try ScriptedServer { request in
+            guard request.path == "/oauth/flip" else { return .json(200, Fixture.session(2)) }
+            return request.bearer == Fixture.access(2) ? .json(200, Self.code) : Self.unauthorized
+        }
+        let client = server.client(InMemorySessionStore(Fixture.document()))
+        #expect(await client.answer(try AppFlipLinkTests.request(), consent: true) == Self.success)
+        #expect(server.requests.map(\.path) == ["/oauth/flip", "/v1/sessions/refresh", "/oauth/flip"])
+        #expect(server.requests(to: "/oauth/flip").map(\.json).allSatisfy { $0?["consent"] == true })
+    }
+
+    @Test(arguments: [true, false])
+    func `what a refresh does not mend is cancelled, and ends the session only with its own end`(
+        isRefreshed: Bool
+    ) async throws {
+        let server = try ScriptedServer { request in
+            guard request.path == "/oauth/flip" else {
+                return isRefreshed ? .json(200, Fixture.session(2)) : .problem(401, "invalid_refresh_token")
+            }
+            return Self.unauthorized
+        }
+        let store = InMemorySessionStore(Fixture.document())
+        let client = server.client(store)
+        #expect(await client.answer(try AppFlipLinkTests.request(), consent: true) == Self.cancelled)
+        #expect(server.requests(to: "/oauth/flip").count == (isRefreshed ? 2 : 1))
+        #expect(server.requests(to: "/v1/sessions/refresh").count == 1)
+        let kept = try Fixture.stored(store.load()).session
+        #expect(kept?.accessToken == (isRefreshed ? Fixture.access(2) : nil))
     }
 
     @Test(arguments: [true, false])

@@ -53,14 +53,44 @@ import Testing
         #expect(server.requests.count == 1 && store.content == Fixture.document())
     }
 
-    @Test func `a forced refresh that fails for now leaves the session`() async throws {
+    @Test func `a refresh that fails after a refusal is made before the next call, also after a restart`() async throws
+    {
+        let isDown = Locked(true)
         let server = try ScriptedServer { request in
-            request.path == "/v1/account" ? .problem(401, "invalid_session") : .problem(503, "down")
+            guard request.path == "/v1/sessions/refresh" else {
+                return request.bearer == Fixture.access(2)
+                    ? .json(200, Fixture.account) : .problem(401, "invalid_session")
+            }
+            return isDown.withLock { $0 } ? .problem(503, "down") : .json(200, Fixture.session(2))
         }
         let store = FaultyStore(Fixture.document())
-        // The old token is the one that was refused: it is sent again by nobody.
-        await #expect(throws: SessionError.transient(retryAfter: nil)) { try await server.client(store).account() }
-        #expect(server.requests.count == 2 && store.content == Fixture.document())
+        let client = server.client(store)
+        // The old token is the one that was refused: the service is not sent it again.
+        for client in [client, client, server.client(store)] {
+            await #expect(throws: SessionError.transient(retryAfter: nil)) { try await client.account() }
+        }
+        let refresh = "/v1/sessions/refresh"
+        #expect(server.requests.map(\.path) == ["/v1/account", refresh, refresh, refresh])
+        let kept = try Fixture.stored(store.content).session
+        #expect(kept?.needsRefresh == true && kept?.refreshToken == Fixture.refresh(1))
+        isDown.withLock { $0 = false }
+        #expect(try await client.account().id == Fixture.accountID)
+        #expect(server.requests.map(\.path).suffix(2) == [refresh, "/v1/account"] && server.requests.count == 6)
+        let refreshed = try Fixture.stored(store.content).session
+        #expect(refreshed?.accessToken == Fixture.access(2) && refreshed?.needsRefresh == nil)
+    }
+
+    @Test func `what another process has refreshed meanwhile needs no refresh`() async throws {
+        let store = FaultyStore(Fixture.document())
+        let server = try ScriptedServer { request in
+            guard request.bearer != Fixture.access(7) else { return .json(200, Fixture.account) }
+            store.put(Fixture.document(7))
+            return .problem(401, "invalid_session")
+        }
+        #expect(try await server.client(store).account().id == Fixture.accountID)
+        #expect(server.requests.map(\.bearer) == [Fixture.access(1), Fixture.access(7)])
+        let kept = try Fixture.stored(store.content).session
+        #expect(kept?.accessToken == Fixture.access(7) && kept?.needsRefresh == nil)
     }
 
     @Test func `callers who are refused together refresh once`() async throws {
@@ -88,16 +118,6 @@ import Testing
         #expect(try Fixture.stored(store.content).session?.accessToken == Fixture.access(3))
     }
 
-    @Test func `a post keeps the session whatever is answered, and is sent once`() async throws {
-        let server = try ScriptedServer { _ in .problem(401, "invalid_session") }
-        let store = FaultyStore(Fixture.document())
-        let answer = try await server.client(store).post("oauth/flip", ["consent": true])
-        #expect(answer.status == 401 && answer.problemCode == "invalid_session")
-        #expect(server.requests.count == 1 && store.content == Fixture.document())
-        #expect(server.requests[0].target == "/oauth/flip" && server.requests[0].json == ["consent": true])
-        #expect(server.requests[0].bearer == Fixture.access(1))
-    }
-
     @Test func `an app's own API gets the token, and once more after 401`() async throws {
         let api = try ScriptedServer { request in
             request.bearer == Fixture.access(2) ? .json(201, "made") : .json(401, #"{"code":"token_expired"}"#)
@@ -121,6 +141,18 @@ import Testing
         let (_, response) = try await client.data(for: URLRequest(url: api.url(host: "localhost")))
         #expect(response.statusCode == 401 && api.requests.count == 2)
         #expect(try Fixture.stored(store.content).session?.accessToken == Fixture.access(2))
+    }
+
+    @Test func `what an app's own API refuses is remembered by setNeedsRefresh alone`() async throws {
+        let api = try ScriptedServer { _ in .json(401, #"{"code":"token_expired"}"#) }
+        let server = try ScriptedServer { _ in .problem(503, "down") }
+        let store = FaultyStore(Fixture.document())
+        let client = server.client(store, resourceHosts: ["localhost"])
+        let request = URLRequest(url: api.url("/things", host: "localhost"))
+        await #expect(throws: SessionError.transient(retryAfter: nil)) { try await client.data(for: request) }
+        #expect(api.requests.count == 1 && store.content == Fixture.document())
+        try await client.setNeedsRefresh()
+        #expect(try Fixture.stored(store.content).session?.needsRefresh == true)
     }
 
     @Test func `a call to the server with another reason for 401 is sent once`() async throws {

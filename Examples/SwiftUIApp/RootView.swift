@@ -7,6 +7,7 @@ struct RootView: View {
     @State private var state: SessionState?
     /// Of an identity that is new, until it is decided on: also while the person signs in to the account that is theirs.
     @State private var ticket: LinkTicket?
+    @Environment(\.scenePhase) private var scenePhase
 
     var body: some View {
         VStack {
@@ -25,7 +26,8 @@ struct RootView: View {
             }
         }
         .padding()
-        .task {
+        // Before the first unlock of the device there is no state: each stream looks again.
+        .task(id: scenePhase) {
             for await next in client.states { state = next }
         }
     }

@@ -8,6 +8,8 @@ struct SessionKeeper {
     private(set) var known = SessionDocument()
     /// The session as it was last loaded or stored, nil once it has ended: what the store did not take is shown nowhere.
     private(set) var shown: StoredSession?
+    /// Whether the store has been loaded or written, so that no session here is none there.
+    private(set) var isStoreKnown = false
     private var isUnsaved = false
 
     init(_ store: any SessionStore) {
@@ -30,6 +32,7 @@ struct SessionKeeper {
     }
 
     private mutating func load(_ data: Data?) throws(SessionError) {
+        isStoreKnown = true
         known = try SessionDocument(data)
         shown = known.session
     }
@@ -68,7 +71,7 @@ struct SessionKeeper {
 
     private mutating func flush() throws(SessionError) {
         if known.isEmpty { try store.forget() } else { try store.keep(try StoredForm.write(known)) }
-        isUnsaved = false
+        (isUnsaved, isStoreKnown) = (false, true)
         shown = known.session
     }
 }

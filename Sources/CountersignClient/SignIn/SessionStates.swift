@@ -30,8 +30,9 @@ final class SessionStates: Sendable {
         }
     }
 
-    /// Whether somebody was signed in by the last state.
-    var isSignedIn: Bool { if case .signedIn = state.withLock({ $0.last }) { true } else { false } }
+    var last: SessionState? { state.withLock { $0.last } }
+    /// By the last state.
+    var isSignedIn: Bool { if case .signedIn = last { true } else { false } }
 
     /// Shows a state, unless it is the last one.
     func announce(_ new: SessionState) {

@@ -21,6 +21,7 @@ extension SignInClient {
     ///
     /// - Throws: `refused("weak_password", 400)`, and the code stays good; `refused("invalid_credentials", 401)`.
     public func resetPassword(email: String, code: String, newPassword: String) async throws(SessionError) {
+        begin()
         let body: [String: JSONValue] = [
             "email": .string(email), "code": .string(code), "newPassword": .string(newPassword),
         ]
@@ -52,6 +53,7 @@ extension SignInClient {
 
     /// Has a code mailed, if there is a reason to.
     func requestCode(_ body: [String: JSONValue]) async throws(SessionError) {
+        begin()
         _ = try await server.send("v1/email-codes", body).body(EmptyWire.self, status: 202)
     }
 }

@@ -74,6 +74,7 @@ extension SignInClient {
 
     /// Gives a ticket back. One that the server does not hear of expires by itself.
     public func cancel(_ ticket: LinkTicket) async {
+        begin()
         _ = try? await server.send("v1/links/cancel", ["linkTicket": .string(ticket.value)])
     }
 }

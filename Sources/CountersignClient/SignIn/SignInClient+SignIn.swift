@@ -42,6 +42,7 @@ extension SignInClient {
 
     /// A nonce of the server's for one sign-in with this provider.
     public func makeNonce(for provider: IdentityProvider) async throws(SessionError) -> SignInNonce {
+        begin()
         let answer = try await server.send("v1/nonces", ["provider": .string(provider.rawValue)])
         let wire = try answer.body(NonceWire.self, status: 201)
         return SignInNonce(value: wire.nonce, expiresAt: wire.expiresAt.date)

@@ -14,6 +14,7 @@ extension SignInClient {
         app: String, redirectURI: URL, provider: IdentityProvider? = nil, languages: [String] = [],
         loginHint: String? = nil
     ) -> WebSignIn {
+        begin()
         let verifier = Base64URL.encode(randomBytes(32))
         let state = Base64URL.encode(randomBytes(32))
         var query = [

@@ -60,8 +60,11 @@ public actor SignInClient {
         return keeper.shown != nil
     }
 
-    /// The state now, then each change, for any number of observers. A stream ends with its client. A store that can't be
-    /// read counts as empty; the next stream or call looks again.
+    /// The state now, then each change, for any number of observers. A stream ends with its client.
+    ///
+    /// As long as the store can't be loaded, as before the first unlock after a start, there is no state and streams are
+    /// silent; each call looks again, and each new stream. A store with a document that this version can't read counts as
+    /// signed out: a sign-in replaces it.
     public nonisolated var states: AsyncStream<SessionState> {
         let stream = sessionStates.stream()
         // Every call begins by announcing the state it found, so this one can't come too late.
@@ -69,7 +72,8 @@ public actor SignInClient {
         return stream
     }
 
-    /// Announces the state as the store has it; a store that could not be read before may be now.
+    /// Announces the state as the store has it; a store that could not be loaded before may be now. Calls without a
+    /// session begin with it.
     func begin() {
         guard !sessionStates.isSignedIn else { return }
         _ = try? keeper.current()
@@ -95,8 +99,10 @@ public actor SignInClient {
         if let session = keeper.shown {
             endedCode = nil
             sessionStates.announce(.signedIn(accountID: session.accountID))
-        } else {
-            sessionStates.announce(endedCode.map(SessionState.ended) ?? .signedOut)
+        } else if let endedCode {
+            sessionStates.announce(.ended(code: endedCode))
+        } else if keeper.isStoreKnown || sessionStates.last != nil {
+            sessionStates.announce(.signedOut)
         }
     }
 }

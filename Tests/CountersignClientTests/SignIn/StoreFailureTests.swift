@@ -46,25 +46,48 @@ import Testing
         #expect(store.content == Fixture.document() && server.requests.isEmpty)
     }
 
-    @Test func `a session that can't be read before the first unlock is shown once it can`() async throws {
+    @Test func `before the first unlock there is no state, and the first one is that of the session`() async throws {
         let server = try ScriptedServer { _ in .drop }
         let store = FaultyStore(Fixture.document(), failing: [.load])
         let client = server.client(store)
-        // A push has started the app.
+        // A push has started the app, with a view that waits for the state.
+        var early = client.states.makeAsyncIterator()
+        await client.begin()
+        #expect(await client.canAuthorize == false)
         await #expect(throws: Self.failed) { try await client.authorize(request) }
         store.fail([])
-        var unlocked = client.states.makeAsyncIterator()
-        #expect(await unlocked.next() == .signedIn(accountID: Fixture.accountID))
-        // A view that was there before, and one that comes after it.
-        store.fail([.load])
-        let another = server.client(store)
-        var early = another.states.makeAsyncIterator()
-        #expect(await early.next() == .signedOut)
-        store.fail([])
-        var late = another.states.makeAsyncIterator()
-        #expect(await late.next() == .signedOut)
-        #expect(await late.next() == .signedIn(accountID: Fixture.accountID))
+        var late = client.states.makeAsyncIterator()
         #expect(await early.next() == .signedIn(accountID: Fixture.accountID))
+        #expect(await late.next() == .signedIn(accountID: Fixture.accountID))
+    }
+
+    private typealias Call = @Sendable (SignInClient) async throws -> Void
+
+    private static let callsWithoutSession: [Call] = [
+        { _ = try await $0.makeNonce(for: .apple) },
+        { try await $0.requestSignInCode(to: "a@x.example") },
+        { try await $0.requestVerification(of: "a@x.example") },
+        { try await $0.requestCode(to: "a@x.example", for: LinkTests.ticket()) },
+        { try await $0.requestPasswordReset(for: "a@x.example") },
+        { try await $0.resetPassword(email: "a@x.example", code: "1", newPassword: "p") },
+        { try await $0.cancel(LinkTests.ticket()) },
+        { _ = await $0.makeWebSignIn(app: "lamp", redirectURI: $0.server.baseURL) },
+        { _ = try await $0.signIn(google: GoogleCredential(idToken: "token")) },
+        { _ = try await $0.register(email: "a@x.example", password: "p") },
+        { _ = try await $0.create(LinkTests.ticket()) },
+        { _ = try await $0.bind(LinkTests.ticket(), proof: .ticket) },
+    ]
+
+    @Test(arguments: callsWithoutSession.indices)
+    func `a call without a session looks again at a store that could not be loaded`(_ index: Int) async throws {
+        let server = try ScriptedServer { _ in .drop }
+        let store = FaultyStore(Fixture.document(), failing: [.load])
+        let client = server.client(store)
+        try? await Self.callsWithoutSession[index](client)
+        #expect(client.sessionStates.last == nil)
+        store.fail([])
+        try? await Self.callsWithoutSession[index](client)
+        #expect(client.sessionStates.last == .signedIn(accountID: Fixture.accountID))
     }
 
     @Test func `a store that can't be loaded before a refresh stops it`() async throws {
@@ -152,6 +175,9 @@ import Testing
         let store = FaultyStore(garbage)
         let client = server.client(store)
         #expect(await client.canAuthorize == false)
+        // The person sees a sign-in.
+        await client.begin()
+        #expect(client.sessionStates.last == .signedOut)
         for _ in 0..<2 {
             do {
                 _ = try await client.authorize(request)

@@ -57,6 +57,7 @@ open class UIApplication: NSObject {
 
     open class var shared: UIApplication { fatalError() }
     open var connectedScenes: Set<UIScene> { fatalError() }
+    open var isProtectedDataAvailable: Bool { fatalError() }
     @discardableResult
     open func open(_ url: URL, options: [OpenExternalURLOptionsKey: Any] = [:]) async -> Bool { fatalError() }
 }

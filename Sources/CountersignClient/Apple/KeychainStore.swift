@@ -2,7 +2,8 @@
     public import Foundation
 
     /// Keeps a session in the keychain: one item, readable after the first unlock and on this device only, which no backup
-    /// carries to another one.
+    /// carries to another one. The item outlives the app: after a reinstallation it is there still, unless the app removes
+    /// it at its first launch.
     ///
     /// The item is found by where GTMAppAuth puts its own (class generic password, account `OAuth`, the name as service), so
     /// that ``GTMAppAuthSource`` and ``GTMOAuth2Source`` read theirs through this store too. Give each client and each

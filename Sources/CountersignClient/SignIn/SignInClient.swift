@@ -54,7 +54,8 @@ public actor SignInClient {
         keeper = SessionKeeper(store)
     }
 
-    /// Whether the store has a session. Sends nothing.
+    /// Whether there is a session, as far as this client knows: the store is looked at only while it knows of none. What
+    /// an extension of the app has ended shows with the next refresh, or when the server refuses its token. Sends nothing.
     public var canAuthorize: Bool {
         _ = try? loaded()
         return keeper.shown != nil

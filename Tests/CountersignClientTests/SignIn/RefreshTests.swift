@@ -225,6 +225,20 @@ import Testing
         #expect(refreshed.stored == nil)
     }
 
+    @Test func `an extension's sign-out shows with the next refresh`() async throws {
+        let server = try ScriptedServer { _ in .json(200, Fixture.session(2)) }
+        let store = FaultyStore(Fixture.document(expiresIn: 62))
+        let clock = TestClock()
+        let client = server.client(store, clock: clock)
+        #expect(await client.canAuthorize)
+        store.put(nil)
+        #expect(await client.canAuthorize)
+        clock.advance(2)
+        await #expect(throws: SessionError.noSession) { try await client.authorize(request) }
+        #expect(await client.canAuthorize == false)
+        #expect(server.requests.isEmpty)
+    }
+
     @Test func `who is cancelled leaves at once, and the refresh goes on for the others`() async throws {
         let gate = Gate()
         let server = try ScriptedServer { _ in

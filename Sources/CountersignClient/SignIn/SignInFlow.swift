@@ -13,6 +13,9 @@ public import Foundation
 /// ```
 ///
 /// A ticket that has expired leads back to `idle` from everywhere, and `abandon` to `abandoned`.
+///
+/// To prove an account, a person who chooses may sign in to it: `begin` keeps the ``ticket``. A failure leads back to
+/// `choosing`, and so does signing out; from `signedIn` the ticket is bound by the session (`bind`), or given up (`abandon`).
 public struct SignInFlow: Sendable, Equatable {
     public enum Step: Sendable, Equatable {
         case idle
@@ -54,6 +57,8 @@ public struct SignInFlow: Sendable, Equatable {
     public private(set) var step = Step.idle
     /// Why the last call did not succeed; nil again with the next step.
     public private(set) var problem: SessionError?
+    /// The ticket for which the person signs in to an account of theirs, or has.
+    private var proving: LinkTicket?
 
     public init() {}
 
@@ -68,7 +73,8 @@ public struct SignInFlow: Sendable, Equatable {
         case .choosing(let ticket), .creating(let ticket), .binding(let ticket), .conflict(let ticket, _),
             .replacing(let ticket, _):
             ticket
-        case .idle, .verifying, .signedIn, .abandoned: nil
+        case .verifying, .signedIn: proving
+        case .idle, .abandoned: nil
         }
     }
 
@@ -89,6 +95,10 @@ public struct SignInFlow: Sendable, Equatable {
         if case .failed(let error) = event { return fail(error) }
         if case .time(let now) = event { return expire(now) }
         guard let next = next(event) else { return false }
+        switch (step, next) {
+        case (_, .verifying), (.verifying, .signedIn): proving = ticket
+        default: proving = nil
+        }
         step = next
         problem = nil
         return true
@@ -101,6 +111,8 @@ public struct SignInFlow: Sendable, Equatable {
         case (.verifying, .signIn(.linkRequired(let ticket))): .choosing(ticket)
         case (.choosing(let ticket), .create): .creating(ticket)
         case (.choosing(let ticket), .bind): .binding(ticket)
+        case (.signedIn, .bind): proving.map(Step.binding)
+        case (.signedIn(let account), .abandon): proving.map { _ in Step.signedIn(account) }
         case (.creating, .created(let account)): .signedIn(account)
         case (.binding, .bound(.signedIn(let account))), (.replacing, .bound(.signedIn(let account))):
             .signedIn(account)
@@ -113,19 +125,20 @@ public struct SignInFlow: Sendable, Equatable {
         case (.verifying, .abandon), (.choosing, .abandon), (.creating, .abandon), (.binding, .abandon),
             (.conflict, .abandon), (.replacing, .abandon):
             .abandoned
-        case (.signedIn, .signedOut): .idle
+        case (.signedIn, .signedOut): proving.map(Step.choosing) ?? Step.idle
         default: nil
         }
     }
 
     private mutating func fail(_ error: SessionError) -> Bool {
         guard isWaiting else { return false }
+        defer { proving = nil }
         switch (step, error) {
         case (_, .refused("link_ticket_expired", _, _)), (_, .refused("identity_already_linked", _, _)):
             step = .idle
         case (.creating(let ticket), _), (.binding(let ticket), _): step = .choosing(ticket)
         case (.replacing(let ticket, let email), _): step = .conflict(ticket, maskedEmail: email)
-        default: step = .idle
+        default: step = proving.map(Step.choosing) ?? .idle
         }
         problem = error == .cancelled ? nil : error
         return true
@@ -134,7 +147,9 @@ public struct SignInFlow: Sendable, Equatable {
     /// A call under way is left alone: the server answers it.
     private mutating func expire(_ now: Date) -> Bool {
         guard !isWaiting, let ticket, ticket.expiresAt <= now else { return false }
-        step = .idle
+        // Who is signed in stays so.
+        if proving == nil { step = .idle }
+        proving = nil
         problem = .refused(code: "link_ticket_expired", status: 0)
         return true
     }

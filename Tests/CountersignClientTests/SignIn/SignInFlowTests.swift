@@ -85,6 +85,33 @@ import Testing
         }
     }
 
+    @Test func `who signs in to prove an account keeps the ticket`() {
+        let proving = flow(.begin, .signIn(.linkRequired(ticket)), .begin)
+        #expect(proving.step == .verifying && proving.ticket == ticket)
+        var failed = proving
+        failed.apply(.failed(.refused(code: "invalid_credentials", status: 401)))
+        #expect(failed.step == .choosing(ticket) && failed.problem != nil)
+        let signedIn = SignInFlow.Event.signIn(.signedIn(account))
+        let proven = flow(.begin, .signIn(.linkRequired(ticket)), .begin, signedIn)
+        #expect(proven.step == .signedIn(account) && proven.ticket == ticket)
+        let cases: [([SignInFlow.Event], SignInFlow.Step, LinkTicket?)] = [
+            ([.bind], .binding(ticket), ticket), ([.bind, .bound(.signedIn(account))], .signedIn(account), nil),
+            ([.bind, .failed(.noSession)], .choosing(ticket), ticket), ([.abandon], .signedIn(account), nil),
+            // It was the wrong account.
+            ([.begin], .verifying, ticket), ([.signedOut], .choosing(ticket), ticket),
+            ([.time(ticket.expiresAt)], .signedIn(account), nil),
+            ([.begin, .signIn(.linkRequired(shown))], .choosing(shown), shown),
+        ]
+        for (events, step, kept) in cases {
+            var flow = proven
+            for event in events {
+                let isTaken = flow.apply(event)
+                #expect(isTaken, "\(event)")
+            }
+            #expect(flow.step == step && flow.ticket == kept)
+        }
+    }
+
     @Test(arguments: ["link_ticket_expired", "identity_already_linked"])
     func `a ticket that is used up leads back to the start`(_ code: String) {
         let error = SessionError.refused(code: code, status: 410)
@@ -129,6 +156,8 @@ import Testing
             (flow(.begin, .signIn(.linkRequired(ticket)), .bind, conflict), [5, 6, 12, 13]),
             (flow(.begin, .signIn(.linkRequired(ticket)), .bind, conflict, .replace), [8, 9, 10, 11, 12]),
             (flow(.begin, .signIn(.signedIn(account))), [0, 14]), (flow(.begin, .abandon), [0]),
+            (flow(.begin, .signIn(.linkRequired(ticket)), .begin), [1, 2, 11, 12]),
+            (flow(.begin, .signIn(.linkRequired(ticket)), .begin, .signIn(.signedIn(account))), [0, 4, 12, 13, 14]),
         ]
         for (flow, counting) in steps {
             for (index, event) in all.enumerated() {

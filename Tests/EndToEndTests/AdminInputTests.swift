@@ -6,9 +6,9 @@ import Testing
 /// Hostile input in the URL of an admin call, sent with a key for every scope.
 @Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct AdminInputTests: WorldSuite {
     /// Texts, percent-encoded for a query.
-    private static let hostile = Result { try Fixtures.decoded("hostile-texts.json", as: [String].self) }
+    private static let hostile = Result { try Fixtures.file("hostile-texts.json").decoded(as: [String].self) }
     /// Values that are no text: NUL, other controls, and bytes that are not UTF-8.
-    private static let malformed = Result { try Fixtures.decoded("malformed-texts.json", as: [String].self) }
+    private static let malformed = Result { try Fixtures.file("malformed-texts.json").decoded(as: [String].self) }
 
     private func call(_ method: String, _ path: String, key: String) async throws -> Int {
         try await world.service.administer(

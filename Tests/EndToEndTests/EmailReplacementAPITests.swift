@@ -103,7 +103,7 @@ struct EmailReplacementAPITests: WorldSuite {
     private func run(
         _ command: String, _ id: String, _ more: String..., mailed: Bool = true, in world: World
     ) async throws -> Countersign.Ending {
-        var settings = try mailed ? MailedWorld.settings(port: try #require(MailedWorld.server).port) : [:]
+        var settings = mailed ? MailedWorld.settings(port: try #require(MailedWorld.server).port) : [:]
         settings["postgres.url"] = world.scratch.url
         return try await Countersign.run(["account", command, id, "--reason", "case 20"] + more, settings)
     }

@@ -100,7 +100,7 @@ extension ReloadedFiles {
 
     /// Texts that are no configuration file.
     private static func texts() throws -> [Fault] {
-        let texts = try Fixtures.decoded("unreadable-configurations.json", as: [String: String].self)
+        let texts = try Fixtures.file("unreadable-configurations.json").decoded(as: [String: String].self)
         return texts.map { name, text in
             fault(name, nil, "isn't a YAML mapping") { try $0.write("countersign.yaml", Array(text.utf8)) }
         }
@@ -146,7 +146,7 @@ extension ReloadedFiles {
         let typed = Line(
             line: "console.google.clientSecretPath: \(typedSecret)", key: "console.google.clientSecretPath",
             words: "not shown, as it may be the secret itself")
-        let lines = try Fixtures.decoded("configuration-faults.json", as: [Line].self)
+        let lines = try Fixtures.file("configuration-faults.json").decoded(as: [Line].self)
         return (lines + [typed]).map { added in
             fault(added.line, added.key, added.words) {
                 $0.yaml += added.line + "\n"

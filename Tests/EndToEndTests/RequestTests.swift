@@ -22,7 +22,7 @@ private struct Call: Sendable {
             "ticket": try await world.service.signInWithApple(apple).text("linkTicket"),
             "refresh": try account.text("session.refreshToken"), "email": "\(person)@example.net",
         ]
-        var text = try Fixtures.text("calls.json")
+        var text = try Fixtures.file("calls.json").text
         for (name, value) in values { text.replace("{\(name)}", with: value) }
         let calls = try #require(try JSONValue(parsing: Array(text.utf8)).elements)
         return try calls.map { try Call($0, access: access) }

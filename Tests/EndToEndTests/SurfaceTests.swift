@@ -6,7 +6,7 @@ import Testing
 
 /// What all answers have in common, and the paths of each listener.
 @Suite(.limitedConcurrency, .world(OAuthWorld.settings), .timeLimit(.minutes(30))) struct SurfaceTests: WorldSuite {
-    private static let publicPaths = Result { try Fixtures.decoded("public-paths.json", as: [String].self) }
+    private static let publicPaths = Result { try Fixtures.file("public-paths.json").decoded(as: [String].self) }
     private static let privatePaths = ["/health/live", "/health/ready", "/metrics"]
 
     @Test func `no path of one listener answers on the other`() async throws {

@@ -14,7 +14,7 @@ import Testing
 
     /// The migrations of possible later releases: every kind of addition, one table at a time, and finally a removal.
     private static let later = Result {
-        let steps = try Fixtures.decoded("later-migrations.json", as: [Step].self)
+        let steps = try Fixtures.file("later-migrations.json").decoded(as: [Step].self)
         let latest = Migration.embedded.count
         let before = String(format: "%04d", latest + steps.count - 1)
         return zip((latest + 1)..., steps).map { version, step in

@@ -1,4 +1,6 @@
 import Foundation
+package import Postgres
+import Testing
 
 /// A file of data beside the test that reads it. The manifest leaves it out of the target.
 package struct DataFile: Sendable, CustomStringConvertible {
@@ -26,5 +28,18 @@ package struct DataFile: Sendable, CustomStringConvertible {
     /// What is in it as JSON.
     package func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         try JSONDecoder().decode(Value.self, from: Data(bytes))
+    }
+
+    /// Of a file of SQL: what stands between the line `-- name: NAME` and the next such line.
+    package func part(_ name: String) throws -> String {
+        let part = try #require(text.split(separator: "-- name: ").first { $0.hasPrefix("\(name)\n") }, "\(name)")
+        return String(part.dropFirst(name.count))
+    }
+}
+
+extension Database {
+    /// Runs the statements of a script in one transaction.
+    package func run(script: String) async throws {
+        try await withConnection { try await $0.executeScript(unsafeSQL: script) }
     }
 }

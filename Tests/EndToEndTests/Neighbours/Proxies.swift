@@ -29,7 +29,7 @@ extension Neighbours {
         try await SideProcess.run(
             "/usr/sbin/nginx",
             prepare: { directory in
-                var text = try Fixtures.text("nginx.conf")
+                var text = try Fixtures.file("nginx.conf").text
                 text.replace("{place}", with: directory.path)
                 text.replace("{service}", with: "\(service)")
                 text.replace("{port}", with: "\(port)")

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Requests that two readers may see the ends of in different places, each with another request hidden behind the end that
 /// one of them sees. The client asks for the connection to be closed, so whatever reads it, there is one request in each.
@@ -10,7 +11,7 @@ struct SmugglingForm: Decodable, Sendable {
     private let request: String
 
     static var all: [SmugglingForm] {
-        get throws { try Fixtures.decoded("smuggling.json") }
+        get throws { try Fixtures.file("smuggling.json").decoded() }
     }
 
     /// - Parameter number: of the form, by which the log shows which of the two requests was read.

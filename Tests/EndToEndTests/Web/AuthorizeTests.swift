@@ -9,7 +9,7 @@ import Testing
     private static var tricks: [String] {
         get throws {
             let addresses = [WebWorld.appLink, WebWorld.loopback, WebWorld.privateScheme]
-            return try addresses.flatMap(spellings) + Fixtures.decoded("redirect-tricks.json", as: [String].self)
+            return try addresses.flatMap(spellings) + Fixtures.file("redirect-tricks.json").decoded(as: [String].self)
         }
     }
 

@@ -14,7 +14,7 @@ enum WalkFeed: String, CaseIterable, Sendable {
 
     /// The disagreements, each with one of its rows.
     static func broken(in database: Database) async throws -> [WalkFeed: String] {
-        let file = try SQLFile("SQL/Feed.sql")
+        let file = try DataFile("SQL/Feed.sql")
         let events = SQL(unsafeSQL: try file.part("events"))
         var broken: [WalkFeed: String] = [:]
         for rule in allCases {

@@ -21,7 +21,7 @@ enum WalkInvariant: String, CaseIterable, Sendable {
 
     /// The invariants that are broken, each with one of the rows that break it.
     static func broken(in database: Database, at now: Timestamp) async throws -> [WalkInvariant: String] {
-        let file = try SQLFile("SQL/Invariants.sql")
+        let file = try DataFile("SQL/Invariants.sql")
         let parts = try allCases.map { invariant -> SQL in
             let breaches = SQL(unsafeSQL: try file.part("\(invariant)"))
             return "(SELECT \(invariant.rawValue) AS invariant, b.row FROM (\(breaches)) b (row) LIMIT 1)"

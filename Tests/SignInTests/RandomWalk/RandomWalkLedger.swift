@@ -7,7 +7,7 @@ import TestSupport
 /// effect, because each is made under a lock on the account.
 enum WalkLedger {
     static func install(in database: Database) async throws {
-        try await database.run(script: try SQLFile("SQL/Ledger.sql").text)
+        try await database.run(script: try DataFile("SQL/Ledger.sql").text)
     }
 
     /// Adds what the walkers have proven and entered since `since`, by the transactions that their audit records name.

@@ -65,7 +65,7 @@ import Testing
         }
         let now = fixture.clock.now()
         #expect(try await WalkInvariant.broken(in: fixture.database, at: now).isEmpty)
-        try await fixture.database.run(script: try SQLFile("SQL/Breaches.sql").part("\(invariant)"))
+        try await fixture.database.run(script: try DataFile("SQL/Breaches.sql").part("\(invariant)"))
         #expect(try await WalkInvariant.broken(in: fixture.database, at: now).keys.contains(invariant))
     }
 
@@ -75,7 +75,7 @@ import Testing
             _ = try await fixture.signUp(.google(person))
         }
         #expect(try await WalkFeed.broken(in: fixture.database).isEmpty)
-        try await fixture.database.run(script: try SQLFile("SQL/Breaches.sql").part("\(rule)"))
+        try await fixture.database.run(script: try DataFile("SQL/Breaches.sql").part("\(rule)"))
         #expect(try await WalkFeed.broken(in: fixture.database).keys.contains(rule))
     }
 

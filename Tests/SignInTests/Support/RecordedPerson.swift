@@ -14,7 +14,7 @@ struct RecordedPerson: Sendable {
     init(_ name: String, in database: Database, at now: Timestamp) async throws {
         id = AccountID(now: now)
         self.name = name
-        try await database.run(script: try SQLFile("RecordedPerson.sql").text)
+        try await database.run(script: try DataFile("RecordedPerson.sql").text)
         try await database.execute("SELECT record_person(\(id), \(name), \(now), \(now.advanced(bySeconds: 300)))")
     }
 }

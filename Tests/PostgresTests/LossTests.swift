@@ -96,14 +96,23 @@ import Testing
         }
     }
 
-    @Test func `a connection to a server that became read-only is given up for another one`() async throws {
+    @Test(arguments: [false, true])
+    func `a connection to a server that became read-only is given up for another one`(
+        _ isTransaction: Bool
+    ) async throws {
         try await withPools { database, observer in
             try await observer.execute("CREATE TABLE t (n int8)")
             let name = try await observer.query("SELECT current_database()", as: String.self)[0]
             try await observer.execute("ALTER DATABASE \(unsafeSQL: name) SET default_transaction_read_only = on")
             let before = try await backend(of: database)
             try await observer.execute("ALTER DATABASE \(unsafeSQL: name) RESET default_transaction_read_only")
-            let error = await failure { try await database.execute("INSERT INTO t VALUES (1)") }
+            let error = await failure {
+                if isTransaction {
+                    try await database.transaction { try await $0.execute("INSERT INTO t VALUES (1)") }
+                } else {
+                    try await database.execute("INSERT INTO t VALUES (1)")
+                }
+            }
             #expect(error?.code == .server(sqlState: "25006"))
             #expect(error?.isTemporary == true)
             try await database.execute("INSERT INTO t VALUES (2)")

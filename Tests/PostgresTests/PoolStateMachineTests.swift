@@ -243,6 +243,23 @@ import Testing
         #expect(machine.connectCommand(0) == .connect)
     }
 
+    @Test func `a connection that retires in a transaction is replaced when that has ended`() throws {
+        var machine = machine()
+        _ = machine.connected(0)
+        let request = LeaseRequest(.readCommitted, here)
+        _ = machine.submit(request)
+        let lease = try #require(try request.outcome?.get())
+        for endsLease in [false, true] {
+            _ = machine.submit(statement(), on: lease, endsLease: endsLease)
+            _ = take(&machine)
+            #expect(take(&machine, answered: 1, retires: true).command == .proceed)
+        }
+        // The thread sleeps by now.
+        #expect(machine.release(lease, isSpent: false).wakes == [0])
+        #expect(machine.statistics.idle == 0)
+        #expect(take(&machine, retires: true).command == .reconnect)
+    }
+
     @Test func `a cancel is asked for again until the statement ends or the server is given up`() {
         let (target, other) = (statement(), statement())
         let start = ContinuousClock.now

@@ -127,10 +127,10 @@ extension PoolStateMachine {
     }
 
     var statistics: Database.Statistics {
-        let connected = slots.filter { $0.condition == .ready }
-        let idle = connected.count { $0.load == 0 && $0.lease == nil }
+        let connected = slots.count { $0.condition == .ready }
+        let idle = slots.count { $0.isOpen && $0.load == 0 }
         let reserved = slots.count { $0.reservation != nil }
         return Database.Statistics(
-            idle: idle, busy: connected.count - idle, waiting: queue.count + reserved, isDown: outage != nil)
+            idle: idle, busy: connected - idle, waiting: queue.count + reserved, isDown: outage != nil)
     }
 }

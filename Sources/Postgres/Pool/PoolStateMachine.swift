@@ -119,10 +119,9 @@ struct PoolStateMachine {
         lease.isOver = true
         guard slots[lease.slot].lease === lease else { return effects }
         slots[lease.slot].lease = nil
-        if isSpent {
-            slots[lease.slot].isRetiring = true
-            effects.wakes.append(lease.slot)
-        }
+        if isSpent { slots[lease.slot].isRetiring = true }
+        // Its thread may have seen the last answer while the lease was there, and sleeps.
+        if slots[lease.slot].isRetiring { effects.wakes.append(lease.slot) }
         settle(lease.slot, &effects)
         return effects
     }

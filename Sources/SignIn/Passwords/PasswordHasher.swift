@@ -161,11 +161,11 @@ package final class PasswordHasher: Sendable {
                 }
             }
         }
-        guard let outcome else {
+        // Without a place, or without the memory or the thread, for want of which alone a hash fails: its cost was checked.
+        guard let outcome, let result = outcome else {
             refusals.increment()
             throw .overloaded(retryAfter: 1)
         }
-        guard let result = outcome else { throw .fault(operation: "scrypt") }
         return result
     }
 

@@ -35,23 +35,29 @@ struct RecurringWork: Service, CustomStringConvertible {
     }
 
     private func rounds() async {
+        var quiet: ContinuousClock.Instant?
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
-            let hasMore = isResting() ? nil : await attempt { try await Database.inBackground { try await round() } }
-            if hasMore == true { continue }
+            do {
+                let hasMore = isResting() ? false : try await Database.inBackground { try await round() }
+                quiet = nil
+                if hasMore { continue }
+            } catch {
+                if quiet.map({ $0 <= .now }) ?? true {
+                    report(error)
+                    quiet = .now + Self.pauseOfReports
+                }
+            }
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) }
         }
-        await attempt(ending)
+        do { try await ending() } catch { report(error) }
     }
 
-    @discardableResult
-    private func attempt<Value>(_ work: () async throws -> Value) async -> Value? {
-        do {
-            return try await work()
-        } catch {
-            logger.warning(
-                "recurring work failed", metadata: ["work": "\(name)", "error": "\(String(reflecting: error))"])
-            return nil
-        }
+    /// Between two lines of the log on work that goes on failing.
+    private static let pauseOfReports = Duration.seconds(60)
+
+    private func report(_ error: any Error) {
+        logger.warning(
+            "recurring work failed", metadata: ["work": "\(name)", "error": "\(String(reflecting: error))"])
     }
 }
 

@@ -83,7 +83,7 @@ enum HelpTexts {
         "countersign_postgres_refused_total":
             "Statements and transactions that got no connection, by reason.",
         "countersign_postgres_up":
-            "Whether the last attempt to connect to the database worked.",
+            "Whether there is a connection to the database, or none was tried in vain.",
         "countersign_postgres_wait_seconds":
             "Time that a statement or a transaction waited for a connection.",
         "countersign_postgres_waiting":

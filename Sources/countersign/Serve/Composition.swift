@@ -66,6 +66,12 @@ struct Composition {
         try await Migrator(database: database, logger: logger).requireServableSchema()
         openLog()
         for gap in durability.warnings { logger.warning("\(gap)") }
+        guard addresses.public.limits.connections < ServerLimits().connections else { return }
+        logger.warning(
+            "few file descriptors",
+            metadata: [
+                "limit": "\(ProcessLimits.descriptors)", "connections": "\(addresses.public.limits.connections)",
+            ])
     }
 
     /// They end in reverse order, each after the one behind it has ended. At the signal shared work stops, since other

@@ -12,6 +12,12 @@ struct ListenerAddresses {
     var all: [Listener.Configuration] { [`public`, `private`] + [health].compactMap(\.self) }
 
     init(_ configuration: ServiceConfiguration) {
+        let connections = ProcessLimits.connections(ofEachOf: configuration.admin.healthPort == nil ? 2 : 3)
+        func bounded(_ listener: Listener.Configuration) -> Listener.Configuration {
+            var listener = listener
+            listener.limits.connections = min(listener.limits.connections, connections)
+            return listener
+        }
         var forClients = Listener.Configuration(
             name: "public", host: configuration.server.host, port: configuration.server.port)
         forClients.runsHandlersOnEventLoops = true
@@ -19,17 +25,17 @@ struct ListenerAddresses {
         forClients.finish = ShutdownLimit.forRequests
         forClients.trustedProxies = configuration.server.trustedProxies
         forClients.limits.connectionsPerNetwork = configuration.server.connectionsPerNetwork
-        `public` = forClients
+        `public` = bounded(forClients)
         var forOperators = Listener.Configuration(
             name: "private", host: configuration.admin.host, port: configuration.admin.port)
         forOperators.finish = ShutdownLimit.forPrivateListeners
         // Whatever is pasted into a search of the console is answered by its page.
         forOperators.limits.targetBytes = forOperators.limits.headerBytes
-        `private` = forOperators
+        `private` = bounded(forOperators)
         health = configuration.admin.healthPort.map { port in
             var forHealth = Listener.Configuration(name: "health", host: configuration.server.host, port: port)
             forHealth.finish = ShutdownLimit.forPrivateListeners
-            return forHealth
+            return bounded(forHealth)
         }
     }
 }

@@ -30,6 +30,17 @@ enum ProcessLimits {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
+    /// How many files and connections this process may have open.
+    static var descriptors: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// The connections that each of so many listeners may have. Beside theirs there have to be free descriptors: the runtime
+    /// ends a process that gets none for what it looks up, and no call of ours can go out.
+    static func connections(ofEachOf listeners: Int) -> Int { max(16, (descriptors - 256) / listeners) }
+
     /// Has as many heaps as cores and no less than two, where glibc would make eight a core: what one thread frees another one
     /// can use then, so less stays resident after a load. Before there are threads: what is made already stays.
     static func limitArenas() {

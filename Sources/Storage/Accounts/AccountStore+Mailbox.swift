@@ -24,6 +24,8 @@ extension AccountStore {
                 try await change.mailboxTickets.insert(
                     ticket, showing: ShownAccount(account), hash: hash,
                     recording: AuditEvent(.linkRequired, from: call.origin, accountID: account.id))
+                // That a ticket is made is no act on the account, but this one's person reads its mailbox.
+                _ = try await change.execute(AccountStore.touchingImport(of: "(\(account.id))"))
                 return .choose(account)
             }
         }

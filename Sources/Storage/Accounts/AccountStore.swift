@@ -69,13 +69,17 @@ package struct AccountStore: Sendable {
                 WHERE account_id = \(id) AND password_hash = \(old)
                 RETURNING account_id
             ), touched AS (
-                UPDATE imported_rows
-                SET is_touched = true
-                WHERE account_id IN (SELECT account_id FROM replaced) AND NOT is_touched
+                \(Self.touchingImport(of: "(SELECT account_id FROM replaced)"))
             )
             SELECT account_id FROM replaced
             """, as: AccountID.self)
         return rows.count == 1
+    }
+
+    /// The statement by which accounts that an import made stay when it is undone: their people have come. Most of what
+    /// people do is in the trail, and marks them there.
+    static func touchingImport(of accounts: SQL) -> SQL {
+        "UPDATE imported_rows SET is_touched = true WHERE account_id IN \(accounts) AND NOT is_touched"
     }
 
     /// Marks a password that came with an import as used, where its hash stays.

@@ -128,7 +128,7 @@ extension LinkStore {
                 SET shown_account_id = \(shown.id), shown_identity_ids = \(shown.identities)
                 WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(call.now)
                 RETURNING ticket_hash, expires_at
-            )
+            ), touched AS (\(AccountStore.touchingImport(of: "(SELECT \(shown.id) FROM shown)")))
             INSERT INTO mailbox_tickets (ticket_hash, email, shown_account_id, shown_identity_ids, auth_time, created_at,
                 expires_at)
             SELECT ticket_hash, \(account.email?.text), \(shown.id), \(shown.identities), \(call.now), \(call.now), expires_at

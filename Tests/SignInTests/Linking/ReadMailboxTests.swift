@@ -27,8 +27,10 @@ import Testing
 
     @Test func `the ticket takes the account over alone`() async throws {
         let former = try await fixture.formerReader()
+        try await fixture.bringIn(former.account.id)
         let (ticket, code) = try await shownTicket(fixture)
         try await fixture.expectUntouched(former)
+        #expect(try await fixture.count("imported_rows WHERE is_touched") == 1)
         let owner = try await fixture.bind(ticket, .ticket)
         #expect(owner.account.id == former.account.id)
         #expect(owner.account.emailProof == .proven)

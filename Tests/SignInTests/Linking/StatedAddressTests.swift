@@ -16,9 +16,12 @@ import Testing
 
     @Test func `a mailed code opens no account that its person has not seen`() async throws {
         let former = try await fixture.formerReader()
+        try await fixture.bringIn(former.account.id)
         let code = try await fixture.code(.signIn, for: Self.address)
         let ticket = try await fixture.answer(toCode: code, for: Self.address).ticket
         #expect(ticket.choices == [.bind, .create])
+        // The account is no longer its import's alone.
+        #expect(try await fixture.count("imported_rows WHERE is_touched") == 1)
         #expect(ticket.identity == nil)
         #expect(ticket.person.email?.text == Self.address)
         let holder = try #require(ticket.holder)

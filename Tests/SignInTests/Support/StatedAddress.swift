@@ -23,6 +23,15 @@ extension SignInFixture {
         return former
     }
 
+    /// Makes the account one that an import has brought and that nothing else has touched.
+    func bringIn(_ id: AccountID) async throws {
+        try await database.execute(
+            """
+            INSERT INTO imported_rows (import_id, external_id_digest, account_id, created_at)
+            VALUES (gen_random_uuid(), sha256('row'), \(id), now())
+            """)
+    }
+
     /// The ticket of the present owner, by the provider that runs the mailbox.
     func ownersTicket() async throws -> LinkRequired {
         try await ticket(.google, try google("owner", SignInFixture.hosted(StatedAddress.text)))

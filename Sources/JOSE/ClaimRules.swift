@@ -32,6 +32,8 @@ package struct ClaimRules: Sendable {
     package var requiresTokenID: Bool = false
     /// Seconds by which the issuer's clock may differ from ours.
     package var leeway: Int = 60
+    /// Seconds for which a token counts beyond its `exp`, for the same reason; `nil`: the same.
+    package var expiryLeeway: Int?
     /// The most seconds from `iat` to `exp`. Apple's tokens live for a day, Google's for an hour; 300 s are for
     /// rounding on their side. Checked only where `exp` is.
     package var maximumLifetime: Int? = 86_400 + 300
@@ -69,7 +71,7 @@ package struct ClaimRules: Sendable {
     /// | a claim has the wrong type, or a value that it cannot have | `claimInvalid` |
     /// | `events` where none belongs | `eventToken` |
     /// | another issuer; not our audience | `issuerRejected`; `audienceRejected` |
-    /// | `exp` ≤ now − leeway | `expired` |
+    /// | `exp` ≤ now − leeway, or the one of `exp` | `expired` |
     /// | `nbf` or `iat` > now + leeway | `notYetValid` |
     /// | `exp` − `iat` > `maximumLifetime` | `lifetimeRejected` |
     ///
@@ -77,7 +79,7 @@ package struct ClaimRules: Sendable {
     package func check(_ token: VerifiedToken, at now: Int64) throws(TokenRejection) -> CheckedClaims {
         let claims = token.claims
         let (issuer, audience) = try checkParties(of: token)
-        let earliest = Duration.seconds(now) - .seconds(leeway)
+        let earliest = Duration.seconds(now) - .seconds(expiryLeeway ?? leeway)
         let latest = Duration.seconds(now) + .seconds(leeway)
 
         let expiry = requiresExpiry ? try Self.required(Self.date("exp", of: claims)) : nil
@@ -101,7 +103,7 @@ package struct ClaimRules: Sendable {
     ///   - issuedAt: `iat`, as ``CheckedClaims`` has it.
     ///   - expiresAt: `exp`, likewise.
     package func admits(issuedAt: Int64, expiresAt: Int64, at now: Int64) -> Bool {
-        expiresAt > now - Int64(leeway) && issuedAt <= now + Int64(leeway)
+        expiresAt > now - Int64(expiryLeeway ?? leeway) && issuedAt <= now + Int64(leeway)
     }
 
     /// Checks `events`, `iss` and `aud` alone: whether the issuer made the token for us, though it may be out of date.

@@ -68,6 +68,8 @@ package final class AccessTokens: Sendable {
         self.logger = logger
         var rules = ClaimRules(issuers: [configuration.issuer], audiences: [configuration.audience])
         rules.maximumLifetime = nil
+        // An app counts by `expiresIn`, and a process of ours has set the time.
+        rules.expiryLeeway = 0
         self.rules = rules
         let lifetime = configuration.lifetime
         let call = clock.call(by: .service)

@@ -138,7 +138,7 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
         let service = world.service
         let header = Base64URL.encode(Array(#"{"alg":"RS256","kid":"\#(String(repeating: "k", count: 30_000))"}"#.utf8))
         let large = try await service.signInWithApple("\(header).e30.AAAA")
-        large.expectRefusal(400, "invalid_request")
+        large.expectRefusal(401, "invalid_token")
         let huge = try await service.signInWithApple(String(repeating: "k", count: 1 << 20))
         huge.expectRefusal(413, "payload_too_large")
         #expect(service.isRunning)

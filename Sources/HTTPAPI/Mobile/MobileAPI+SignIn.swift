@@ -59,12 +59,9 @@ extension Fields {
     mutating func providerCredential(of provider: Provider) -> (ProviderCredential, Device?) {
         let token = ProviderCredential.tokenMember(of: provider)
         let code = ProviderCredential.codeMember(of: provider)
+        // One that is too long is for the verifier to refuse, as any that does not verify.
         let tokenText = optionalString(token, maximumBytes: .max)
         let codeText = optionalString(code, maximumBytes: 1024)
-        // Beside a code a longer one is for the verifier to refuse, as any that does not verify: the code may be good.
-        if codeText == nil, let tokenText, tokenText.utf8.count > UnverifiedToken.maximumBytes {
-            reject(token, .tooLong)
-        }
         if tokenText == nil, codeText == nil, !isRejected(code) { reject(token, .required) }
         let nonce = optionalString("nonce", maximumBytes: 512)
         let clientID = optionalString("clientId", maximumBytes: 256)

@@ -265,7 +265,7 @@ let package = Package(
                 "HTTPServer", "JSON", "Primitives", "TestSupport", nioCore, nioPosix, nioHTTP1, nioEmbedded, log,
                 metrics, metricsTestKit, lifecycle,
             ],
-            swiftSettings: commonSettings),
+            exclude: ["Fixtures"], swiftSettings: commonSettings),
         .testTarget(
             name: "ProvidersTests",
             dependencies: [
@@ -319,7 +319,7 @@ let package = Package(
         .testTarget(
             name: "SandboxTests",
             dependencies: ["countersign-sandbox", "TestSupport", "JOSE", "JSON", "Primitives", "OpenSSL", "Curl"],
-            swiftSettings: commonSettings),
+            exclude: ["Fixtures"], swiftSettings: commonSettings),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

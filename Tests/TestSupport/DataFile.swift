@@ -30,6 +30,12 @@ package struct DataFile: Sendable, CustomStringConvertible {
         try JSONDecoder().decode(Value.self, from: Data(bytes))
     }
 
+    /// The rows of a table: a line each, whose columns tabs separate. A line that begins with `#` is a comment.
+    package var rows: [[String]] {
+        text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+            .map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
+    }
+
     /// Of a file of SQL: what stands between the line `-- name: NAME` and the next such line.
     package func part(_ name: String) throws -> String {
         let part = try #require(text.split(separator: "-- name: ").first { $0.hasPrefix("\(name)\n") }, "\(name)")

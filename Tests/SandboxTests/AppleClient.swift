@@ -35,38 +35,25 @@ struct AppleClient: ProviderClient {
 
     // MARK: Client secrets
 
-    /// The claims of a valid secret, which a test changes one by one.
-    struct Claims {
-        var issuer: String?
-        var subject: String?
-        /// JSON text.
-        var audience: String? = #""https://appleid.apple.com""#
-        var issuedAt: Int64?
-        var expiresAt: Int64?
-
-        var json: [UInt8] {
-            get throws {
-                try JSONWriter.object { writer in
-                    writer.member("iss", issuer)
-                    writer.member("sub", subject)
-                    if let audience { writer.member("aud", try JSONValue(parsing: Array(audience.utf8))) }
-                    if let issuedAt { writer.member("iat", issuedAt) }
-                    if let expiresAt { writer.member("exp", expiresAt) }
-                }
-            }
-        }
-    }
-
-    func claims() async throws -> Claims {
+    /// The time of the sandbox's clock.
+    func now() async throws -> Int64 {
         let text = try #require(try await sandbox.control("clock")["now"]?.string)
-        let now = Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970)
-        return Claims(issuer: team, subject: id, issuedAt: now, expiresAt: now + 300)
+        return Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970)
     }
 
-    func secret(_ change: (inout Claims) -> Void = { _ in }) async throws -> String {
+    /// The claims of a valid secret, which a test changes one by one.
+    func claims() async throws -> TokenMint.Members {
+        let now = try await now()
+        return [
+            "iss": .string(team), "sub": .string(id), "aud": "https://appleid.apple.com", "iat": .integer(now),
+            "exp": .integer(now + 300),
+        ]
+    }
+
+    func secret(_ change: (inout TokenMint.Members) -> Void = { _ in }) async throws -> String {
         var claims = try await claims()
         change(&claims)
-        return try TokenSigner(key: key, keyID: keyID).sign(claims.json)
+        return try TokenSigner(key: key, keyID: keyID).sign(claims.bytes)
     }
 
     // MARK: Requests

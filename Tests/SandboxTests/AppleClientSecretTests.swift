@@ -23,7 +23,7 @@ import Testing
         #expect(try await client.exchange(code).status == 200)
     }
 
-    private func refusedClaim(_ reason: String, _ change: (inout AppleClient.Claims) -> Void) async throws {
+    private func refusedClaim(_ reason: String, _ change: (inout TokenMint.Members) -> Void) async throws {
         try await refused(reason, client.secret(change))
     }
 
@@ -34,7 +34,7 @@ import Testing
     @Test func `a secret with another algorithm is refused`() async throws {
         try await refused(
             "not an ES256 token with a key id",
-            TokenSigner(key: RSAPrivateKey(bits: 2048), keyID: client.keyID).sign(client.claims().json))
+            TokenSigner(key: RSAPrivateKey(bits: 2048), keyID: client.keyID).sign(client.claims().bytes))
     }
 
     @Test func `a secret without a key id is refused`() async throws {
@@ -47,22 +47,21 @@ import Testing
     @Test func `a secret of a key id that the team does not have is refused`() async throws {
         try await refused(
             "kid is no live key of the client's team",
-            TokenSigner(key: client.key, keyID: "UNKNOWN123").sign(client.claims().json))
+            TokenSigner(key: client.key, keyID: "UNKNOWN123").sign(client.claims().bytes))
     }
 
     @Test func `a secret of another team's key is refused`() async throws {
         let other = try await AppleClient.register(in: sandbox)
-        var claims = try await client.claims()
-        claims.issuer = other.team
+        let claims = try await client.claims().with("iss", .string(other.team))
         try await refused(
-            "kid is no live key of the client's team", TokenSigner(key: other.key, keyID: other.keyID).sign(claims.json)
-        )
+            "kid is no live key of the client's team",
+            TokenSigner(key: other.key, keyID: other.keyID).sign(claims.bytes))
     }
 
     @Test func `a secret of another key under the right key id is refused`() async throws {
         try await refused(
             "the signature does not hold",
-            TokenSigner(key: P256PrivateKey(), keyID: client.keyID).sign(client.claims().json))
+            TokenSigner(key: P256PrivateKey(), keyID: client.keyID).sign(client.claims().bytes))
     }
 
     @Test func `a signature in ASN point 1 is refused`() async throws {
@@ -79,33 +78,36 @@ import Testing
     }
 
     @Test func `a secret with one wrong claim is refused for it`() async throws {
-        for issuer in ["OTHERTEAM1", nil] {
-            try await refusedClaim("iss is not the team") { $0.issuer = issuer }
+        for issuer in ["OTHERTEAM1", nil] as [TokenMint.Literal?] {
+            try await refusedClaim("iss is not the team") { $0["iss"] = issuer }
         }
-        try await refusedClaim("sub is not client_id") { $0.subject = $0.subject?.uppercased() }
-        try await refusedClaim("sub is not client_id") { $0.subject = ($0.issuer ?? "") + "." + ($0.subject ?? "") }
-        try await refusedClaim("sub is not client_id") { $0.subject = nil }
+        for subject in [client.id.uppercased(), "\(client.team).\(client.id)", nil] {
+            try await refusedClaim("sub is not client_id") { $0["sub"] = subject.map { .string($0) } }
+        }
         for audience in [
-            #""https://appleid.apple.com/""#, #"["https://appleid.apple.com"]"#, #""http://127.0.0.1""#, nil,
-        ] {
-            try await refusedClaim("aud is not Apple") { $0.audience = audience }
+            "https://appleid.apple.com/", ["https://appleid.apple.com"], "http://127.0.0.1", nil,
+        ] as [TokenMint.Literal?] {
+            try await refusedClaim("aud is not Apple") { $0["aud"] = audience }
         }
-        try await refusedClaim("iat is missing or ahead") { $0.issuedAt = $0.issuedAt.map { $0 + 60 } }
-        try await refusedClaim("iat is missing or ahead") { $0.issuedAt = nil }
-        try await refusedClaim("exp is missing or over") { $0.expiresAt = $0.issuedAt }
-        try await refusedClaim("exp is missing or over") { $0.expiresAt = nil }
+        let now = try await client.now()
+        try await refusedClaim("iat is missing or ahead") { $0["iat"] = .integer(now + 60) }
+        try await refusedClaim("iat is missing or ahead") { $0["iat"] = nil }
+        try await refusedClaim("exp is missing or over") { $0["exp"] = $0["iat"] }
+        try await refusedClaim("exp is missing or over") { $0["exp"] = nil }
         // More than half a year.
-        try await refusedClaim("exp is too far ahead") { $0.expiresAt = $0.issuedAt.map { $0 + 15_777_060 } }
+        let later = try await client.now()
+        try await refusedClaim("exp is too far ahead") { $0["exp"] = .integer(later + 15_777_060) }
     }
 
     @Test(.fixture(Sandbox.self)) func `the edges are exact on a clock that stands still`() async throws {
         try await sandbox.setClock("2026-01-01T12:00:00Z")
+        let now = try await client.now()
         for (issued, lifetime, status) in [
             (0, 15_777_000, 200), (0, 15_777_001, 400), (1, 300, 400), (-15_777_000, 1, 200), (-60, 0, 400),
         ] as [(Int64, Int64, Int)] {
             let secret = try await client.secret {
-                $0.expiresAt = $0.issuedAt.map { $0 + lifetime }
-                $0.issuedAt = $0.issuedAt.map { $0 + issued }
+                $0["exp"] = .integer(now + lifetime)
+                $0["iat"] = .integer(now + issued)
             }
             #expect(try await client.exchange(client.code(), secret: secret).status == status)
         }
@@ -113,13 +115,13 @@ import Testing
 
     @Test func `a team without keys has no good secret`() async throws {
         try await sandbox.assignAppleClient(client.id, team: "KEYLESS001")
-        let secret = try await client.secret { $0.issuer = "KEYLESS001" }
+        let secret = try await client.secret { $0["iss"] = "KEYLESS001" }
         let answer = try await client.exchange(client.code(), secret: secret)
         #expect(answer.refusal == "400 invalid_client client_secret: kid is no live key of the client's team")
         try await sandbox.assignAppleClient(client.id, team: client.team)
         try await refused(
             "kid is no live key of the client's team",
-            TokenSigner(key: client.key, keyID: "KEYLESS001").sign(client.claims().json))
+            TokenSigner(key: client.key, keyID: "KEYLESS001").sign(client.claims().bytes))
     }
 
     @Test func `a team may have two keys, and a revoked one is worth nothing until it is registered again`()
@@ -132,7 +134,7 @@ import Testing
         #expect(
             try await client.exchange(code).refusal
                 == "400 invalid_client client_secret: kid is no live key of the client's team")
-        let secret = try await TokenSigner(key: second, keyID: "SECOND", type: "JWT").sign(client.claims().json)
+        let secret = try await TokenSigner(key: second, keyID: "SECOND", type: "JWT").sign(client.claims().bytes)
         #expect(try await client.exchange(code, secret: secret).status == 200)
         try await sandbox.registerAppleKey(team: client.team, keyID: client.keyID, client.key)
         #expect(try await client.exchange(client.code()).status == 200)
@@ -146,7 +148,7 @@ import Testing
         try await sandbox.registerAppleKey(
             team: client.team, keyID: "PEM",
             publicKeyPEM: "-----BEGIN PUBLIC KEY-----\n\(base64)\n-----END PUBLIC KEY-----\n")
-        let secret = try await TokenSigner(key: key, keyID: "PEM").sign(client.claims().json)
+        let secret = try await TokenSigner(key: key, keyID: "PEM").sign(client.claims().bytes)
         #expect(try await client.exchange(client.code(), secret: secret).status == 200)
     }
 }

@@ -153,7 +153,7 @@ import Testing
     func `A file that is no service account's is refused, and not shown`(
         _ contents: String, _ sentence: String
     ) async throws {
-        try await ServiceAccountFile.with(Array(contents.utf8)) { path in
+        try await ServiceAccountFile.with(contents) { path in
             let command = try await status(path)
             // The service itself doesn't need the file, and reports the fault all the same.
             let check = try await CountersignProcess.run(

@@ -9,7 +9,7 @@ struct FetchTLSTests {
 
     @Test(arguments: [TLSPeer.Certificate.issued, .selfSigned])
     func `a certificate that proves the host is accepted`(certificate: TLSPeer.Certificate) async throws {
-        let peer = try TLSPeer(certificate, .respond(Self.response))
+        let peer = try await TLSPeer(certificate, .respond(Self.response))
         try await withFetcher {
             $0.caBundlePath = peer.authority
         } _: { fetcher in
@@ -28,7 +28,7 @@ struct FetchTLSTests {
     func `a certificate for another host or time, or of an authority that isn't trusted, is refused`(
         certificate: TLSPeer.Certificate, ending: String?
     ) async throws {
-        let peer = try TLSPeer(certificate, .respond(Self.response))
+        let peer = try await TLSPeer(certificate, .respond(Self.response))
         try await withFetcher {
             if let ending { $0.caBundlePath = peer.authority + ending }
         } _: { fetcher in
@@ -40,7 +40,7 @@ struct FetchTLSTests {
 
     @Test
     func `TLS without HTTP behind it is refused`() async throws {
-        let peer = try TLSPeer(.issued, .respond("gibberish"))
+        let peer = try await TLSPeer(.issued, .respond("gibberish"))
         try await withFetcher {
             $0.caBundlePath = peer.authority
         } _: { fetcher in
@@ -53,7 +53,7 @@ struct FetchTLSTests {
     @Test
     func `requests to a peer that offers HTTP 2 share one connection`() async throws {
         // The peer serves one connection at a time: a second one would wait for ever.
-        let peer = try TLSPeer(.issued, .raw, protocols: "h2,http/1.1")
+        let peer = try await TLSPeer(.issued, .raw, protocols: "h2,http/1.1")
         // RFC 9113 §4.1: length, type, flags, stream. SETTINGS and its acknowledgement; for streams 1 and 3 HEADERS
         // with `:status: 200` from the static table (RFC 7541 appendix A, index 8) and DATA that ends the stream.
         var answer: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0] + [0, 0, 0, 4, 1, 0, 0, 0, 0]

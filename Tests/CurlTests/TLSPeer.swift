@@ -22,23 +22,26 @@ final class TLSPeer: @unchecked Sendable {
         case raw
     }
 
-    let directory: URL
     let port: Int
+    private let directory: ScratchDirectory
     private let process: Process
     private let input = Pipe()
     private let output = Pipe()
 
-    init(_ certificate: Certificate, _ mode: Mode, protocols: String? = nil) throws {
-        directory = FileManager.default.temporaryDirectory.appending(path: "tls-peer-\(UUID())")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        try Self.makeCertificates(certificate, in: directory)
+    init(_ certificate: Certificate, _ mode: Mode, protocols: String? = nil) async throws {
+        directory = try ScratchDirectory()
+        try await Self.makeCertificates(certificate, in: directory.url)
         var arguments = ["s_server", "-accept", "127.0.0.1:0", "-cert", "peer.pem", "-key", "peer.key"]
         if let protocols { arguments += ["-alpn", protocols] }
         if case .respond(let response) = mode {
-            try Data(response.utf8).write(to: directory.appending(path: "page"))
+            try directory.write("page", response)
             arguments.append("-HTTP")
         }
-        process = Self.openssl(arguments, in: directory)
+        process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/openssl")
+        process.arguments = arguments
+        process.currentDirectoryURL = directory.url
+        process.standardError = FileHandle.nullDevice
         process.standardInput = input
         process.standardOutput = output
         try process.start()
@@ -56,12 +59,12 @@ final class TLSPeer: @unchecked Sendable {
         // block SIGTERM.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
-        try? FileManager.default.removeItem(at: directory)
+        directory.remove()
     }
 
     var url: String { "https://127.0.0.1:\(port)/page" }
     /// The path of the authority's certificate, for clients that are to trust the peer.
-    var authority: String { directory.appending(path: "authority.pem").path }
+    var authority: String { directory.url.appending(path: "authority.pem").path }
 
     /// Reads on until `isEnough`, writes the answer, returns all that was read. Blocks: for a thread of its own.
     func exchange(
@@ -77,36 +80,22 @@ final class TLSPeer: @unchecked Sendable {
         return received
     }
 
-    private static func makeCertificates(_ certificate: Certificate, in directory: URL) throws {
-        func make(_ arguments: String) throws {
-            let process = openssl(arguments.split(separator: " ").map(String.init), in: directory)
-            try process.start()
-            process.waitUntilExit()
-            guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
-        }
+    private static func makeCertificates(_ certificate: Certificate, in directory: URL) async throws {
+        func make(_ command: String) async throws { try await FinishedProcess.openssl(command, in: directory) }
         let request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=peer"
         let host = certificate == .issuedForAnotherHost ? "DNS:other.example" : "IP:127.0.0.1"
         let peer = "-keyout peer.key -out peer.pem -addext subjectAltName=\(host)"
         switch certificate {
         case .issued, .issuedForAnotherHost:
-            try make("\(request) -keyout authority.key -out authority.pem")
-            try make("\(request) \(peer) -CA authority.pem -CAkey authority.key")
+            try await make("\(request) -keyout authority.key -out authority.pem")
+            try await make("\(request) \(peer) -CA authority.pem -CAkey authority.key")
         case .selfSigned:
-            try make("\(request) \(peer)")
-            try make("x509 -in peer.pem -out authority.pem")
+            try await make("\(request) \(peer)")
+            try await make("x509 -in peer.pem -out authority.pem")
         case .selfSignedExpired:
-            try make("\(request) \(peer)")
-            try make("x509 -in peer.pem -signkey peer.key -days -1 -out authority.pem")
-            try make("x509 -in authority.pem -out peer.pem")
+            try await make("\(request) \(peer)")
+            try await make("x509 -in peer.pem -signkey peer.key -days -1 -out authority.pem")
+            try await make("x509 -in authority.pem -out peer.pem")
         }
-    }
-
-    private static func openssl(_ arguments: [String], in directory: URL) -> Process {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = arguments
-        process.currentDirectoryURL = directory
-        process.standardError = FileHandle.nullDevice
-        return process
     }
 }

@@ -1,7 +1,7 @@
 package import Curl
 import Foundation
 import OpenSSL
-import Synchronization
+import Primitives
 
 /// A running `countersign serve`: the real executable in a process of its own, which a test calls over HTTP.
 ///
@@ -23,19 +23,13 @@ package final class Countersign: Sendable {
         package let description: String
     }
 
-    /// How a process ended and what it had written.
-    package struct Ending: Sendable {
-        /// The exit status; nil when a signal ended the process.
-        package let status: Int32?
-        package let output: String
-        /// Standard error: the log of `serve`, the sentence of a command that failed.
-        package let error: String
-    }
+    package typealias Ending = SideProcess.Ending
+    /// A command that is under way.
+    package typealias Command = SideProcess
 
     package static let appleClient = "com.example.lamp"
     package static let googleClient = "lamp-web.apps.googleusercontent.com"
 
-    package let processID: Int32
     /// `http://127.0.0.1:PORT` of the public listener.
     package let url: String
     /// `http://127.0.0.1:PORT` of the private listener.
@@ -43,7 +37,7 @@ package final class Countersign: Sendable {
     package let fetcher: CurlFetcher
     package let port: UInt16
     package let privatePort: UInt16
-    private let child: Child
+    private let process: SideProcess
 
     /// Serves with these settings for as long as the closure runs. Settings that a test does not name have values that
     /// suit one: free ports, a key ring, the client IDs above, no drain.
@@ -51,18 +45,10 @@ package final class Countersign: Sendable {
     /// - Parameter launcher: a program with its words, which becomes the service: its executable and its words follow.
     package static func serve<Result>(
         _ settings: Settings, arguments: [String] = [], launcher: [String] = [],
-        isolation: isolated (any Actor)? = #isolation,
         _ body: (Countersign) async throws -> Result
     ) async throws -> Result {
         let service = try await start(settings, arguments: arguments, launcher: launcher)
-        do {
-            let result = try await body(service)
-            await service.stop()
-            return result
-        } catch {
-            await service.stop()
-            throw error
-        }
+        return try await closing({ _ = await service.stop() }, after: { try await body(service) })
     }
 
     /// Starts a service that the caller has to stop. Returns when both listeners answer and it is ready.
@@ -93,21 +79,6 @@ package final class Countersign: Sendable {
         await (try begin(arguments, settings, launcher: launcher)).end()
     }
 
-    /// A command that is under way.
-    package struct Command: Sendable {
-        private let child: Child
-
-        fileprivate init(_ child: Child) { self.child = child }
-
-        /// The standard output so far.
-        package var output: String { child.output.text }
-
-        /// Sends a signal without waiting for the end.
-        package func send(_ signal: Int32) { child.signal(signal) }
-
-        package func end() async -> Ending { await child.ended.value }
-    }
-
     /// Begins a command. What is set is as for `run`.
     package static func begin(
         _ arguments: [String], _ settings: Settings = [:], launcher: [String] = []
@@ -117,7 +88,14 @@ package final class Countersign: Sendable {
         for (key, port) in zip(["server.port", "admin.port"], ports) where settings[key] == nil {
             settings[key] = String(port)
         }
-        return Command(try Child(arguments, launcher, try environment(of: settings)))
+        return try launch(arguments, launcher, settings)
+    }
+
+    private static func launch(
+        _ arguments: [String], _ launcher: [String], _ settings: Settings
+    ) throws -> SideProcess {
+        let program = try FinishedProcess.product("countersign").path
+        return try SideProcess(launcher + [program] + arguments, environment: environment(of: settings))
     }
 
     private init(
@@ -130,14 +108,13 @@ package final class Countersign: Sendable {
         url = "http://127.0.0.1:\(port)"
         privateURL = "http://127.0.0.1:\(privatePort)"
         fetcher = try CurlFetcher()
-        child = try Child(["serve"] + arguments, launcher, try Self.environment(of: settings))
-        processID = child.processID
+        process = try Self.launch(["serve"] + arguments, launcher, settings)
     }
 
     private func becomesReady() async -> Bool {
         for address in ["\(privateURL)/health/ready", "\(url)/.well-known/jwks.json"] {
             while true {
-                guard child.isRunning else { return false }
+                guard process.isRunning else { return false }
                 // The connection is refused until the listener is there.
                 if let response = try? await fetcher.fetch(FetchRequest(url: address)), response.status == 200 { break }
                 guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return false }
@@ -146,13 +123,15 @@ package final class Countersign: Sendable {
         return true
     }
 
-    /// The standard error so far: with the lines of whatever the service has answered.
-    package var log: String { child.error.text }
+    package var processID: Int32 { process.id }
 
-    package var isRunning: Bool { child.isRunning }
+    /// The standard error so far: with the lines of whatever the service has answered.
+    package var log: String { process.error }
+
+    package var isRunning: Bool { process.isRunning }
 
     /// Whether the process has ended although no test sent it a signal.
-    package var endedByItself: Bool { !child.isRunning && !child.isSignalled.load(ordering: .relaxed) }
+    package var endedByItself: Bool { process.endedByItself }
 
     /// Sends SIGTERM and waits for the end.
     @discardableResult
@@ -162,15 +141,15 @@ package final class Countersign: Sendable {
     @discardableResult
     package func kill(_ signal: Int32) async -> Ending {
         await fetcher.shutdown()
-        child.signal(signal)
-        return await child.ended.value
+        process.send(signal)
+        return await process.end()
     }
 
     /// Sends a signal without waiting for the end.
-    package func send(_ signal: Int32) { child.signal(signal) }
+    package func send(_ signal: Int32) { process.send(signal) }
 
     /// Waits for the end of a process that is shutting down already.
-    package func end() async -> Ending { await child.ended.value }
+    package func end() async -> Ending { await process.end() }
 
     /// The key ring that every service of this test run uses, so that they can share a database.
     package static let keyRingPath = Result {
@@ -195,119 +174,5 @@ package final class Countersign: Sendable {
             environment["COUNTERSIGN_" + words.joined()] = value
         }
         return environment
-    }
-}
-
-/// A process and its output.
-private final class Child: Sendable {
-    let processID: Int32
-    let output: Collected
-    let error: Collected
-    let ended: Task<Countersign.Ending, Never>
-    let isSignalled = Atomic(false)
-    private let process: Mutex<Process>
-
-    init(_ arguments: [String], _ launcher: [String], _ environment: [String: String]) throws {
-        let process = Process()
-        let program = try FinishedProcess.product("countersign")
-        let words = launcher + [program.path] + arguments
-        process.executableURL = URL(filePath: words[0])
-        process.arguments = Array(words.dropFirst())
-        process.environment = environment
-        process.standardInput = FileHandle.nullDevice
-        let (output, error) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = error
-        let (statuses, status) = AsyncStream.makeStream(of: Int32?.self)
-        process.terminationHandler = { process in
-            status.yield(process.terminationReason == .exit ? process.terminationStatus : nil)
-        }
-        try process.start()
-        let written = Collected(from: output)
-        let log = Collected(from: error)
-        let watchdog = try Watchdog(over: process.processIdentifier)
-        ended = Task {
-            let status = await statuses.first { _ in true } ?? nil
-            watchdog.dismiss()
-            return Countersign.Ending(status: status, output: await written.whole(), error: await log.whole())
-        }
-        processID = process.processIdentifier
-        self.output = written
-        self.error = log
-        self.process = Mutex(process)
-    }
-
-    var isRunning: Bool { process.withLock(\.isRunning) }
-
-    /// Does nothing once the process has ended: its id may belong to another process.
-    func signal(_ number: Int32) {
-        process.withLock { process in
-            guard process.isRunning else { return }
-            isSignalled.store(true, ordering: .relaxed)
-            Glibc.kill(process.processIdentifier, number)
-        }
-    }
-}
-
-/// The output of a pipe, read by a thread of its own.
-private final class Collected: Sendable {
-    private struct State {
-        var bytes: [UInt8] = []
-        var isOpen = true
-    }
-
-    private let state = Mutex(State())
-    private let pipe: FileHandle
-    private let ends: AsyncStream<Void>
-
-    init(from pipe: Pipe) {
-        let (ends, end) = AsyncStream.makeStream(of: Void.self)
-        self.ends = ends
-        self.pipe = pipe.fileHandleForReading
-        let descriptor = self.pipe.fileDescriptor
-        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-        let thread = Thread { [self] in
-            while state.withLock({ drain(&$0) }) {
-                var readable = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-                _ = poll(&readable, 1, -1)
-            }
-            // Here alone: its number may be another file's from then on.
-            state.withLock { state in
-                try? self.pipe.close()
-                state.isOpen = false
-            }
-            end.finish()
-        }
-        thread.start()
-    }
-
-    /// Reads what the pipe holds. False if the other end is closed.
-    @discardableResult
-    private func drain(_ state: inout State) -> Bool {
-        guard state.isOpen else { return false }
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = read(pipe.fileDescriptor, &buffer, buffer.count)
-            if count > 0 {
-                state.bytes += buffer.prefix(count)
-            } else if count == 0 || errno != EINTR {
-                return count < 0 && errno == EAGAIN
-            }
-        }
-    }
-
-    /// All that has been written so far, whether or not the thread has read it.
-    var text: String {
-        let bytes = state.withLock { state in
-            drain(&state)
-            return state.bytes
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// The whole output, once the other end is closed.
-    func whole() async -> String {
-        for await _ in ends {}
-        return text
     }
 }

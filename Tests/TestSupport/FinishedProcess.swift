@@ -48,6 +48,13 @@ package struct FinishedProcess: Sendable {
             errors: String(decoding: texts.1, as: UTF8.self))
     }
 
+    /// Runs an `openssl` command, its words separated by spaces, in a directory.
+    package static func openssl(_ command: String, in directory: URL) async throws {
+        let words = command.split(separator: " ").map(String.init)
+        let run = try await Self.run(URL(filePath: "/usr/bin/openssl"), words, directory: directory.path)
+        guard run.code == 0 else { throw Missing(description: "openssl \(command): \(run.errors)") }
+    }
+
     /// Off the threads that Swift's tasks share, which blocking calls would use up.
     package static func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in

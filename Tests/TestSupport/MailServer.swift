@@ -1,4 +1,5 @@
 package import Foundation
+import Primitives
 import Synchronization
 
 /// A real mail server on this machine: Debian's aiosmtpd, in a process of its own.
@@ -41,156 +42,72 @@ package final class MailServer: Sendable {
         package let description: String
     }
 
-    private struct State {
-        var port: UInt16?
-        var messages: [Message] = []
-        var hasEnded = false
-        var waiters: [(isMet: @Sendable (State) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
-    }
-
-    private struct Server {
-        let process: Process
-        /// The server ends when this pipe is closed.
-        let lifeline: Pipe
-    }
-
     package let port: UInt16
     /// The path of a PEM file with the certificate that clients have to trust.
     package let authority: String
-    private let directory: URL
-    private let state: Feed
-    private let server: Mutex<Server?>
+    private let process: SideProcess
+    /// What it has written of messages, and how much of its output that is.
+    private let read: Mutex<(messages: [Message], count: Int)>
 
     package static func run<Result>(
-        _ security: Security = .none, login: String? = nil,
-        isolation: isolated (any Actor)? = #isolation, _ body: (MailServer) async throws -> Result
+        _ security: Security = .none, login: String? = nil, _ body: (MailServer) async throws -> Result
     ) async throws -> Result {
-        let server = try await MailServer(security, login: login)
-        defer { server.stop() }
-        return try await body(server)
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
+        let server = try await MailServer(security, login: login, in: directory.url)
+        return try await closing(server.process.abort) { try await body(server) }
     }
 
-    private init(_ security: Security, login: String?) async throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "mail-server-\(UUID())")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        self.directory = directory
+    private init(_ security: Security, login: String?, in directory: URL) async throws {
         authority = directory.appending(path: "certificate.pem").path
-        var arguments = [URL(filePath: #filePath).appending(path: "../../MailServer/mail-server.py").standardized.path]
+        let program = URL(filePath: #filePath).appending(path: "../../MailServer/mail-server.py").standardized.path
+        // Debian's, whatever other one is first in PATH: that is what its python3-aiosmtpd is installed for.
+        var words = ["/usr/bin/python3", program]
         if security != .none {
             try await Self.makeCertificate(in: directory)
-            arguments += ["--certificate", directory.appending(path: "server.pem").path]
+            words += ["--certificate", directory.appending(path: "server.pem").path]
         }
-        if security == .tls { arguments.append("--tls-first") }
-        if let login { arguments += ["--login", login] }
-        let process = Process()
-        // Debian's, whatever other one is first in PATH: that is what its python3-aiosmtpd is installed for.
-        process.executableURL = URL(filePath: "/usr/bin/python3")
-        process.arguments = arguments
-        let (lifeline, output) = (Pipe(), Pipe())
-        process.standardInput = lifeline
-        process.standardOutput = output
-        // It prints a traceback for each client that disconnects early.
-        process.standardError = FileHandle.nullDevice
-        try process.start()
-        server = Mutex(Server(process: process, lifeline: lifeline))
-        state = Feed(of: output.fileHandleForReading)
-        guard let port = await state.first(\.port) else {
+        if security == .tls { words.append("--tls-first") }
+        if let login { words += ["--login", login] }
+        process = try SideProcess(words, endsWithInput: true)
+        guard let line = await process.firstLine(), let port = UInt16(line) else {
             throw Failure(description: "The mail server ended before it was ready; is python3-aiosmtpd installed?")
         }
         self.port = port
+        read = Mutex(([], line.utf8.count + 1))
     }
 
-    deinit { stop() }
-
-    /// The messages so far.
-    package var messages: [Message] { state.messages }
+    /// The messages so far, each of which is a line.
+    package var messages: [Message] {
+        read.withLock { read in
+            let bytes = process.outputBytes
+            guard let end = bytes[read.count...].lastIndex(of: UInt8(ascii: "\n")) else { return read.messages }
+            for line in bytes[read.count..<end].split(separator: UInt8(ascii: "\n")) {
+                guard let message = try? JSONDecoder().decode(Message.self, from: Data(line)) else {
+                    let text = String(decoding: line, as: UTF8.self)
+                    fatalError("The mail server wrote a line that is no message: \(text)")
+                }
+                read.messages.append(message)
+            }
+            read.count = end + 1
+            return read.messages
+        }
+    }
 
     /// Waits for at least `count` messages; returns fewer when the server ends before.
     package func messages(_ count: Int) async -> [Message] {
-        await state.messages(count)
-    }
-
-    package func stop() {
-        let running = server.withLock { server in
-            defer { server = nil }
-            return server
-        }
-        guard let running else { return }
-        // Not `terminate()`: the child inherits the signal mask of the thread that started it.
-        kill(running.process.processIdentifier, SIGKILL)
-        running.process.waitUntilExit()
-        try? FileManager.default.removeItem(at: directory)
+        while messages.count < count, process.isRunning, (try? await pollingPause()) != nil {}
+        return messages
     }
 
     /// Makes a self-signed certificate for 127.0.0.1.
     private static func makeCertificate(in directory: URL) async throws {
-        let run = try await FinishedProcess.run(
-            URL(filePath: "/usr/bin/openssl"),
-            [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-                "/CN=mail", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "certificate.pem",
-            ], directory: directory.path)
-        guard run.code == 0 else { throw Failure(description: "openssl made no certificate.") }
+        try await FinishedProcess.openssl(
+            """
+            req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=mail \
+            -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out certificate.pem
+            """, in: directory)
         let parts = try ["certificate.pem", "key.pem"].map { try Data(contentsOf: directory.appending(path: $0)) }
         try (parts[0] + parts[1]).write(to: directory.appending(path: "server.pem"))
-    }
-
-    /// The lines of its output, read by a thread of its own.
-    private final class Feed: Sendable {
-        private let state = Mutex(State())
-
-        init(of handle: FileHandle) {
-            Thread.detachNewThread { [self] in
-                var buffer: [UInt8] = []
-                while case let data = handle.availableData, !data.isEmpty {
-                    buffer += data
-                    while let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
-                        take(Data(buffer[..<end]))
-                        buffer.removeFirst(end + 1)
-                    }
-                }
-                change { $0.hasEnded = true }
-            }
-        }
-
-        private func take(_ line: Data) {
-            change { state in
-                if state.port == nil {
-                    state.port = UInt16(String(decoding: line, as: UTF8.self))
-                } else if let message = try? JSONDecoder().decode(Message.self, from: line) {
-                    state.messages.append(message)
-                } else {
-                    fatalError("The mail server wrote a line that is no message: \(line)")
-                }
-            }
-        }
-
-        private func change(_ body: (inout State) -> Void) {
-            let met = state.withLock { state in
-                body(&state)
-                let now = state
-                state.waiters = now.waiters.filter { !$0.isMet(now) }
-                return now.waiters.filter { $0.isMet(now) }
-            }
-            for waiter in met { waiter.continuation.resume() }
-        }
-
-        private func wait(until isMet: @escaping @Sendable (State) -> Bool) async {
-            await withCheckedContinuation { continuation in
-                change { $0.waiters.append(({ $0.hasEnded || isMet($0) }, continuation)) }
-            }
-        }
-
-        func first<Value: Sendable>(_ value: @escaping @Sendable (State) -> Value?) async -> Value? {
-            await wait { value($0) != nil }
-            return state.withLock { value($0) }
-        }
-
-        var messages: [Message] { state.withLock(\.messages) }
-
-        func messages(_ count: Int) async -> [Message] {
-            await wait { $0.messages.count >= count }
-            return messages
-        }
     }
 }

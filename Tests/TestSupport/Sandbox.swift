@@ -2,6 +2,7 @@ package import Curl
 import Foundation
 package import JSON
 import OpenSSL
+import Primitives
 package import Synchronization
 
 /// A running `countersign-sandbox`, the stand-in for Apple and Google, in a process of its own.
@@ -22,13 +23,7 @@ package final class Sandbox: Sendable {
     package let fetcher: CurlFetcher
     /// The id of the latest request that `history` has returned: those that are yet to come have greater ones.
     package let latest = Mutex<Int64>(0)
-    private let server: Mutex<Server?>
-
-    /// The other end of the pipe is the sandbox's standard input: when it closes, the sandbox ends.
-    private struct Server {
-        let process: Process
-        let lifeline: Pipe
-    }
+    private let process: SideProcess
 
     package var appleKeysURL: String { url + "/apple/auth/keys" }
     package var googleKeysURL: String { url + "/google/oauth2/v3/certs" }
@@ -42,87 +37,39 @@ package final class Sandbox: Sendable {
 
     /// Runs a closure with a sandbox, and stops the sandbox afterwards.
     package static func run<Result>(
-        seed: String = "test", arguments: [String] = [],
-        isolation: isolated (any Actor)? = #isolation,
-        _ body: (Sandbox) async throws -> Result
+        seed: String = "test", arguments: [String] = [], _ body: (Sandbox) async throws -> Result
     ) async throws -> Result {
         let sandbox = try await start(seed: seed, arguments: arguments)
-        do {
-            let result = try await body(sandbox)
-            await sandbox.stop()
-            return result
-        } catch {
-            await sandbox.stop()
-            throw error
-        }
+        return try await closing({ _ = await sandbox.stop() }, after: { try await body(sandbox) })
     }
 
     /// Starts a sandbox that the caller has to stop.
     package static func start(seed: String = "test", arguments: [String] = []) async throws -> Sandbox {
-        let process = Process()
-        let lifeline = Pipe()
-        let output = Pipe()
         let executable = try FinishedProcess.product("countersign-sandbox")
-        process.executableURL = executable
         // Kept beside the build, the keys cost their prime search once instead of in every test.
         let keys = executable.deletingLastPathComponent().appending(path: "countersign-sandbox-keys").path
-        process.arguments = ["--port", "0", "--seed", seed, "--keys", keys, "--until-input-ends"] + arguments
-        process.standardInput = lifeline
-        process.standardOutput = output
-        try process.start()
-        let server = Server(process: process, lifeline: lifeline)
-        guard let line = await firstLine(of: output), let start = line.range(of: "http://") else {
-            process.terminate()
-            throw Failure(description: "countersign-sandbox ended before it was ready.")
+        let options = ["--port", "0", "--seed", seed, "--keys", keys, "--until-input-ends"]
+        let process = try SideProcess([executable.path] + options + arguments, endsWithInput: true)
+        guard let line = await process.firstLine(), let start = line.range(of: "http://") else {
+            process.send(SIGTERM)
+            throw Failure(description: "countersign-sandbox ended before it was ready: \(process.error)")
         }
-        return try Sandbox(url: String(line[start.lowerBound...]), server: server)
+        return try Sandbox(url: String(line[start.lowerBound...]), process)
     }
 
-    private init(url: String, server: consuming sending Server) throws {
+    private init(url: String, _ process: SideProcess) throws {
         self.url = url
-        self.server = Mutex(server)
+        self.process = process
         fetcher = try CurlFetcher()
     }
 
-    deinit {
-        end()
-    }
-
-    /// Ends the process and waits until it has ended. A second call does nothing.
-    package func stop() async {
-        end()
-        await fetcher.shutdown()
-    }
-
-    /// Sends SIGTERM and waits for the end. Returns the exit status, the negative number of the signal that ended the
-    /// process, or nil when it had been ended before.
+    /// Sends SIGTERM and waits for the end.
     @discardableResult
-    package func end() -> Int32? {
-        server.withLock { server in
-            guard let running = server else { return nil }
-            server = nil
-            running.process.terminate()
-            running.process.waitUntilExit()
-            let status = running.process.terminationStatus
-            return running.process.terminationReason == .exit ? status : -status
-        }
-    }
-
-    /// nil when the pipe closes before a whole line has come. Reading blocks, so a thread of its own does it.
-    private static func firstLine(of pipe: Pipe) async -> String? {
-        let handle = pipe.fileHandleForReading
-        return await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                var line: [UInt8] = []
-                while !line.contains(UInt8(ascii: "\n")) {
-                    let data = handle.availableData
-                    guard !data.isEmpty else { return continuation.resume(returning: nil) }
-                    line += data
-                }
-                continuation.resume(
-                    returning: String(decoding: line.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
-            }
-        }
+    package func stop() async -> SideProcess.Ending {
+        process.send(SIGTERM)
+        let ending = await process.end()
+        await fetcher.shutdown()
+        return ending
     }
 
     /// The form in which the history shows a secret: equal secrets have equal fingerprints.

@@ -9,7 +9,9 @@ package struct ScratchDirectory: Sendable {
 
     package init() throws {
         url = FileManager.default.temporaryDirectory.appending(path: "countersign-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        // Other users' programs may enter it.
+        try FileManager.default.createDirectory(
+            at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
     }
 
     package func remove() { try? FileManager.default.removeItem(at: url) }

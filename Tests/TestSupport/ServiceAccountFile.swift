@@ -1,4 +1,3 @@
-import Foundation
 import OpenSSL
 
 /// The key file of a service account with the mint's RSA key, as Google's console hands it out.
@@ -21,18 +20,13 @@ package enum ServiceAccountFile {
         }
     }
 
-    /// Runs a closure with the path of a file that has these bytes, by default those of `members`.
+    /// Runs a closure with the path of a file that has these contents, by default those of `members`.
     package static func with<Result>(
-        _ bytes: [UInt8]? = nil, mode: Int = 0o600, isolation: isolated (any Actor)? = #isolation,
-        _ body: (String) async throws -> Result
+        _ contents: String? = nil, mode: Int = 0o600, _ body: (String) async throws -> Result
     ) async throws -> Result {
-        let file = FileManager.default.temporaryDirectory.appending(path: "service-account-\(UUID().uuidString).json")
-        let contents = Data(try bytes ?? members.bytes)
-        let isWritten = FileManager.default.createFile(
-            atPath: file.path, contents: contents, attributes: [.posixPermissions: mode])
-        guard isWritten else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: file.path]) }
-        defer { try? FileManager.default.removeItem(at: file) }
-        return try await body(file.path)
+        let directory = try ScratchDirectory()
+        defer { directory.remove() }
+        return try await body(directory.write("service-account.json", contents ?? members.text, mode: mode))
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 
 /// A mail server whose replies a test scripts, for one client after the other. Ends on release.
 final class ScriptedMailServer: Sendable {
@@ -14,41 +15,30 @@ final class ScriptedMailServer: Sendable {
         case flood
     }
 
-    let port: UInt16
-    private let listener: Int32
+    var port: UInt16 { listener.port }
+    private let listener: ListeningSocket
     private let received = Mutex<[String]>([])
 
     /// - Parameter replies: by the verb of the command, `greeting` before any, `.` after the message. A command without
     ///   one gets its default.
     init(_ replies: [String: Reply] = [:]) throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 16) == 0 && getsockname(listener, $0, &length) == 0
-            }
-        }
-        guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        let listener = try ListeningSocket()
         self.listener = listener
-        port = UInt16(bigEndian: address.sin_port)
         let defaults: [String: Reply] = [
             "greeting": .say("220 scripted"), "EHLO": .say("250-scripted\r\n250 SIZE"), "MAIL": .say("250 ok"),
             "RCPT": .say("250 ok"), "DATA": .say("354 go on"), ".": .say("250 taken"), "QUIT": .say("221 bye"),
         ]
         let script = defaults.merging(replies) { $1 }
         Thread.detachNewThread { [weak self] in
-            while case let client = accept(listener, nil, nil), client >= 0 {
+            while case let client = accept(listener.descriptor, nil, nil), client >= 0 {
                 Self.converse(client, script) { line in self?.received.withLock { $0.append(line) } }
                 close(client)
             }
-            close(listener)
+            close(listener.descriptor)
         }
     }
 
-    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+    deinit { shutdown(listener.descriptor, Int32(SHUT_RDWR)) }
 
     /// Commands, and lines of messages, in the order in which they came.
     var lines: [String] { received.withLock(\.self) }

@@ -6,9 +6,8 @@ import Synchronization
 ///
 /// Sendable because sockets are touched by this thread alone and everything else is behind the mutex.
 final class LoopbackLoop: @unchecked Sendable {
-    let port: UInt16
+    let listener: ListeningSocket
     let state = Mutex(LoopbackServer.State())
-    private let listener: Int32
     /// A pipe that makes `poll` return when another thread writes a byte into it.
     private let wakePipe: (reading: Int32, writing: Int32)
     private let answer: @Sendable (LoopbackServer.Request) -> [LoopbackServer.Step]
@@ -18,21 +17,11 @@ final class LoopbackLoop: @unchecked Sendable {
         self.answer = answer
         var ends: [Int32] = [-1, -1]
         let hasWakePipe = pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFL, O_NONBLOCK) == 0 }
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(listener, address, length) == 0 && listen(listener, 2_048) == 0
-                    && getsockname(listener, address, &length) == 0
-            }
+        listener = try ListeningSocket()
+        guard hasWakePipe, fcntl(listener.descriptor, F_SETFL, O_NONBLOCK) == 0 else {
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
         }
-        guard isListening, hasWakePipe else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         wakePipe = (ends[0], ends[1])
-        self.listener = listener
-        port = UInt16(bigEndian: address.sin_port)
     }
 
     func change(_ body: (inout LoopbackServer.State) -> Void) {
@@ -53,7 +42,7 @@ final class LoopbackLoop: @unchecked Sendable {
             wait()
         }
         for socket in connections.keys { end(socket) }
-        close(listener)
+        close(listener.descriptor)
         close(wakePipe.reading)
         close(wakePipe.writing)
         let waiters = state.withLock { state in
@@ -75,7 +64,7 @@ final class LoopbackLoop: @unchecked Sendable {
     private func wait() {
         var polled = [
             pollfd(fd: wakePipe.reading, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: listener, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0),
         ]
         for (socket, connection) in connections {
             let events = connection.hasOutput ? POLLIN | POLLOUT : POLLIN
@@ -104,7 +93,7 @@ final class LoopbackLoop: @unchecked Sendable {
 
     private func accept() {
         while true {
-            let socket = Glibc.accept(listener, nil, nil)
+            let socket = Glibc.accept(listener.descriptor, nil, nil)
             guard socket >= 0, fcntl(socket, F_SETFL, O_NONBLOCK) == 0 else { return }
             let number = state.withLock { state in
                 defer { state.history.opened += 1 }

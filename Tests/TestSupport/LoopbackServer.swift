@@ -63,7 +63,7 @@ package final class LoopbackServer: Sendable {
 
     package init(_ answer: @escaping @Sendable (Request) -> [Step]) throws {
         loop = try LoopbackLoop(answer: answer)
-        port = loop.port
+        port = loop.listener.port
         let thread = Thread { [loop] in loop.run() }
         thread.name = "loopback"
         thread.start()

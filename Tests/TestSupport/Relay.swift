@@ -5,8 +5,8 @@ import Synchronization
 /// A TCP proxy on a loopback port before the socket of a PostgreSQL server, which can discard all bytes without closing
 /// a connection, as a router does that has lost its connection table.
 package final class Relay: Sendable {
-    package let port: UInt16
-    private let listener: Int32
+    package var port: UInt16 { listener.port }
+    private let listener: ListeningSocket
     private let destination: String
     private let isDiscarding = Atomic(false)
     private let accepted = Atomic(0)
@@ -19,21 +19,7 @@ package final class Relay: Sendable {
     ///   - port: a free one by default.
     package init(to socketDirectory: String, host: UInt8 = 1, port: UInt16 = 0) throws {
         destination = socketDirectory + "/.s.PGSQL.5432"
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = (UInt32(0x7F00_0000) | UInt32(host)).bigEndian
-        address.sin_port = port.bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(listener, address, length) == 0 && listen(listener, 64) == 0
-                    && getsockname(listener, address, &length) == 0
-            }
-        }
-        guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        self.listener = listener
-        self.port = UInt16(bigEndian: address.sin_port)
+        listener = try ListeningSocket(host: host, port: port)
         Thread { [self] in accept() }.start()
     }
 
@@ -55,12 +41,12 @@ package final class Relay: Sendable {
 
     /// Ends all connections and takes no more.
     package func stop() {
-        shutdown(listener, Int32(SHUT_RDWR))
+        shutdown(listener.descriptor, Int32(SHUT_RDWR))
         for socket in sockets.withLock(\.self) { shutdown(socket, Int32(SHUT_RDWR)) }
     }
 
     private func accept() {
-        while case let client = Glibc.accept(listener, nil, nil), client >= 0 {
+        while case let client = Glibc.accept(listener.descriptor, nil, nil), client >= 0 {
             accepted.add(1, ordering: .sequentiallyConsistent)
             sockets.withLock { $0.append(client) }
             // A connection that is accepted meanwhile has no server, also later.

@@ -99,7 +99,7 @@ struct AppleEventTests {
     {
         let event = try await read(Self.claims.with("events", Self.event("consent-revoked", [("sub", subject)])))
         #expect(event.kind == .consentRevoked)
-        #expect(event.subject.isNone)
+        #expect(event.subject == ProviderEvent.Subject.none)
     }
 
     @Test
@@ -192,20 +192,5 @@ extension ProviderEvent.Subject {
     var person: String? {
         guard case .person(let subject) = self else { return nil }
         return subject.text
-    }
-
-    var tokenPrefix: [UInt8]? {
-        guard case .tokenPrefix(let prefix) = self else { return nil }
-        return prefix
-    }
-
-    var tokenDigest: [UInt8]? {
-        guard case .tokenDigest(let digest) = self else { return nil }
-        return digest
-    }
-
-    var isNone: Bool {
-        guard case .none = self else { return false }
-        return true
     }
 }

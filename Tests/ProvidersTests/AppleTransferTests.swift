@@ -1,4 +1,5 @@
 import Accounts
+import Curl
 import Providers
 import TestSupport
 import Testing
@@ -35,7 +36,7 @@ struct AppleTransferTests {
                     "scope=user.migration",
                 ])
             #expect(try AppleSecretVerifier().accepts(secret, clientID: AppleFixture.clientID, at: referenceTime))
-            #expect(apps.fetcher.limits.map(\.timeout) == [.seconds(10)])
+            #expect(apps.fetcher.requests.map(\.timeout) == [.seconds(10)])
         }
     }
 

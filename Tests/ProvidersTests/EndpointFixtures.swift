@@ -6,7 +6,6 @@ import Logging
 import OpenSSL
 import Primitives
 import Providers
-import Synchronization
 import TestSupport
 import Testing
 
@@ -91,7 +90,7 @@ struct EndpointServer {
         let script = KeyServer.Script(steps)
         self.provider = provider
         self.script = script
-        self.fetcher = RecordingFetcher(fetcher: fetcher)
+        self.fetcher = RecordingFetcher(fetcher)
         server = try LoopbackServer { _ in script.steps }
         self.url = url ?? server.url
     }
@@ -125,20 +124,14 @@ struct EndpointServer {
             fetcher: fetcher, logger: logger)
     }
 
-    func endpoint() throws -> any TokenEndpoint {
-        switch provider {
-        case .apple: try apple()
-        case .google: try google()
-        }
-    }
-
-    /// One whose rules read the provider's keys from there.
-    func endpoint(keys: KeySource) throws -> any TokenEndpoint {
+    /// - Parameter keys: the provider's, the fixture's if nil.
+    func endpoint(keys: KeySource? = nil) throws -> any TokenEndpoint {
+        let keys = try keys ?? .fixed(TokenMint.shared.keySet)
         switch provider {
         case .apple:
-            try apple(AppleProvider(configuration: AppleFixture.provider().configuration, keys: keys))
+            return try apple(AppleProvider(configuration: AppleFixture.provider().configuration, keys: keys))
         case .google:
-            try google(GoogleProvider(configuration: GoogleFixture.provider().configuration, keys: keys))
+            return try google(GoogleProvider(configuration: GoogleFixture.provider().configuration, keys: keys))
         }
     }
 
@@ -146,17 +139,10 @@ struct EndpointServer {
 
     @discardableResult
     func exchange(
-        nonce: NonceExpectation = .proven, timeout: Duration = .seconds(50)
+        nonce: NonceExpectation = .proven, timeout: Duration = .seconds(50), keys: KeySource? = nil
     ) async throws -> ExchangedCode {
-        try await endpoint().exchange(
-            EndpointFixture.code(provider), nonce: nonce, timeout: timeout, at: Timestamp(seconds: referenceTime))
-    }
-
-    @discardableResult
-    func exchange(keys: KeySource) async throws -> ExchangedCode {
         try await endpoint(keys: keys).exchange(
-            EndpointFixture.code(provider), nonce: .proven, timeout: .seconds(50), at: Timestamp(seconds: referenceTime)
-        )
+            EndpointFixture.code(provider), nonce: nonce, timeout: timeout, at: Timestamp(seconds: referenceTime))
     }
 
     func revoke() async throws {
@@ -191,26 +177,6 @@ struct EndpointServer {
         for text in texts {
             for secret in secrets { #expect(!text.contains(secret), sourceLocation: location) }
         }
-    }
-}
-
-/// A fetcher that forwards to the real one and records the limits of each request.
-final class RecordingFetcher: Fetcher {
-    struct Limits: Equatable {
-        let timeout: Duration
-        let maximumBodyBytes: Int
-    }
-
-    private let fetcher: CurlFetcher
-    private let seen = Mutex<[Limits]>([])
-
-    init(fetcher: CurlFetcher) { self.fetcher = fetcher }
-
-    var limits: [Limits] { seen.withLock(\.self) }
-
-    func fetch(_ request: FetchRequest) async throws(FetchError) -> FetchResponse {
-        seen.withLock { $0.append(Limits(timeout: request.timeout, maximumBodyBytes: request.maximumBodyBytes)) }
-        return try await fetcher.fetch(request)
     }
 }
 

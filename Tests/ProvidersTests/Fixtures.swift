@@ -1,6 +1,8 @@
 import Accounts
+import Curl
 import JOSE
 import Providers
+import Synchronization
 import TestSupport
 
 /// The time around which the tests make their tokens: 2026-01-01T00:00:00Z.
@@ -96,3 +98,40 @@ let changesRefusedByBoth: [Change] =
         Change("events", .raw("{}"), .eventToken), Change("events", "{}", .eventToken),
         Change("auth_time", "1767225600", .claimInvalid), Change("auth_time", .raw("1e300"), .claimInvalid),
     ]
+
+/// A fault of a provider's server, and the word by which it is reported.
+struct ServerFault: Sendable, CustomStringConvertible {
+    let description: String
+    let report: String
+    let steps: [LoopbackServer.Step]
+
+    init(_ description: String, _ report: String, _ steps: LoopbackServer.Step...) {
+        self.description = description
+        self.report = report
+        self.steps = steps
+    }
+
+    /// That short one where the fault is that nothing comes, and more than a busy machine needs elsewhere.
+    func timeout(_ short: Duration) -> Duration { report.hasPrefix("timed") ? short : .seconds(50) }
+}
+
+/// The real fetcher with a record of the requests that it gets, which it changes before it sends them.
+final class RecordingFetcher: Fetcher {
+    private let fetcher: CurlFetcher
+    private let change: @Sendable (inout FetchRequest) -> Void
+    private let seen = Mutex<[FetchRequest]>([])
+
+    init(_ fetcher: CurlFetcher, change: @escaping @Sendable (inout FetchRequest) -> Void = { _ in }) {
+        self.fetcher = fetcher
+        self.change = change
+    }
+
+    var requests: [FetchRequest] { seen.withLock(\.self) }
+
+    func fetch(_ request: FetchRequest) async throws(FetchError) -> FetchResponse {
+        seen.withLock { $0.append(request) }
+        var request = request
+        change(&request)
+        return try await fetcher.fetch(request)
+    }
+}

@@ -15,10 +15,13 @@ import Testing
 
         init(_ fetcher: CurlFetcher, _ steps: [LoopbackServer.Step], path: String = "") throws {
             server = try LoopbackServer { _ in steps }
+            let unhurried = RecordingFetcher(fetcher) { request in
+                #expect(request.timeout == .seconds(10))
+                request = request.uncontended
+            }
             stream = GoogleEventStream(
                 account: try GoogleServiceAccount(parsing: try ServiceAccountFile.members.bytes),
-                apiURL: server.url + path, fetcher: LongTimeout(fetcher: fetcher), clock: ManualClock(at: referenceTime)
-            )
+                apiURL: server.url + path, fetcher: unhurried, clock: ManualClock(at: referenceTime))
         }
 
         func request(_ location: SourceLocation = #_sourceLocation) throws -> LoopbackServer.Request {
@@ -27,19 +30,6 @@ import Testing
         }
 
         func body() throws -> String { String(decoding: try request().body, as: UTF8.self) }
-    }
-
-    /// A fetcher with more than the stream's ten seconds, for a busy machine.
-    private struct LongTimeout: Fetcher {
-        let fetcher: CurlFetcher
-
-        func fetch(_ request: FetchRequest) async throws(FetchError) -> FetchResponse {
-            #expect(request.timeout == .seconds(10))
-            var request = request
-            request.timeout = .seconds(50)
-            request.connectTimeout = .seconds(50)
-            return try await fetcher.fetch(request)
-        }
     }
 
     private func exchange(

@@ -35,9 +35,16 @@ struct KeyServer {
         let script = Script(steps)
         self.script = script
         server = try LoopbackServer { _ in script.steps }
+        // The script's timeout in place of five seconds: much less when the server is to be slow, and more when only the
+        // machine is.
+        let fetcher = RecordingFetcher(fetcher) { request in
+            #expect(request.timeout == .seconds(5))
+            #expect(request.maximumBodyBytes == 65_536)
+            request.timeout = script.timeout
+            request.connectTimeout = script.timeout
+        }
         cache = KeySetCache(
-            provider: provider, url: "\(server.url)/keys", fetcher: ScriptedTimeout(fetcher: fetcher, script: script),
-            clock: clock, logger: log.logger)
+            provider: provider, url: "\(server.url)/keys", fetcher: fetcher, clock: clock, logger: log.logger)
     }
 
     /// Requests that have reached the server.
@@ -46,22 +53,6 @@ struct KeyServer {
     /// Whether the cache returns the key of this `kid`.
     func has(_ keyID: String) async throws -> Bool {
         try await cache.keys(for: Array(keyID.utf8)).keyIDs.contains(keyID)
-    }
-}
-
-/// A fetcher with the script's timeout in place of the cache's five seconds: much less when the server is to be slow, and
-/// more when only the machine is.
-private struct ScriptedTimeout: Fetcher {
-    let fetcher: CurlFetcher
-    let script: KeyServer.Script
-
-    func fetch(_ request: FetchRequest) async throws(FetchError) -> FetchResponse {
-        #expect(request.timeout == .seconds(5))
-        #expect(request.maximumBodyBytes == 65_536)
-        var request = request
-        request.timeout = script.timeout
-        request.connectTimeout = script.timeout
-        return try await fetcher.fetch(request)
     }
 }
 

@@ -6,49 +6,36 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct KeySetFaultTests {
-    struct Fault: Sendable, CustomStringConvertible {
-        let description: String
-        let steps: [LoopbackServer.Step]
-        let error: String
-        var timeout: Duration { error == "timedOut" ? .milliseconds(200) : .seconds(50) }
-
-        init(_ description: String, _ error: String, _ steps: LoopbackServer.Step...) {
-            self.description = description
-            self.error = error
-            self.steps = steps
-        }
-    }
-
     static let key = #"{"kty":"EC","crv":"P-256","kid":"x","x":"AA","y":"AA"}"#
     static let endless = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    static let faults: [Fault] = [
-        Fault(
+    static let faults: [ServerFault] = [
+        ServerFault(
             "HTML", "malformed", .respond(headers: [("Content-Type", "text/html")], text: "<html>maintenance</html>")),
-        Fault("an empty body", "malformed", .respond()),
-        Fault("no keys", "no usable key", .respond(text: #"{"keys":[]}"#)),
-        Fault("keys that can't be used", "no usable key", .respond(text: #"{"keys":[\#(key)]}"#)),
-        Fault("33 keys", "too many keys", .respond(text: "{\"keys\":[" + list(33) + "]}")),
-        Fault("10,000 keys", "tooLarge", .respond(text: "{\"keys\":[" + list(10_000) + "]}")),
-        Fault("no array of keys", "not a key set", .respond(text: #"{"keys":{}}"#)),
-        Fault("an array", "not a key set", .respond(text: "[]")),
-        Fault("duplicate members", "malformed", .respond(text: #"{"keys":[],"keys":[]}"#)),
-        Fault("UTF-16", "malformed", .respond(body: [0xFF, 0xFE, 0x7B, 0, 0x7D, 0])),
-        Fault(
+        ServerFault("an empty body", "malformed", .respond()),
+        ServerFault("no keys", "no usable key", .respond(text: #"{"keys":[]}"#)),
+        ServerFault("keys that can't be used", "no usable key", .respond(text: #"{"keys":[\#(key)]}"#)),
+        ServerFault("33 keys", "too many keys", .respond(text: "{\"keys\":[" + list(33) + "]}")),
+        ServerFault("10,000 keys", "tooLarge", .respond(text: "{\"keys\":[" + list(10_000) + "]}")),
+        ServerFault("no array of keys", "not a key set", .respond(text: #"{"keys":{}}"#)),
+        ServerFault("an array", "not a key set", .respond(text: "[]")),
+        ServerFault("duplicate members", "malformed", .respond(text: #"{"keys":[],"keys":[]}"#)),
+        ServerFault("UTF-16", "malformed", .respond(body: [0xFF, 0xFE, 0x7B, 0, 0x7D, 0])),
+        ServerFault(
             "100 MB", "tooLarge", .send(endless), .repeated(Array("10\r\n0123456789abcdef\r\n".utf8), times: 6_553_600)),
-        Fault(
+        ServerFault(
             "gzip", "malformed", .respond(headers: [("Content-Encoding", "gzip")], body: [0x1F, 0x8B, 0x08, 0, 0, 0])),
-        Fault(
+        ServerFault(
             "a body byte by byte", "timedOut", .send(endless),
             .drip([UInt8](repeating: 0x31, count: 99), every: .seconds(1))),
-        Fault("no answer", "timedOut", .hold),
-        Fault("truncated", "closed", .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"keys\":["), .close),
-        Fault("reset", "closed", .reset),
-        Fault("a redirect", "status 302", .respond(302, headers: [("Location", "http://127.0.0.1:1/keys")])),
-        Fault("not modified", "status 304", .respond(304)),
-        Fault("another success", "status 203", .respond(203, body: good)),
-        Fault("too many requests", "status 429", .respond(429, body: good)),
-        Fault("an outage", "status 503", .respond(503)),
+        ServerFault("no answer", "timedOut", .hold),
+        ServerFault("truncated", "closed", .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"keys\":["), .close),
+        ServerFault("reset", "closed", .reset),
+        ServerFault("a redirect", "status 302", .respond(302, headers: [("Location", "http://127.0.0.1:1/keys")])),
+        ServerFault("not modified", "status 304", .respond(304)),
+        ServerFault("another success", "status 203", .respond(203, body: good)),
+        ServerFault("too many requests", "status 429", .respond(429, body: good)),
+        ServerFault("an outage", "status 503", .respond(503)),
     ]
 
     static let good = (try? TokenMint.shared.keySetDocument) ?? []
@@ -58,18 +45,18 @@ struct KeySetFaultTests {
     }
 
     @Test(arguments: faults)
-    func `a fault leaves the good set in place and is tried again`(fault: Fault) async throws {
+    func `a fault leaves the good set in place and is tried again`(fault: ServerFault) async throws {
         try await withFetcher { fetcher in
             let keys = try KeyServer(fetcher: fetcher, answering: .keys("a"))
             #expect(try await keys.has("a"))
-            keys.script.set(fault.steps, timeout: fault.timeout)
+            keys.script.set(fault.steps, timeout: fault.timeout(.milliseconds(200)))
             keys.clock.advance(by: 3_600)
             await keys.cache.refresh()
             #expect(keys.cache.status == .init(keyCount: 1, age: 3_600, failures: 1))
             #expect(try await keys.has("a"))
             let warnings = keys.log.lines.filter { $0.hasPrefix("warning ") }
             #expect(warnings.count == 1)
-            #expect(warnings.first?.contains(fault.error) == true)
+            #expect(warnings.first?.contains(fault.report) == true)
 
             keys.script.set(try .keys("a", "b"))
             keys.clock.advance(by: 1)
@@ -80,13 +67,13 @@ struct KeySetFaultTests {
     }
 
     @Test(arguments: faults)
-    func `a fault of the first fetch leaves no keys`(fault: Fault) async throws {
+    func `a fault of the first fetch leaves no keys`(fault: ServerFault) async throws {
         try await withFetcher { fetcher in
             let keys = try KeyServer(fetcher: fetcher, answering: .respond())
-            keys.script.set(fault.steps, timeout: fault.timeout)
+            keys.script.set(fault.steps, timeout: fault.timeout(.milliseconds(200)))
             await #expect(throws: CredentialRefusal(.keysUnavailable, retryAfter: 1)) { try await keys.has("a") }
             #expect(keys.cache.status == .init(keyCount: 0, age: nil, failures: 1))
-            #expect(keys.log.lines.contains { $0.hasPrefix("warning ") && $0.contains(fault.error) })
+            #expect(keys.log.lines.contains { $0.hasPrefix("warning ") && $0.contains(fault.report) })
         }
     }
 

@@ -1,4 +1,5 @@
 import Accounts
+import Curl
 import Providers
 import TestSupport
 import Testing
@@ -24,7 +25,8 @@ struct RefreshCheckTests {
             } else {
                 #expect(secret == EndpointFixture.googleSecret)
             }
-            #expect(apps.fetcher.limits == [.init(timeout: .seconds(10), maximumBodyBytes: 65_536)])
+            #expect(apps.fetcher.requests.map(\.timeout) == [.seconds(10)])
+            #expect(apps.fetcher.requests.map(\.maximumBodyBytes) == [65_536])
         }
     }
 

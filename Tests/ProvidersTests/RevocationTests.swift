@@ -1,4 +1,5 @@
 import Accounts
+import Curl
 import Providers
 import TestSupport
 import Testing
@@ -18,7 +19,8 @@ struct RevocationTests {
                     "token_type_hint=refresh_token",
                 ])
             #expect(try AppleSecretVerifier().accepts(secret, clientID: AppleFixture.clientID, at: referenceTime))
-            #expect(apps.fetcher.limits == [.init(timeout: .seconds(10), maximumBodyBytes: 65_536)])
+            #expect(apps.fetcher.requests.map(\.timeout) == [.seconds(10)])
+            #expect(apps.fetcher.requests.map(\.maximumBodyBytes) == [65_536])
         }
     }
 
@@ -29,7 +31,8 @@ struct RevocationTests {
             let form = try apps.form()
             #expect(form.target == "/revoke")
             #expect(form.lines == ["token=1//0gCanary.Refresh+Token&="])
-            #expect(apps.fetcher.limits == [.init(timeout: .seconds(10), maximumBodyBytes: 65_536)])
+            #expect(apps.fetcher.requests.map(\.timeout) == [.seconds(10)])
+            #expect(apps.fetcher.requests.map(\.maximumBodyBytes) == [65_536])
         }
     }
 

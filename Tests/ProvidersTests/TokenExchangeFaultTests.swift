@@ -9,71 +9,60 @@ import Testing
 /// Faults of an exchange: whatever happens, the code has been sent once.
 @Suite(.timeLimit(.minutes(5)))
 struct TokenExchangeFaultTests {
-    struct Fault: Sendable, CustomStringConvertible {
-        let description: String
-        let detail: String
-        let steps: [LoopbackServer.Step]
-        var timeout: Duration { detail == "timed_out" ? .seconds(1) : .seconds(50) }
-
-        init(_ description: String, _ detail: String, _ steps: LoopbackServer.Step...) {
-            self.description = description
-            self.detail = detail
-            self.steps = steps
-        }
-    }
-
     static let incomplete = "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"access_token\":"
     static let endless = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     static let error = #"{"error":"invalid_grant"}"#
 
-    static let faults: [Fault] = [
-        Fault("an error", "http_500", .respond(500, text: error)),
-        Fault("an outage", "http_503", .respond(503)),
-        Fault("too many requests", "http_429", .respond(429, headers: [("Retry-After", "1")], text: error)),
-        Fault("not found", "http_404", .respond(404, text: error)),
-        Fault("forbidden", "http_403", .respond(403, text: error)),
-        Fault("a redirect", "http_302", .respond(302, headers: [("Location", "/elsewhere")], text: error)),
-        Fault("a redirect that keeps the form", "http_307", .respond(307, headers: [("Location", "/elsewhere")])),
-        Fault("another success", "http_201", .respond(201, text: "{}")),
-        Fault("no answer", "timed_out", .hold),
-        Fault("half an answer and then nothing", "timed_out", .send(incomplete), .hold),
-        Fault("closed at once", "closed", .close),
-        Fault("reset at once", "closed", .reset),
-        Fault("closed mid-body", "closed", .send(incomplete), .close),
-        Fault("reset mid-body", "closed", .send(incomplete), .reset),
-        Fault("HTML with 200", "not_json", .respond(headers: [("Content-Type", "text/html")], text: "<html>Hi</html>")),
-        Fault("HTML with 400", "not_json", .respond(400, text: "<html>Hi</html>")),
-        Fault("nothing with 200", "not_json", .respond()),
-        Fault("a member twice", "not_json", .respond(text: #"{"access_token":"a","access_token":"b"}"#)),
-        Fault("64 KiB and a byte", "too_large", .respond(body: [UInt8](repeating: 0x20, count: 65_537))),
-        Fault(
+    static let faults: [ServerFault] = [
+        ServerFault("an error", "http_500", .respond(500, text: error)),
+        ServerFault("an outage", "http_503", .respond(503)),
+        ServerFault("too many requests", "http_429", .respond(429, headers: [("Retry-After", "1")], text: error)),
+        ServerFault("not found", "http_404", .respond(404, text: error)),
+        ServerFault("forbidden", "http_403", .respond(403, text: error)),
+        ServerFault("a redirect", "http_302", .respond(302, headers: [("Location", "/elsewhere")], text: error)),
+        ServerFault("a redirect that keeps the form", "http_307", .respond(307, headers: [("Location", "/elsewhere")])),
+        ServerFault("another success", "http_201", .respond(201, text: "{}")),
+        ServerFault("no answer", "timed_out", .hold),
+        ServerFault("half an answer and then nothing", "timed_out", .send(incomplete), .hold),
+        ServerFault("closed at once", "closed", .close),
+        ServerFault("reset at once", "closed", .reset),
+        ServerFault("closed mid-body", "closed", .send(incomplete), .close),
+        ServerFault("reset mid-body", "closed", .send(incomplete), .reset),
+        ServerFault(
+            "HTML with 200", "not_json", .respond(headers: [("Content-Type", "text/html")], text: "<html>Hi</html>")),
+        ServerFault("HTML with 400", "not_json", .respond(400, text: "<html>Hi</html>")),
+        ServerFault("nothing with 200", "not_json", .respond()),
+        ServerFault("a member twice", "not_json", .respond(text: #"{"access_token":"a","access_token":"b"}"#)),
+        ServerFault("64 KiB and a byte", "too_large", .respond(body: [UInt8](repeating: 0x20, count: 65_537))),
+        ServerFault(
             "100 MB", "too_large", .send(endless),
             .repeated(Array("10\r\n0123456789abcdef\r\n".utf8), times: 6_553_600)),
-        Fault("an array", "unexpected_json", .respond(text: "[]")),
-        Fault("an empty object", "unexpected_json", .respond(text: "{}")),
-        Fault("an error with 200", "unexpected_json", .respond(text: error)),
-        Fault("no access token", "unexpected_json", .respond(text: #"{"id_token":"a.b.c"}"#)),
-        Fault("an empty access token", "unexpected_json", .respond(text: #"{"access_token":"","id_token":"a.b.c"}"#)),
-        Fault("a number for an access token", "unexpected_json", .respond(text: #"{"access_token":1}"#)),
-        Fault("an endless access token", "unexpected_json", .respond(text: longAccessToken)),
-        Fault("no ID token", "id_token_missing", .respond(text: #"{"access_token":"a"}"#)),
-        Fault("an error that nobody knows", "unknown_error", .respond(400, text: #"{"error":"slow_down"}"#)),
-        Fault("an error in another case", "unknown_error", .respond(400, text: #"{"error":"Invalid_Grant"}"#)),
-        Fault("an error that is an object", "unknown_error", .respond(400, text: #"{"error":{"code":400}}"#)),
-        Fault("an error without one", "unknown_error", .respond(401, text: "{}")),
+        ServerFault("an array", "unexpected_json", .respond(text: "[]")),
+        ServerFault("an empty object", "unexpected_json", .respond(text: "{}")),
+        ServerFault("an error with 200", "unexpected_json", .respond(text: error)),
+        ServerFault("no access token", "unexpected_json", .respond(text: #"{"id_token":"a.b.c"}"#)),
+        ServerFault(
+            "an empty access token", "unexpected_json", .respond(text: #"{"access_token":"","id_token":"a.b.c"}"#)),
+        ServerFault("a number for an access token", "unexpected_json", .respond(text: #"{"access_token":1}"#)),
+        ServerFault("an endless access token", "unexpected_json", .respond(text: longAccessToken)),
+        ServerFault("no ID token", "id_token_missing", .respond(text: #"{"access_token":"a"}"#)),
+        ServerFault("an error that nobody knows", "unknown_error", .respond(400, text: #"{"error":"slow_down"}"#)),
+        ServerFault("an error in another case", "unknown_error", .respond(400, text: #"{"error":"Invalid_Grant"}"#)),
+        ServerFault("an error that is an object", "unknown_error", .respond(400, text: #"{"error":{"code":400}}"#)),
+        ServerFault("an error without one", "unknown_error", .respond(401, text: "{}")),
     ]
 
     static let longAccessToken = #"{"access_token":"\#(String(repeating: "a", count: 4_097))","id_token":"a.b.c"}"#
 
     @Test(arguments: Provider.allCases, faults)
-    func `a bad day is an outage and the code was sent once`(provider: Provider, fault: Fault) async throws {
+    func `a bad day is an outage and the code was sent once`(provider: Provider, fault: ServerFault) async throws {
         try await withFetcher { fetcher in
             let apps = try EndpointServer(provider, fetcher: fetcher, answering: fault.steps)
-            await #expect(throws: EndpointRefusal.unavailable(detail: fault.detail)) {
-                try await apps.exchange(timeout: fault.timeout)
+            await #expect(throws: EndpointRefusal.unavailable(detail: fault.report)) {
+                try await apps.exchange(timeout: fault.timeout(.seconds(1)))
             }
             #expect(apps.requests.count == 1)
-            try apps.expectSilence(.unavailable(detail: fault.detail))
+            try apps.expectSilence(.unavailable(detail: fault.report))
         }
     }
 

@@ -23,7 +23,8 @@ struct TokenExchangeTests {
             #expect(exchanged.identity.clientID == EndpointFixture.clientID(provider))
             #expect(exchanged.identity.issuedAt == Timestamp(seconds: referenceTime))
             #expect(exchanged.refreshToken == EndpointFixture.refreshToken)
-            #expect(apps.fetcher.limits == [.init(timeout: .seconds(7), maximumBodyBytes: 65_536)])
+            #expect(apps.fetcher.requests.map(\.timeout) == [.seconds(7)])
+            #expect(apps.fetcher.requests.map(\.maximumBodyBytes) == [65_536])
             #expect(apps.log.lines.isEmpty)
         }
     }

@@ -18,7 +18,7 @@ package struct ProviderEvent: Sendable {
     }
 
     /// The person or token that it is about.
-    package enum Subject: Sendable {
+    package enum Subject: Equatable, Sendable {
         case person(ProviderSubject)
         /// A provider refresh token, by its first 16 characters.
         case tokenPrefix([UInt8])

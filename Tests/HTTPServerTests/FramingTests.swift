@@ -14,7 +14,7 @@ struct FramingTests {
     private static func chunked(_ body: String) -> String { post("Transfer-Encoding: chunked", body) }
 
     @Test func `an ambiguous or malformed request gets 400 and ends the connection`() async throws {
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         let ambiguous: [String: String] = try DataFile("Fixtures/ambiguous-requests.json").decoded()
         try await withServer(log: log) { port in
             for (name, bytes) in ambiguous {

@@ -63,7 +63,7 @@ struct OverloadTests {
 
     /// Runs `body` while `count` permits are held; afterwards each request that held one gets its response.
     private static func withPermitsHeld(
-        _ count: Int, limits: ServerLimits = .uncontended, log: LogRecorder = LogRecorder(),
+        _ count: Int, limits: ServerLimits = .uncontended, log: RecordingLog = .ofRequests(),
         _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
         let held = HeldRequests()
@@ -107,7 +107,7 @@ struct OverloadTests {
     }
 
     @Test func `a rejection for want of a permit takes none, and the log says why`() async throws {
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         try await Self.withPermitsHeld(6, log: log) { port in
             for _ in 0..<20 { Self.expectRejected(try await Self.ask("POST /v1/sign-in", port)) }
             let status = try await Self.ask("DELETE /v1/session", port).status
@@ -202,7 +202,7 @@ struct OverloadTests {
     /// A client that has read `Connection: close` may send the requests behind it again on another connection.
     @Test func `what comes behind a last refusal is not begun`() async throws {
         let (held, drain) = (HeldRequests(), Gate())
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         var configuration = Listener.Configuration(name: "test", host: "127.0.0.1", port: 0)
         configuration.limits = .uncontended
         configuration.limits.concurrentRequests = Self.capacity
@@ -246,7 +246,7 @@ struct OverloadTests {
     }
 
     @Test func `a request that the machine gets to too late is not begun`() async throws {
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         var limits = ServerLimits()
         limits.queueTimeout = .nanoseconds(-1)
         try await withServer(Self.routes(HeldRequests()), limits: limits, log: log) { port in

@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 /// What pages need besides bodies: cookies, redirects, queries of others, problems of their own look.
@@ -139,7 +140,7 @@ struct PageTests {
                 return response
             }
         }
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         let reloadable = Reloadable(table)
         try await withServer(reloadable.routes, log: log) { port in
             try await RawConnection.open(port) { connection in
@@ -167,7 +168,7 @@ struct PageTests {
                 "invalid_request", "not_found", "method_not_allowed",
             ])
         #expect(log.requests.compactMap { $0.metadata["reason"] } == ["by_admin", "typed_wrong"])
-        #expect(log.lines.filter { $0.message == "request failed unexpectedly" }.count == 1)
+        #expect(log.entries.filter { $0.message == "request failed unexpectedly" }.count == 1)
     }
 
     @Test func `a reload replaces how problems are shown`() async throws {

@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import Logging
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -76,7 +77,7 @@ struct ProblemTests {
     }
 
     @Test func `an error of another layer is answered as it says`() async throws {
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         try await withServer(log: log) { port in
             let answer = try await RawConnection.open(port) { connection in
                 try await connection.exchange("GET /v1/disabled HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -88,7 +89,7 @@ struct ProblemTests {
     }
 
     @Test func `an unexpected error gives the client its request id and nothing else`() async throws {
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         let answer = try await withServer(log: log) { port in
             try await RawConnection.open(port) { connection in
                 try await connection.exchange("GET /v1/surprise HTTP/1.1\r\nHost: a\r\nX-Request-Id: r-1\r\n\r\n")
@@ -98,7 +99,7 @@ struct ProblemTests {
         #expect(answer.code == "internal_error")
         #expect(answer.json?["requestId"]?.string == "r-1")
         #expect(!answer.text.contains("Surprise"))
-        let line = try #require(log.lines.first { $0.message == "request failed unexpectedly" })
+        let line = try #require(log.entries.first { $0.message == "request failed unexpectedly" })
         #expect(line.level == .error)
         #expect(line.metadata["requestId"] == "r-1")
         #expect(line.metadata["error"] == "Surprise(\"line one  line two\")")

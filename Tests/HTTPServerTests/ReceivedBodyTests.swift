@@ -1,4 +1,5 @@
 import HTTPServer
+import TestSupport
 import Testing
 
 /// Bodies that do not arrive: whom they leave without a connection.
@@ -51,7 +52,7 @@ struct ReceivedBodyTests {
         async throws
     {
         // A quarter of four.
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         try await withServer(limits: Self.limits(perNetwork: 4), log: log) { port in
             try await RawConnection.open(port) { first in
                 try await Self.begin(&first)
@@ -74,7 +75,7 @@ struct ReceivedBodyTests {
                 }
             }
         }
-        #expect(log.lines.contains { $0.metadata["reason"] == "bodies" })
+        #expect(log.entries.contains { $0.metadata["reason"] == "bodies" })
     }
 
     /// By the client, or by the server at its deadline.

@@ -1,5 +1,6 @@
 import HTTPServer
 import Logging
+import TestSupport
 import Testing
 
 /// The metadata that all log lines of a request have in common, from whichever layer.
@@ -8,7 +9,8 @@ struct RequestContextTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let span = "00f067aa0ba902b7"
 
-    private func lines(of requests: [String], _ log: LogRecorder = LogRecorder()) async throws -> [LogRecorder.Line] {
+    private func lines(of requests: [String], _ log: RecordingLog = .ofRequests()) async throws -> [RecordingLog.Entry]
+    {
         let deep = log.logger
         let route = Route(.get, "/v1/deep") { request in
             request.logger.info("near")
@@ -22,7 +24,7 @@ struct RequestContextTests {
                 for request in requests { _ = try await connection.exchange(request) }
             }
         }
-        return log.lines
+        return log.entries
     }
 
     @Test func `every line of a request names it and its trace`() async throws {
@@ -53,7 +55,7 @@ struct RequestContextTests {
     }
 
     @Test func `the email and the address of a request are marked as personal`() async throws {
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         let route = Route(.get, "/v1/mail") { request in
             request.note(email: "bird@example.com")
             return .empty()

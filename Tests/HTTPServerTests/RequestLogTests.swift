@@ -1,11 +1,12 @@
 import HTTPServer
 import Logging
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RequestLogTests {
     @Test func `each request gets one line that names its route`() async throws {
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         try await withServer(log: log) { port in
             try await RawConnection.open(port) { connection in
                 for target in ["/v1/ping", "/v1/things/t-1", "/v1/none", "/v1/surprise"] {
@@ -25,7 +26,7 @@ struct RequestLogTests {
     }
 
     @Test func `nothing that a client sends is logged, at any level`() async throws {
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         let secret = Demo.secret
         let requests = [
             "GET /v1/list?cursor=\(secret) HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -45,14 +46,14 @@ struct RequestLogTests {
             }
         }
         #expect(log.requests.count == requests.count)
-        for line in log.lines {
+        for line in log.entries {
             let text = "\(line.message) \(line.metadata)"
             #expect(!text.contains(secret), "\(text)")
         }
     }
 
     @Test func `no line break reaches the log`() async throws {
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         try await withServer(log: log) { port in
             try await RawConnection.open(port) { connection in
                 _ = try await connection.exchange("GET /v1/ping?a%0D%0Ab HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -60,7 +61,7 @@ struct RequestLogTests {
                 _ = try await connection.exchange("GET /v1/surprise HTTP/1.1\r\nHost: a\r\n\r\n")
             }
         }
-        for line in log.lines {
+        for line in log.entries {
             for value in line.metadata.values { #expect(value.utf8.allSatisfy { $0 >= 0x20 }, "\(value)") }
         }
     }

@@ -2,6 +2,7 @@ import HTTPServer
 import Metrics
 import MetricsTestKit
 import NIOPosix
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -13,18 +14,9 @@ struct RequestMetricsTests {
 
     /// Sends each request on a connection of its own to a listener that counts in `metrics`.
     private func send(_ requests: String...) async throws {
-        var configuration = Listener.Configuration(name: "test", host: "127.0.0.1", port: 0)
-        configuration.limits = .uncontended
-        try await withServices { [metrics, configuration] report in
-            [
-                Listener(
-                    configuration, routes: Demo.routes,
-                    group: .singletonMultiThreadedEventLoopGroup, logger: LogRecorder().logger, metrics: metrics,
-                    onListening: report)
-            ]
-        } body: { ports, _ in
+        try await withServer(metrics: metrics, runsHandlersOnEventLoops: false) { port in
             for request in requests {
-                _ = try await RawConnection.open(ports[0]) { connection in
+                _ = try await RawConnection.open(port) { connection in
                     try await connection.send(request)
                     return try await connection.answer(toHead: request.hasPrefix("HEAD"))
                 }

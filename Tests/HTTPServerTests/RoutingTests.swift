@@ -158,7 +158,7 @@ struct RoutingTests {
         func listener(_ route: Route, _ report: @escaping @Sendable (Int) async -> Void) -> Listener {
             Listener(
                 .init(name: "test", host: "127.0.0.1", port: 0), routes: [route],
-                group: .singletonMultiThreadedEventLoopGroup, logger: LogRecorder().logger, onListening: report)
+                group: .singletonMultiThreadedEventLoopGroup, logger: .silent, onListening: report)
         }
         let paths = ["/v1/mobile", "/admin/v1/secret"]
         try await withServices { report in

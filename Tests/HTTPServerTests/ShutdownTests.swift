@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -28,14 +29,13 @@ struct ShutdownTests {
         configuration.limits.idleDeadline = .seconds(600)
         configuration.drained = { _ in await drain?.pass() }
         configuration.finish = finish
-        let logger = LogRecorder().logger
         return [
             Listener(
                 `private`, routes: health.routes,
-                group: .singletonMultiThreadedEventLoopGroup, logger: logger, onListening: report),
+                group: .singletonMultiThreadedEventLoopGroup, logger: .silent, onListening: report),
             Listener(
                 configuration, routes: Demo.routes + [gate.route], group: .singletonMultiThreadedEventLoopGroup,
-                logger: logger, onListening: report, onShutdown: { health.stop() }),
+                logger: .silent, onListening: report, onShutdown: { health.stop() }),
         ]
     }
 
@@ -158,7 +158,7 @@ struct ShutdownTests {
         try await withServer { port in
             let second = Listener(
                 .init(name: "public", host: "127.0.0.1", port: port), routes: [],
-                group: .singletonMultiThreadedEventLoopGroup, logger: LogRecorder().logger)
+                group: .singletonMultiThreadedEventLoopGroup, logger: .silent)
             let error = await #expect(throws: Listener.BindError.self) { try await second.run() }
             #expect(
                 error?.description == "The public listener can't use 127.0.0.1:\(port): Address already in use.")

@@ -102,7 +102,7 @@ struct StreamTests {
 
     @Test(arguments: ["1.1", "1.0"])
     func `a body that fails in the middle never looks whole, and the log says why`(version: String) async throws {
-        let log = LogRecorder()
+        let log = RecordingLog.ofRequests()
         let route = Self.streamed("/v1/parts") { body in
             try await body.write(Array("half".utf8))
             throw Demo.Surprise()
@@ -115,7 +115,7 @@ struct StreamTests {
                 #expect(!text.contains("0\r\n\r\n"))
             }
         }
-        let line = try #require(log.lines.first { $0.message == "response cut off" })
+        let line = try #require(log.entries.first { $0.message == "response cut off" })
         #expect(line.level == .error)
         #expect(line.metadata["error"] == "Surprise(\"line one  line two\")")
         #expect(line.metadata["route"] == "/v1/parts")
@@ -232,7 +232,7 @@ struct StreamTests {
             [
                 Listener(
                     configuration, routes: [slow, Self.ping], group: .singletonMultiThreadedEventLoopGroup,
-                    logger: LogRecorder().logger, onListening: report)
+                    logger: .silent, onListening: report)
             ]
         } body: { ports, group in
             try await RawConnection.open(ports[0]) { client in
@@ -263,7 +263,7 @@ struct StreamTests {
             [
                 Listener(
                     configuration, routes: [slow], group: .singletonMultiThreadedEventLoopGroup,
-                    logger: LogRecorder().logger, onListening: report)
+                    logger: .silent, onListening: report)
             ]
         } body: { ports, group in
             try await RawConnection.open(ports[0]) { client in

@@ -1,5 +1,6 @@
 import HTTPServer
 import Logging
+import Metrics
 import NIOCore
 import NIOPosix
 import Primitives
@@ -19,7 +20,8 @@ extension ServerLimits {
 /// A listener in this process, on a port of the kernel's choice, for as long as `body` runs.
 func withServer<Result: Sendable>(
     _ routes: [Route] = Demo.routes, limits: ServerLimits? = nil, trusting proxies: TrustedProxies = .none,
-    log: LogRecorder = LogRecorder(), runsHandlersOnEventLoops: Bool = true,
+    log: RecordingLog = .ofRequests(), metrics: any MetricsFactory = MetricsSystem.factory,
+    runsHandlersOnEventLoops: Bool = true,
     _ body: @Sendable (_ port: Int) async throws -> Result
 ) async throws -> Result {
     var configuration = Listener.Configuration(name: "test", host: "127.0.0.1", port: 0)
@@ -31,7 +33,7 @@ func withServer<Result: Sendable>(
         [
             Listener(
                 configuration, routes: routes, group: .singletonMultiThreadedEventLoopGroup, logger: log.logger,
-                onListening: port)
+                metrics: metrics, onListening: port)
         ]
     } body: { ports, _ in
         try await body(ports[0])
@@ -91,51 +93,10 @@ final class Gate: Sendable {
     func open() { permits.continuation.yield() }
 }
 
-/// A log handler that keeps its lines.
-final class LogRecorder: Sendable {
-    struct Line: Sendable {
-        let level: Logger.Level
-        let message: String
-        let metadata: [String: String]
-        /// Personal data, which the log of the service may leave out.
-        let personal: [String: String]
-    }
+extension RecordingLog {
+    /// With the metadata of the request in which an entry is logged.
+    static func ofRequests() -> RecordingLog { RecordingLog(context: RequestContext.metadataProvider) }
 
-    private let recorded = Mutex<[Line]>([])
-
-    var lines: [Line] { recorded.withLock { $0 } }
-
-    /// The lines about requests, one for each.
-    var requests: [Line] { lines.filter { $0.message == "request" } }
-
-    var logger: Logger {
-        var logger = Logger(label: "test") { _ in Handler(recorder: self) }
-        logger.logLevel = .trace
-        return logger
-    }
-
-    fileprivate func record(_ line: Line) { recorded.withLock { $0.append(line) } }
-
-    private struct Handler: LogHandler {
-        let recorder: LogRecorder
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let context = RequestContext.metadataProvider.get()
-            let merged = metadata.merging(context) { $1 }.merging(event.metadata ?? [:]) { $1 }
-            let personal = merged.compactMapValues { value in
-                if case .stringConvertible(let text as PersonalText) = value { text.revealed } else { nil as String? }
-            }
-            recorder.record(
-                Line(
-                    level: event.level, message: "\(event.message)", metadata: merged.mapValues { "\($0)" },
-                    personal: personal))
-        }
-    }
+    /// The entries about requests, one for each.
+    var requests: [Entry] { entries.filter { $0.message == "request" } }
 }

@@ -271,7 +271,7 @@ let package = Package(
             dependencies: [
                 "Providers", "Curl", "JOSE", "JSON", "OpenSSL", "Accounts", "Primitives", "TestSupport", log,
             ],
-            swiftSettings: commonSettings),
+            exclude: ["Fixtures"], swiftSettings: commonSettings),
         .testTarget(
             name: "StorageTests", dependencies: ["Storage", "Accounts", "KeyRing", "Postgres", "TestSupport"],
             exclude: ["Administration/AccountCrowd.sql", "Feed/FeedCoverage.json"], swiftSettings: commonSettings),

@@ -122,18 +122,13 @@ struct AppleEventTests {
         }
     }
 
-    static let changes =
-        changesRefusedInEveryEvent + [
-            Change("iss", "https://accounts.google.com", .issuerRejected),
-            Change("iss", "https://appleid.apple.com/", .issuerRejected),
-            Change("aud", "com.example.lamp.beta", .audienceRejected),
-            Change("events", "", .claimInvalid), Change("events", "[]", .claimInvalid),
-            Change("events", "{}", .claimInvalid), Change("events", #"{"type":"x"} "x"#, .claimInvalid),
-            Change("events", #"{"type":"x","type":"y"}"#, .claimInvalid),
-            Change("events", .string(event(nil).text), .claimInvalid), Change("events", event(5), .claimInvalid),
-            Change("events", event(""), .claimInvalid), Change("events", event("a\nb"), .claimInvalid),
-            Change("events", event(.string(String(repeating: "t", count: 256))), .claimInvalid),
-        ]
+    static let changes = [
+        Change("events", .string(event(nil).text), .claimInvalid),
+        Change("events", event(5), .claimInvalid),
+        Change("events", event(""), .claimInvalid),
+        Change("events", event("a\nb"), .claimInvalid),
+        Change("events", event(.string(String(repeating: "t", count: 256))), .claimInvalid),
+    ]
 
     // MARK: Kinds
 
@@ -155,21 +150,6 @@ struct AppleEventTests {
         await #expect(throws: CredentialRefusal(.issuerRejected)) { try await read(GoogleEventTests.claims) }
     }
 }
-
-/// Changes that make an event of either provider no event.
-let changesRefusedInEveryEvent: [Change] = [
-    Change("iss", nil, .claimMissing), Change("iss", 1, .claimInvalid),
-    Change("iss", "https://evil.example", .issuerRejected), Change("aud", nil, .claimMissing),
-    Change("aud", 1, .claimInvalid), Change("aud", "com.example.other", .audienceRejected),
-    Change("aud", [], .audienceRejected), Change("iat", nil, .claimMissing),
-    Change("iat", "1767225600", .claimInvalid), Change("iat", .integer(referenceTime + 61), .notYetValid),
-    Change("nbf", .integer(referenceTime + 61), .notYetValid), Change("jti", nil, .claimMissing),
-    Change("jti", "", .claimInvalid), Change("jti", 5, .claimInvalid),
-    Change("jti", .raw(#""a\u0000b""#), .claimInvalid),
-    Change("jti", .string(String(repeating: "j", count: 256)), .claimInvalid), Change("events", nil, .claimMissing),
-    Change("events", .null, .claimInvalid), Change("events", 5, .claimInvalid), Change("events", [], .claimInvalid),
-    Change("events", .raw("{}"), .claimInvalid),
-]
 
 /// Our own access token, with every claim of a provider's token that can be copied.
 let ownAccessToken: TokenMint.Members = AppleEventTests.claims.with("iss", "https://auth.example.com")

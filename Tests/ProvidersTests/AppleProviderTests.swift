@@ -46,18 +46,6 @@ struct AppleProviderTests {
         #expect(credential.identity.key.subject.text == AppleFixture.subject)
     }
 
-    static let changes =
-        changesRefusedByBoth + [
-            Change("iss", "https://account.apple.com", .issuerRejected),
-            Change("iss", "https://appleid.apple.com/", .issuerRejected),
-            Change("iss", "https://accounts.google.com", .issuerRejected),
-            Change("aud", "com.example.lam", .audienceRejected), Change("aud", "com.example.lamp2", .audienceRejected),
-            Change("aud", "com.example.Lamp", .audienceRejected),
-            Change("aud", ["com.example.lamp", "com.example.other"], .audienceRejected),
-            Change("aud", ["com.example.lamp", 1], .claimInvalid), Change("nonce", 1, .claimInvalid),
-            Change("transfer_sub", "", .claimInvalid), Change("transfer_sub", 1, .claimInvalid),
-        ]
-
     @Test(
         arguments: [
             ("aud", ["com.example.lamp"]), ("aud", ["com.example.lamp", "com.example.lamp.web"]),

@@ -35,14 +35,23 @@ import Testing
         }
     }
 
-    private static let identityChanges: [(Provider, Change)] =
-        AppleProviderTests.changes.map { (Provider.apple, $0) }
-        + GoogleProviderTests.changes.map { (Provider.google, $0) }
-    private static let eventChanges: [(Provider, Change)] =
-        AppleEventTests.changes.map { (Provider.apple, $0) }
-        + GoogleEventTests.changes.map { (Provider.google, $0) }
+    private static let identityChanges = Result { try changes("refused-identities.tsv") }
+    private static let eventChanges = Result {
+        let apple = AppleEventTests.changes.map { (Provider.apple, $0) }
+        let google = GoogleEventTests.changes.map { (Provider.google, $0) }
+        return try changes("refused-events.tsv") + apple + google
+    }
 
-    @Test(arguments: identityChanges)
+    /// The rows of a table: whose token, a claim, its value as JSON, and the reason of the refusal.
+    private static func changes(_ table: String) throws -> [(Provider, Change)] {
+        try DataFile("Fixtures/\(table)").rows.flatMap { row in
+            let value = row[2] == "absent" ? nil : TokenMint.Literal.raw(row[2])
+            let change = Change(row[1], value, try #require(TokenRejection(rawValue: row[3])))
+            return Provider.allCases.filter { ["both", $0.rawValue].contains(row[0]) }.map { ($0, change) }
+        }
+    }
+
+    @Test(arguments: try identityChanges.get())
     func `a token with one wrong claim is refused for it`(provider: Provider, change: Change) async throws {
         let claims = Self.claims(provider).identity.with(change.name, change.value)
         await #expect(throws: CredentialRefusal(change.reason)) { try await Self.judge(provider, claims) }
@@ -57,7 +66,7 @@ import Testing
 
     // MARK: Events
 
-    @Test(arguments: eventChanges)
+    @Test(arguments: try eventChanges.get())
     func `an event with one wrong claim is refused for it`(provider: Provider, change: Change) async throws {
         let token = try TokenMint.shared.token(Self.claims(provider).event.with(change.name, change.value))
         await #expect(throws: CredentialRefusal(change.reason)) { try await Self.read(provider, token) }

@@ -78,27 +78,6 @@ struct Change: Sendable, CustomStringConvertible {
     var description: String { "\(name): \(value?.text ?? "absent")" }
 }
 
-/// Changes that both providers refuse alike.
-let changesRefusedByBoth: [Change] =
-    [
-        Change("iss", nil, .claimMissing), Change("iss", 1, .claimInvalid),
-        Change("iss", "https://evil.example", .issuerRejected), Change("aud", nil, .claimMissing),
-        Change("aud", 1, .claimInvalid), Change("aud", .null, .claimInvalid), Change("aud", "", .audienceRejected),
-        Change("aud", [], .audienceRejected), Change("aud", ["com.example.other"], .audienceRejected),
-        Change("sub", nil, .claimMissing), Change("sub", "", .claimInvalid), Change("sub", 1, .claimInvalid),
-        Change("sub", .string(String(repeating: "s", count: 256)), .claimInvalid),
-        Change("sub", .raw(#""a\u0000b""#), .claimInvalid), Change("sub", "a\u{7F}", .claimInvalid),
-        Change("exp", nil, .claimMissing), Change("exp", "1767312000", .claimInvalid),
-        Change("exp", .raw("1e300"), .claimInvalid), Change("exp", .integer(-1), .claimInvalid),
-        Change("exp", .integer(referenceTime - 60), .expired), Change("iat", nil, .claimMissing),
-        Change("iat", .integer(referenceTime + 61), .notYetValid),
-        Change("nbf", .integer(referenceTime + 61), .notYetValid),
-        Change("exp", .integer(referenceTime + 86_701), .lifetimeRejected),
-        Change("exp", .integer(referenceTime + 3_155_760_000), .lifetimeRejected),
-        Change("events", .raw("{}"), .eventToken), Change("events", "{}", .eventToken),
-        Change("auth_time", "1767225600", .claimInvalid), Change("auth_time", .raw("1e300"), .claimInvalid),
-    ]
-
 /// A fault of a provider's server, and the word by which it is reported.
 struct ServerFault: Sendable, CustomStringConvertible {
     let description: String

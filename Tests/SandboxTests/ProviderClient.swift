@@ -22,10 +22,7 @@ extension ProviderClient {
     /// A new person.
     func person() async throws -> String {
         let name = UUID().uuidString
-        switch Self.provider {
-        case .apple: try await sandbox.addApplePerson(name)
-        case .google: try await sandbox.addGooglePerson(name)
-        }
+        try await sandbox.addPerson(Self.provider, name)
         return name
     }
 
@@ -43,10 +40,7 @@ extension ProviderClient {
     }
 
     func withdraw(_ person: String) async throws {
-        switch Self.provider {
-        case .apple: try await sandbox.withdrawApple(person, clientID: id)
-        case .google: try await sandbox.withdrawGoogle(person, clientID: id)
-        }
+        try await sandbox.withdraw(Self.provider, person, clientID: id)
     }
 }
 

@@ -1,4 +1,4 @@
-import JSON
+package import JSON
 
 extension Sandbox {
     /// The content of an `ASAuthorizationAppleIDCredential`.
@@ -85,19 +85,21 @@ extension Sandbox {
     /// `docs/sandbox.md` lists, without `name`. Returns the person's subject at the default team.
     @discardableResult
     package func addApplePerson(_ name: String, _ members: String = "{}") async throws -> String {
-        let person = try await addPerson("apple", name, members)
+        let person = try await addPerson(.apple, name, members)
         return try Self.text(person["teams"]?["SANDBOX001"] ?? person, "subject")
     }
 
     /// Like `addApplePerson`, at Google. Returns the subject.
     @discardableResult
     package func addGooglePerson(_ name: String, _ members: String = "{}") async throws -> String {
-        try Self.text(try await addPerson("google", name, members), "subject")
+        try Self.text(try await addPerson(.google, name, members), "subject")
     }
 
-    private func addPerson(_ provider: String, _ name: String, _ members: String) async throws -> JSONValue {
+    /// Like `addApplePerson`, at either provider. Returns what the sandbox says of the person.
+    @discardableResult
+    package func addPerson(_ provider: Provider, _ name: String, _ members: String = "{}") async throws -> JSONValue {
         let members = try JSONValue(parsing: Array(members.utf8)).members ?? []
-        return try await control("\(provider)/persons") { writer in
+        return try await control("\(provider.rawValue)/persons") { writer in
             writer.member("name", name)
             for member in members { writer.member(member.name, member.value) }
         }

@@ -163,7 +163,8 @@ extension Sandbox {
         try await withdraw(.google, person, clientID: clientID)
     }
 
-    private func withdraw(_ provider: Provider, _ person: String, clientID: String) async throws {
+    /// What `withdrawApple` and `withdrawGoogle` do, at either provider.
+    package func withdraw(_ provider: Provider, _ person: String, clientID: String) async throws {
         try await control("\(provider.rawValue)/withdraw") { writer in
             writer.member("person", person)
             writer.member("clientId", clientID)

@@ -228,7 +228,7 @@ struct BodyTests {
             ("?limit=1&other", nil), ("?cursor=%", nil), ("?cursor=%4", nil), ("?cursor=%zz", nil),
             ("?cursor=%FF", nil),
             ("?cursor=%00", nil), ("?cursor=a%0D%0Ab", nil), ("?cursor=%7F", nil), ("?cursor=a#b", nil), ("?=1", nil),
-            ("?&", nil), ("?limit=1&", nil),
+            ("?&", #"{"limit":0}"#), ("?limit=1&", #"{"limit":1}"#),
         ]
         try await withServer { port in
             try await RawConnection.open(port) { connection in

@@ -6,8 +6,6 @@ import Testing
 /// the first was cut off.
 @Suite(.timeLimit(.minutes(5)))
 struct DeadlineTests {
-    private static let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"
-
     /// - Parameters:
     ///   - deadline: the one to shorten, so that it passes.
     ///   - length: long enough for what is to be done within it on a busy machine.
@@ -33,12 +31,12 @@ struct DeadlineTests {
     private static func answered(_ port: Int) async throws -> Answer {
         for _ in 0..<20 {
             do {
-                return try await RawConnection.open(port) { other in try await other.exchange(request) }
+                return try await RawConnection.open(port) { other in try await other.exchange(get()) }
             } catch is RawConnection.ClosedEarly {
                 continue
             }
         }
-        return try await RawConnection.open(port) { other in try await other.exchange(request) }
+        return try await RawConnection.open(port) { other in try await other.exchange(get()) }
     }
 
     /// Sends a little 60,000 times, each time into a packet of its own: the whole takes far longer than the deadlines
@@ -68,14 +66,14 @@ struct DeadlineTests {
         try await Self.withOneConnection(\.headerDeadline, of: .milliseconds(300)) { slow in
             await #expect(throws: (any Error).self) {
                 try await Self.trickle("\r\n", into: slow)
-                _ = try await slow.exchange(Self.request)
+                _ = try await slow.exchange(get())
             }
         }
     }
 
     @Test func `the header deadline holds for a later request of a connection too`() async throws {
         try await Self.withOneConnection(\.headerDeadline, of: .seconds(5)) { slow in
-            #expect(try await slow.exchange(Self.request).status == 200)
+            #expect(try await slow.exchange(get()).status == 200)
             try await slow.send("GET /v1/pi")
             try await slow.expectEnd()
         }
@@ -100,7 +98,7 @@ struct DeadlineTests {
 
     @Test func `a connection without a next request is closed at the idle deadline`() async throws {
         try await Self.withOneConnection(\.idleDeadline, of: .seconds(5)) { slow in
-            #expect(try await slow.exchange(Self.request).status == 200)
+            #expect(try await slow.exchange(get()).status == 200)
             try await slow.expectEnd()
         }
     }
@@ -158,7 +156,7 @@ struct DeadlineTests {
                 await gate.waitForArrival()
                 // Meanwhile the same deadlines hold for another connection, and close it.
                 try await RawConnection.open(port) { other in
-                    #expect(try await other.exchange(Self.request).status == 204)
+                    #expect(try await other.exchange(get()).status == 204)
                     try await other.expectEnd()
                 }
                 gate.open()

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct FramingTests {
     /// What follows each ambiguous request on the wire; it must never be answered as a request of its own.
-    static let smuggled = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"
+    static let smuggled = get()
 
     private static func post(_ fields: String, _ body: String) -> String {
         "POST /v1/ignore HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n\(body)"

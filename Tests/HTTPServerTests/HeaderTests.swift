@@ -4,10 +4,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct HeaderTests {
-    private static func get(_ path: String, _ fields: String = "") -> String {
-        "GET \(path) HTTP/1.1\r\nHost: a\r\n\(fields)\r\n"
-    }
-
     @Test func `every answer carries the headers that keep it safe`() async throws {
         let paths =
             ["/v1/ping", "/v1/none", "/v1/echo", "/v1/surprise", "/v1/disabled", "/v1/things/x", "/v1/list?bad=1"]
@@ -15,7 +11,7 @@ struct HeaderTests {
         try await withServer { port in
             try await RawConnection.open(port) { connection in
                 for path in paths {
-                    let answer = try await connection.exchange(Self.get(path))
+                    let answer = try await connection.exchange(get(path))
                     #expect(answer["Cache-Control"] == "no-store", "\(path)")
                     #expect(answer["X-Content-Type-Options"] == "nosniff", "\(path)")
                     #expect(answer["Content-Length"] == "\(answer.body.count)", "\(path)")
@@ -28,7 +24,7 @@ struct HeaderTests {
             }
             // Refusals below the routes are no exception.
             for bytes in [
-                Self.get("/v1/ping", "Host: b\r\n"),
+                get("/v1/ping", "Host: b\r\n"),
                 "POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999\r\n\r\n",
             ] {
                 let answer = try await RawConnection.open(port) { try await $0.exchange(bytes) }
@@ -42,7 +38,7 @@ struct HeaderTests {
 
     @Test func `a document for everybody may be cached`() async throws {
         try await withServer { port in
-            let answer = try await RawConnection.open(port) { try await $0.exchange(Self.get("/.well-known/keys")) }
+            let answer = try await RawConnection.open(port) { try await $0.exchange(get("/.well-known/keys")) }
             #expect(answer["Cache-Control"] == "public, max-age=300")
             #expect(answer["X-Content-Type-Options"] == "nosniff")
         }
@@ -63,7 +59,7 @@ struct HeaderTests {
         try await withServer { port in
             try await RawConnection.open(port) { connection in
                 for id in ["a", "0190b6c2-1f2e.ABC_z", String(repeating: "x", count: 128)] {
-                    let answer = try await connection.exchange(Self.get("/v1/none", "X-Request-Id: \(id)\r\n"))
+                    let answer = try await connection.exchange(get("/v1/none", "X-Request-Id: \(id)\r\n"))
                     #expect(answer["X-Request-Id"] == id)
                     #expect(answer.json?["requestId"]?.string == id)
                 }
@@ -79,7 +75,7 @@ struct HeaderTests {
         try await withServer { port in
             try await RawConnection.open(port) { connection in
                 for id in ids {
-                    let answer = try await connection.exchange(Self.get("/v1/none", "X-Request-Id: \(id)\r\n"))
+                    let answer = try await connection.exchange(get("/v1/none", "X-Request-Id: \(id)\r\n"))
                     let fresh = try #require(answer["X-Request-Id"])
                     #expect(fresh != id)
                     #expect(fresh.utf8.count == 36)
@@ -102,7 +98,7 @@ struct HeaderTests {
     @Test func `a value of a header can't begin another one`() async throws {
         try await withServer { port in
             try await RawConnection.open(port) { connection in
-                let answer = try await connection.exchange(Self.get("/v1/redirect?to=/a%C3%A9"))
+                let answer = try await connection.exchange(get("/v1/redirect?to=/a%C3%A9"))
                 #expect(answer.status == 303)
                 #expect(answer["Location"] == "/a??")
                 #expect(answer["X-Note"] == "one??X-Injected: two???")
@@ -114,13 +110,13 @@ struct HeaderTests {
     @Test func `an address is that of the peer, or of the client of a trusted proxy`() async throws {
         let forwarded = "X-Forwarded-For: 203.0.113.9, 198.51.100.7\r\nUser-Agent: demo\r\n"
         let untrusting = try await withServer { port in
-            try await RawConnection.open(port) { try await $0.exchange(Self.get("/v1/who", forwarded)) }
+            try await RawConnection.open(port) { try await $0.exchange(get("/v1/who", forwarded)) }
         }
         #expect(untrusting.json?["client"]?.string == "127.0.0.1")
         #expect(untrusting.json?["agent"]?.string == "demo")
         let proxies = try #require(TrustedProxies(["127.0.0.0/8"]))
         let trusting = try await withServer(trusting: proxies) { port in
-            try await RawConnection.open(port) { try await $0.exchange(Self.get("/v1/who", forwarded)) }
+            try await RawConnection.open(port) { try await $0.exchange(get("/v1/who", forwarded)) }
         }
         #expect(trusting.json?["client"]?.string == "198.51.100.7")
         #expect(trusting.json?["network"]?.string == "198.51.100.0/24")

@@ -9,7 +9,7 @@ struct HealthTests {
 
     private static func answer(_ health: Health, _ path: String = "/health/ready") async throws -> Answer {
         try await withServer(health.routes) { port in
-            try await RawConnection.open(port) { try await $0.exchange("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n") }
+            try await RawConnection.open(port) { try await $0.exchange(get(path)) }
         }
     }
 

@@ -4,10 +4,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct LimitTests {
-    private static func get(_ fields: String, target: String = "/v1/ping") -> String {
-        "GET \(target) HTTP/1.1\r\nHost: a\r\n\(fields)\r\n"
-    }
-
     private static func fields(_ count: Int) -> String { (0..<count).map { "X\($0): y\r\n" }.joined() }
 
     // MARK: Header section
@@ -15,9 +11,9 @@ struct LimitTests {
     @Test func `100 header fields are taken and 101 are not`() async throws {
         try await withServer { port in
             try await RawConnection.open(port) { connection in
-                let most = try await connection.exchange(Self.get(Self.fields(99)))
+                let most = try await connection.exchange(get("/v1/ping", Self.fields(99)))
                 #expect(most.status == 200)
-                let tooMany = try await connection.exchange(Self.get(Self.fields(100)))
+                let tooMany = try await connection.exchange(get("/v1/ping", Self.fields(100)))
                 #expect(tooMany.status == 400)
                 #expect(tooMany.code == "invalid_request")
                 try await connection.expectEnd()
@@ -29,7 +25,7 @@ struct LimitTests {
     func `many more header fields are refused as well`(count: Int) async throws {
         try await withServer { port in
             try await RawConnection.open(port) { connection in
-                let answer = try await connection.exchange(Self.get(Self.fields(count)))
+                let answer = try await connection.exchange(get("/v1/ping", Self.fields(count)))
                 #expect(answer.status == 400)
                 try await connection.expectEnd()
             }
@@ -43,10 +39,10 @@ struct LimitTests {
         try await withServer { port in
             try await RawConnection.open(port) { connection in
                 let most = try await connection.exchange(
-                    Self.get("X: " + String(repeating: "y", count: padding) + "\r\n"))
+                    get("/v1/ping", "X: " + String(repeating: "y", count: padding) + "\r\n"))
                 #expect(most.status == 200)
                 let tooMuch = try await connection.exchange(
-                    Self.get("X: " + String(repeating: "y", count: padding + 1) + "\r\n"))
+                    get("/v1/ping", "X: " + String(repeating: "y", count: padding + 1) + "\r\n"))
                 #expect(tooMuch.status == 400)
                 #expect(tooMuch.json?["detail"]?.string == "The header section is too large.")
                 try await connection.expectEnd()
@@ -80,9 +76,9 @@ struct LimitTests {
         let most = path + String(repeating: "x", count: 8192 - path.utf8.count)
         try await withServer { port in
             try await RawConnection.open(port) { connection in
-                let taken = try await connection.exchange(Self.get("", target: most))
+                let taken = try await connection.exchange(get(most))
                 #expect(taken.status == 200)
-                let refused = try await connection.exchange(Self.get("", target: most + "x"))
+                let refused = try await connection.exchange(get(most + "x"))
                 #expect(refused.status == 400)
                 #expect(refused.json?["detail"]?.string == "The request target is too long.")
                 try await connection.expectEnd()
@@ -217,7 +213,7 @@ struct LimitTests {
         try await withServer(routes, limits: limits) { port in
             try await RawConnection.open(port) { connection in
                 let waiting = "GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n"
-                try await connection.send(waiting + String(repeating: Self.get(""), count: 9))
+                try await connection.send(waiting + String(repeating: get(), count: 9))
                 gate.open()
                 #expect(try await connection.answer().status == 204)
                 for _ in 0..<2 { #expect(try await connection.answer()["Connection"] == nil) }
@@ -232,10 +228,10 @@ struct LimitTests {
         limits.connections = 1
         try await withServer(limits: limits) { port in
             try await RawConnection.open(port) { first in
-                #expect(try await first.exchange(Self.get("")).status == 200)
+                #expect(try await first.exchange(get()).status == 200)
                 try await RawConnection.open(port) { second in
-                    try await second.send(Self.get(""))
-                    let last = try await first.exchange(Self.get("Connection: close\r\n"))
+                    try await second.send(get())
+                    let last = try await first.exchange(get("/v1/ping", "Connection: close\r\n"))
                     #expect(last.status == 200)
                     first.finishSending()
                     #expect(try await second.answer().status == 200)
@@ -250,11 +246,11 @@ struct LimitTests {
         limits.lingerDeadline = .seconds(600)
         try await withServer(limits: limits) { port in
             try await RawConnection.open(port) { first in
-                try await first.send(Self.get("Connection: close\r\n"))
+                try await first.send(get("/v1/ping", "Connection: close\r\n"))
                 first.finishSending()
                 #expect(try await first.answer().status == 200)
                 try await RawConnection.open(port) { second in
-                    let answer = try await second.exchange(Self.get(""))
+                    let answer = try await second.exchange(get())
                     #expect(answer.status == 200)
                 }
             }
@@ -271,7 +267,7 @@ struct LimitTests {
                 connection.sendEventually([UInt8](repeating: 0x61, count: 2 * 1024 * 1024))
                 // Time enough for the server to read it all, if it were to.
                 try await RawConnection.open(port) { other in
-                    for _ in 0..<200 { _ = try await other.exchange(Self.get("")) }
+                    for _ in 0..<200 { _ = try await other.exchange(get()) }
                 }
                 gate.open()
                 #expect(try await connection.answer().status == 204)

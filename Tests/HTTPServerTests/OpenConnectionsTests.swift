@@ -9,8 +9,6 @@ import Testing
 /// How many connections one network gets, and which go when a listener is nearly full.
 @Suite(.timeLimit(.minutes(5)))
 struct OpenConnectionsTests {
-    private static let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"
-
     private static func limits(connections: Int = 2048, perNetwork: Int) -> ServerLimits {
         var limits = ServerLimits.uncontended
         limits.connections = connections
@@ -21,15 +19,15 @@ struct OpenConnectionsTests {
     @Test func `one more connection than a network may have is closed without an answer`() async throws {
         try await withServer(limits: Self.limits(perNetwork: 2)) { port in
             try await RawConnection.open(port) { first in
-                #expect(try await first.exchange(Self.request).status == 200)
+                #expect(try await first.exchange(get()).status == 200)
                 try await RawConnection.open(port) { second in
-                    #expect(try await second.exchange(Self.request).status == 200)
+                    #expect(try await second.exchange(get()).status == 200)
                     try await RawConnection.open(port) { third in
                         try await third.expectEnd()
                     }
-                    #expect(try await second.exchange(Self.request).status == 200)
+                    #expect(try await second.exchange(get()).status == 200)
                 }
-                #expect(try await first.exchange(Self.request).status == 200)
+                #expect(try await first.exchange(get()).status == 200)
             }
         }
     }
@@ -63,11 +61,11 @@ struct OpenConnectionsTests {
             limits: Self.limits(perNetwork: isTrusted ? 1 : 0), trusting: isTrusted ? proxies : .none
         ) { port in
             try await RawConnection.open(port) { first in
-                #expect(try await first.exchange(Self.request).status == 200)
+                #expect(try await first.exchange(get()).status == 200)
                 try await RawConnection.open(port) { second in
-                    let status = try await second.exchange(Self.request).status
+                    let status = try await second.exchange(get()).status
                     #expect(status == 200)
-                    #expect(try await first.exchange(Self.request).status == 200)
+                    #expect(try await first.exchange(get()).status == 200)
                 }
             }
         }
@@ -78,16 +76,16 @@ struct OpenConnectionsTests {
         let limits = Self.limits(connections: 16, perNetwork: 0)
         try await withServer(limits: limits) { port in
             try await RawConnection.open(port) { first in
-                #expect(try await first.exchange(Self.request).status == 200)
+                #expect(try await first.exchange(get()).status == 200)
                 try await RawConnection.open(port) { second in
-                    #expect(try await second.exchange(Self.request).status == 200)
+                    #expect(try await second.exchange(get()).status == 200)
                     // The first is used again: the second has been idle for longer.
-                    #expect(try await first.exchange(Self.request).status == 200)
+                    #expect(try await first.exchange(get()).status == 200)
                     try await RawConnection.open(13, port) {
                         try await RawConnection.open(port) { last in
-                            #expect(try await last.exchange(Self.request).status == 200)
+                            #expect(try await last.exchange(get()).status == 200)
                             try await second.expectEnd()
-                            #expect(try await first.exchange(Self.request).status == 200)
+                            #expect(try await first.exchange(get()).status == 200)
                         }
                     }
                 }
@@ -103,13 +101,13 @@ struct OpenConnectionsTests {
                 try await over.send("GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
                 _ = try await over.answer()
                 try await RawConnection.open(port) { idle in
-                    #expect(try await idle.exchange(Self.request).status == 200)
+                    #expect(try await idle.exchange(get()).status == 200)
                     try await RawConnection.open(13, port) {
                         try await RawConnection.open(port) { last in
                             let statuses = [
-                                try await last.exchange(Self.request).status,
+                                try await last.exchange(get()).status,
                                 // The older one has been closed.
-                                try await idle.exchange(Self.request).status,
+                                try await idle.exchange(get()).status,
                             ]
                             #expect(statuses == [200, 200])
                         }
@@ -128,10 +126,10 @@ struct OpenConnectionsTests {
                 try await busy.send("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n")
                 await gate.waitForArrival()
                 try await RawConnection.open(port) { idle in
-                    #expect(try await idle.exchange(Self.request).status == 200)
+                    #expect(try await idle.exchange(get()).status == 200)
                     try await RawConnection.open(13, port) {
                         try await RawConnection.open(port) { last in
-                            #expect(try await last.exchange(Self.request).status == 200)
+                            #expect(try await last.exchange(get()).status == 200)
                             try await idle.expectEnd()
                         }
                     }
@@ -238,7 +236,7 @@ struct OpenConnectionsTests {
         while !isAnswered {
             isAnswered = try await RawConnection.open(port) { connection in
                 do {
-                    return try await connection.exchange(Self.request).status == 200
+                    return try await connection.exchange(get()).status == 200
                 } catch is RawConnection.ClosedEarly {
                     return false
                 } catch is IOError {

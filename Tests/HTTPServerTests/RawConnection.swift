@@ -43,7 +43,7 @@ struct RawConnection {
     static func open(_ count: Int, _ port: Int, _ body: () async throws -> Void) async throws {
         guard count > 0 else { return try await body() }
         try await open(port) { connection in
-            #expect(try await connection.exchange("GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n").status == 200)
+            #expect(try await connection.exchange(get()).status == 200)
             try await open(count - 1, port, body)
         }
     }
@@ -125,6 +125,13 @@ struct RawConnection {
         let count = try await readToEnd()
         #expect(count == 0, "bytes came after the last answer", sourceLocation: location)
     }
+}
+
+/// The text of a request without a body.
+func get(
+    _ path: String = "/v1/ping", _ fields: String = "", method: String = "GET", version: String = "1.1"
+) -> String {
+    "\(method) \(path) HTTP/\(version)\r\nHost: a\r\n\(fields)\r\n"
 }
 
 /// An HTTP answer as it was on the wire.

@@ -5,8 +5,6 @@ import Testing
 /// Bodies that do not arrive: whom they leave without a connection.
 @Suite(.timeLimit(.minutes(5)))
 struct ReceivedBodyTests {
-    private static let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"
-
     private static func limits(
         connections: Int = 2048, perNetwork: Int = 0, bodies: Int = 512
     ) -> ServerLimits {
@@ -40,7 +38,7 @@ struct ReceivedBodyTests {
                 try await Self.begin(&first)
                 try await RawConnection.open(14, port) {
                     try await RawConnection.open(port) { last in
-                        #expect(try await last.exchange(Self.request).status == 200)
+                        #expect(try await last.exchange(get()).status == 200)
                         try await first.expectEnd()
                     }
                 }

@@ -9,8 +9,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ShutdownTests {
-    private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
-
     /// Two listeners as in production: the private one with the health routes first, so that it is shut down last.
     ///
     /// - Parameter drain: is passed at the end of the drain; `nil` for one that is over at once.
@@ -55,28 +53,28 @@ struct ShutdownTests {
         } body: { ports, group in
             let port = try await Self.identify(ports)
             try await RawConnection.open(port.public) { inFlight in
-                try await inFlight.send(Self.get("/v1/wait"))
+                try await inFlight.send(get("/v1/wait"))
                 await gate.waitForArrival()
                 try await RawConnection.open(port.public) { kept in
-                    #expect(try await kept.exchange(Self.get("/v1/ping"))["Connection"] == nil)
+                    #expect(try await kept.exchange(get("/v1/ping"))["Connection"] == nil)
                     await group.triggerGracefulShutdown()
 
                     var ready = 200
                     while ready == 200 {
                         let answer = try await RawConnection.open(port.private) { health in
-                            try await health.exchange(Self.get("/health/ready"))
+                            try await health.exchange(get("/health/ready"))
                         }
                         ready = answer.status
                         if ready != 200 { #expect(answer.json?["readiness"]?.string == "stopping") }
                     }
                     #expect(ready == 503)
 
-                    let last = try await kept.exchange(Self.get("/v1/ping"))
+                    let last = try await kept.exchange(get("/v1/ping"))
                     #expect(last.status == 200)
                     #expect(last["Connection"] == "close")
                     try await kept.expectEnd()
                 }
-                let late = try await RawConnection.open(port.public) { try await $0.exchange(Self.get("/v1/ping")) }
+                let late = try await RawConnection.open(port.public) { try await $0.exchange(get("/v1/ping")) }
                 #expect(late.status == 200)
                 #expect(late["Connection"] == "close")
 
@@ -84,14 +82,14 @@ struct ShutdownTests {
                 await #expect(throws: (any Error).self) {
                     while true {
                         let answer = try await RawConnection.open(port.public) { connection in
-                            try await connection.exchange(Self.get("/v1/ping"))
+                            try await connection.exchange(get("/v1/ping"))
                         }
                         #expect(answer.status == 200)
                         try await Task.sleep(for: .milliseconds(20))
                     }
                 }
                 let live = try await RawConnection.open(port.private) {
-                    try await $0.exchange(Self.get("/health/live"))
+                    try await $0.exchange(get("/health/live"))
                 }
                 #expect(live.status == 200)
                 gate.open()
@@ -109,7 +107,7 @@ struct ShutdownTests {
             let port = try await Self.identify(ports)
             try await RawConnection.open(port.public) { untouched in
                 try await RawConnection.open(port.public) { idle in
-                    #expect(try await idle.exchange(Self.get("/v1/ping")).status == 200)
+                    #expect(try await idle.exchange(get("/v1/ping")).status == 200)
                     await group.triggerGracefulShutdown()
                     try await idle.expectEnd()
                     try await untouched.expectEnd()
@@ -128,7 +126,7 @@ struct ShutdownTests {
                 #expect(try await beginning.exchange(head).status == 100)
                 try await beginning.send("a")
                 try await RawConnection.open(port.public) { idle in
-                    #expect(try await idle.exchange(Self.get("/v1/ping")).status == 200)
+                    #expect(try await idle.exchange(get("/v1/ping")).status == 200)
                     await group.triggerGracefulShutdown()
                     try await idle.expectEnd()
                 }
@@ -146,7 +144,7 @@ struct ShutdownTests {
         } body: { ports, group in
             let port = try await Self.identify(ports)
             try await RawConnection.open(port.public) { stuck in
-                try await stuck.send(Self.get("/v1/wait"))
+                try await stuck.send(get("/v1/wait"))
                 await gate.waitForArrival()
                 await group.triggerGracefulShutdown()
                 try await stuck.expectEnd()

@@ -13,10 +13,6 @@ import Testing
 struct StreamTests {
     private static let part = [UInt8](repeating: UInt8(ascii: "x"), count: 64 * 1024)
 
-    private static func get(_ path: String, version: String = "1.1") -> String {
-        "GET \(path) HTTP/\(version)\r\nHost: a\r\n\r\n"
-    }
-
     private static func streamed(
         _ path: String, _ stream: @escaping @Sendable (BodyWriter) async throws -> Void
     ) -> Route {
@@ -54,7 +50,7 @@ struct StreamTests {
         }
         try await withServer([route, Self.ping]) { port in
             try await RawConnection.open(port) { client in
-                try await client.send(Self.get("/v1/parts") + Self.get("/v1/ping"))
+                try await client.send(get("/v1/parts") + get("/v1/ping"))
                 let answer = try await client.answer()
                 #expect(answer.status == 200)
                 #expect(answer["Transfer-Encoding"] == "chunked")
@@ -77,7 +73,7 @@ struct StreamTests {
         }
         try await withServer([route]) { port in
             try await RawConnection.open(port) { client in
-                try await client.send(Self.get("/v1/parts", version: "1.0"))
+                try await client.send(get("/v1/parts", version: "1.0"))
                 let (text, isReset) = try await client.readToCut()
                 #expect(text.hasSuffix("\r\n\r\none two"))
                 #expect(!text.lowercased().contains("transfer-encoding"))
@@ -95,7 +91,7 @@ struct StreamTests {
                 let answer = try await client.answer(toHead: true)
                 #expect(answer.status == 200)
                 #expect(answer["Content-Length"] == nil)
-                #expect(try await client.exchange(Self.get("/v1/ping")).status == 200)
+                #expect(try await client.exchange(get("/v1/ping")).status == 200)
             }
         }
     }
@@ -109,7 +105,7 @@ struct StreamTests {
         }
         try await withServer([route], log: log) { port in
             try await RawConnection.open(port) { client in
-                try await client.send(Self.get("/v1/parts", version: version))
+                try await client.send(get("/v1/parts", version: version))
                 let (text, isReset) = try await client.readToCut()
                 #expect(isReset)
                 #expect(!text.contains("0\r\n\r\n"))
@@ -132,13 +128,13 @@ struct StreamTests {
         limits.writeDeadline = .seconds(1)
         try await withServer([flood.route, Self.ping], limits: limits) { port in
             try await RawConnection.open(port, readsByItself: false) { stalled in
-                try await stalled.send(Self.get("/v1/flood"))
+                try await stalled.send(get("/v1/flood"))
                 await flood.waitForEnd()
                 // What the kernel has taken, far less than the 512 MiB of the whole.
                 #expect(flood.count < Flood.parts / 4)
                 var status = 503
                 while status == 503 {
-                    status = try await RawConnection.open(port) { try await $0.exchange(Self.get("/v1/ping")) }.status
+                    status = try await RawConnection.open(port) { try await $0.exchange(get("/v1/ping")) }.status
                 }
                 #expect(status == 200)
             }
@@ -156,11 +152,11 @@ struct StreamTests {
         limits.writeDeadline = .seconds(1)
         try await withServer([slow, flood.route], limits: limits) { port in
             try await RawConnection.open(port) { client in
-                try await client.send(Self.get("/v1/slow"))
+                try await client.send(get("/v1/slow"))
                 await gate.waitForArrival()
                 // Meanwhile the same deadline passes for another connection.
                 try await RawConnection.open(port, readsByItself: false) { stalled in
-                    try await stalled.send(Self.get("/v1/flood"))
+                    try await stalled.send(get("/v1/flood"))
                     await flood.waitForEnd()
                 }
                 gate.open()
@@ -177,13 +173,13 @@ struct StreamTests {
         limits.concurrentRequests = 2
         try await withServer([slow, Self.ping], limits: limits) { port in
             try await RawConnection.open(port) { client in
-                try await client.send(Self.get("/v1/slow"))
+                try await client.send(get("/v1/slow"))
                 await gate.waitForArrival()
-                let other = try await RawConnection.open(port) { try await $0.exchange(Self.get("/v1/ping")) }
+                let other = try await RawConnection.open(port) { try await $0.exchange(get("/v1/ping")) }
                 #expect(other.status == 503)
                 gate.open()
                 #expect(try await client.answer().status == 200)
-                #expect(try await client.exchange(Self.get("/v1/ping")).status == 200)
+                #expect(try await client.exchange(get("/v1/ping")).status == 200)
             }
         }
     }
@@ -191,7 +187,7 @@ struct StreamTests {
     @Test func `a client that goes away ends the making of the body`() async throws {
         let flood = Flood()
         try await withServer([flood.route]) { port in
-            try await RawConnection.open(port, readsByItself: false) { try await $0.send(Self.get("/v1/flood")) }
+            try await RawConnection.open(port, readsByItself: false) { try await $0.send(get("/v1/flood")) }
             await flood.waitForEnd()
             #expect(flood.count < Flood.parts)
         }
@@ -211,7 +207,7 @@ struct StreamTests {
         }
         try await withServer([quiet]) { port in
             try await RawConnection.open(port) { client in
-                try await client.send(Self.get("/v1/quiet", version: version))
+                try await client.send(get("/v1/quiet", version: version))
                 client.finishSending()
                 for await _ in ended {}
             }
@@ -236,10 +232,10 @@ struct StreamTests {
             ]
         } body: { ports, group in
             try await RawConnection.open(ports[0]) { client in
-                try await client.send(Self.get("/v1/slow"))
+                try await client.send(get("/v1/slow"))
                 await gate.waitForArrival()
                 try await RawConnection.open(ports[0]) { idle in
-                    #expect(try await idle.exchange(Self.get("/v1/ping")).status == 200)
+                    #expect(try await idle.exchange(get("/v1/ping")).status == 200)
                     await group.triggerGracefulShutdown()
                     try await idle.expectEnd()
                 }
@@ -267,7 +263,7 @@ struct StreamTests {
             ]
         } body: { ports, group in
             try await RawConnection.open(ports[0]) { client in
-                try await client.send(Self.get("/v1/slow", version: "1.0"))
+                try await client.send(get("/v1/slow", version: "1.0"))
                 await gate.waitForArrival()
                 await group.triggerGracefulShutdown()
                 #expect(try await client.readToCut().isReset)

@@ -235,7 +235,7 @@ import Testing
             }
             try await world.sandbox.clearFaults()
             // It does not start without the keys that sign; without their rows it makes new ones.
-            let refusal = await #expect(throws: Countersign.Failure.self) { try await serve("after", world) { _ in } }
+            let refusal = await #expect(throws: SetUpFailure.self) { try await serve("after", world) { _ in } }
             #expect(refusal?.description.contains("The key ring lacks a key") == true)
             try await world.scratch.execute("DELETE FROM signing_keys")
             try await serve("after", world) { world in

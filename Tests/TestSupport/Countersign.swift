@@ -19,10 +19,6 @@ package final class Countersign: Sendable {
     /// A value that leaves a setting out, also one that has a default for tests.
     package static let unset = "(unset)"
 
-    package struct Failure: Error, CustomStringConvertible {
-        package let description: String
-    }
-
     package typealias Ending = SideProcess.Ending
     /// A command that is under way.
     package typealias Command = SideProcess
@@ -69,7 +65,7 @@ package final class Countersign: Sendable {
             guard refusal.contains("listener can't use") else { break }
             if ports != nil { try await Task.sleep(for: .seconds(1)) }
         }
-        throw Failure(description: "countersign ended before it was ready: \(refusal.suffix(2_000))")
+        throw SetUpFailure("countersign ended before it was ready: \(refusal.suffix(2_000))")
     }
 
     /// Runs a command to its end. Ports and the rest are set as for `serve`, and so is the launcher.
@@ -157,7 +153,7 @@ package final class Countersign: Sendable {
         let key = Data(try SecureRandom.bytes(32)).base64EncodedString()
         let isWritten = FileManager.default.createFile(
             atPath: file.path, contents: Data("test \(key)\n".utf8), attributes: [.posixPermissions: 0o600])
-        guard isWritten else { throw Failure(description: "\(file.path) can't be written.") }
+        guard isWritten else { throw SetUpFailure("\(file.path) can't be written.") }
         return file.path
     }
 

@@ -2,10 +2,6 @@ package import Foundation
 
 /// A program that has run to its end, and what it wrote.
 package struct FinishedProcess: Sendable {
-    package struct Missing: Error, CustomStringConvertible {
-        package let description: String
-    }
-
     package let code: Int32
     package let output: String
     package let errors: String
@@ -52,7 +48,7 @@ package struct FinishedProcess: Sendable {
     package static func openssl(_ command: String, in directory: URL) async throws {
         let words = command.split(separator: " ").map(String.init)
         let run = try await Self.run(URL(filePath: "/usr/bin/openssl"), words, directory: directory.path)
-        guard run.code == 0 else { throw Missing(description: "openssl \(command): \(run.errors)") }
+        guard run.code == 0 else { throw SetUpFailure("openssl \(command): \(run.errors)") }
     }
 
     /// Off the threads that Swift's tasks share, which blocking calls would use up.
@@ -67,7 +63,7 @@ package struct FinishedProcess: Sendable {
         let bundle = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         let executable = bundle.deletingLastPathComponent().appending(path: name)
         guard FileManager.default.isExecutableFile(atPath: executable.path) else {
-            throw Missing(description: "There is no \(executable.path); build the product \(name).")
+            throw SetUpFailure("There is no \(executable.path); build the product \(name).")
         }
         return executable
     }

@@ -38,10 +38,6 @@ package final class MailServer: Sendable {
         }
     }
 
-    package struct Failure: Error, CustomStringConvertible {
-        package let description: String
-    }
-
     package let port: UInt16
     /// The path of a PEM file with the certificate that clients have to trust.
     package let authority: String
@@ -71,7 +67,7 @@ package final class MailServer: Sendable {
         if let login { words += ["--login", login] }
         process = try SideProcess(words, endsWithInput: true)
         guard let line = await process.firstLine(), let port = UInt16(line) else {
-            throw Failure(description: "The mail server ended before it was ready; is python3-aiosmtpd installed?")
+            throw SetUpFailure("The mail server ended before it was ready; is python3-aiosmtpd installed?")
         }
         self.port = port
         read = Mutex(([], line.utf8.count + 1))

@@ -2,10 +2,6 @@ import Foundation
 
 /// Small file systems in memory, for tests of a disk that is full.
 package enum Mounts {
-    private struct Failed: Error {
-        let command: String
-    }
-
     /// Whether this process may mount: root may, but for most containers.
     package static let arePermitted: Bool = {
         let directory = FileManager.default.temporaryDirectory.appending(path: "countersign-mount-\(UUID().uuidString)")
@@ -36,6 +32,6 @@ package enum Mounts {
         process.standardError = FileHandle.nullDevice
         try process.start()
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failed(command: executable) }
+        guard process.terminationStatus == 0 else { throw SetUpFailure("\(executable) failed.") }
     }
 }

@@ -3,10 +3,6 @@ import Glibc
 
 /// A PostgreSQL cluster that a test may stop, start, crash and give a standby, made by `Scripts/postgres`.
 package struct PrivateCluster {
-    private struct Failed: Error {
-        let command: String
-    }
-
     private let directory: URL
     private let isDurable: Bool
 
@@ -82,14 +78,14 @@ package struct PrivateCluster {
     /// Takes all the room that is left on the cluster's own file system.
     package func fillDisk() throws {
         let descriptor = open(filler.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        guard descriptor >= 0 else { throw Failed(command: "fillDisk") }
+        guard descriptor >= 0 else { throw SetUpFailure("The disk was not filled.") }
         defer { close(descriptor) }
         // The last pages one by one.
         for size in [1 << 20, 1 << 12] {
             let block = [UInt8](repeating: 0, count: size)
             while write(descriptor, block, size) == size {}
         }
-        guard errno == ENOSPC else { throw Failed(command: "fillDisk") }
+        guard errno == ENOSPC else { throw SetUpFailure("The disk was not filled.") }
     }
 
     /// Gives the room back.
@@ -116,7 +112,7 @@ package struct PrivateCluster {
             let title = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
             return title?.contains("walreceiver") == true
         }
-        guard !receivers.isEmpty else { throw Failed(command: "cutOff") }
+        guard !receivers.isEmpty else { throw SetUpFailure("The standby has no connection.") }
         for receiver in receivers { kill(receiver, SIGTERM) }
     }
 
@@ -133,7 +129,7 @@ package struct PrivateCluster {
         // Another process may have the number of one that crashed.
         guard let first = lines.split(separator: "\n").first.flatMap({ pid_t($0) }),
             working(first) == data.resolvingSymlinksInPath().path
-        else { throw Failed(command: "processes") }
+        else { throw SetUpFailure("The cluster has no processes.") }
         let all = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }
         return [first] + all.filter { Self.parent(of: $0) == first }
     }
@@ -164,7 +160,7 @@ package struct PrivateCluster {
                 continuation.resume(throwing: error)
             }
         }
-        guard process.terminationStatus == 0 else { throw Failed(command: command) }
+        guard process.terminationStatus == 0 else { throw SetUpFailure("Scripts/postgres \(command) failed.") }
         return try String(contentsOf: output, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 }

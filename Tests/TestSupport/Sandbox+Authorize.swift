@@ -180,7 +180,7 @@ extension Sandbox {
 
     static func text(_ object: JSONValue, _ name: String) throws -> String {
         guard let text = object[name]?.string else {
-            throw Failure(description: "countersign-sandbox answered without \(name).")
+            throw SetUpFailure("countersign-sandbox answered without \(name).")
         }
         return text
     }

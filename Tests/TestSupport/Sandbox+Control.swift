@@ -67,7 +67,7 @@ extension Sandbox {
             if let times { writer.member("times", times) }
             write(fault, &writer)
         }
-        guard let id = answer["id"]?.integer else { throw Failure(description: "A fault without id.") }
+        guard let id = answer["id"]?.integer else { throw SetUpFailure("A fault without id.") }
         return id
     }
 
@@ -119,7 +119,7 @@ extension Sandbox {
 
     private func signing(_ listing: JSONValue) throws -> String {
         let key = listing["items"]?.elements?.first { $0["signing"]?.bool == true }
-        guard let key else { throw Failure(description: "No key signs.") }
+        guard let key else { throw SetUpFailure("No key signs.") }
         return try Self.text(key, "keyId")
     }
 

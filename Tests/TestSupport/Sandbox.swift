@@ -14,10 +14,6 @@ package import Synchronization
 ///
 /// The process ends with the closure, also when it throws, and with the test process, also when that crashes.
 package final class Sandbox: Sendable {
-    package struct Failure: Error, CustomStringConvertible {
-        package let description: String
-    }
-
     /// `http://127.0.0.1:PORT`.
     package let url: String
     package let fetcher: CurlFetcher
@@ -52,7 +48,7 @@ package final class Sandbox: Sendable {
         let process = try SideProcess([executable.path] + options + arguments, endsWithInput: true)
         guard let line = await process.firstLine(), let start = line.range(of: "http://") else {
             process.send(SIGTERM)
-            throw Failure(description: "countersign-sandbox ended before it was ready: \(process.error)")
+            throw SetUpFailure("countersign-sandbox ended before it was ready: \(process.error)")
         }
         return try Sandbox(url: String(line[start.lowerBound...]), process)
     }
@@ -90,8 +86,7 @@ package final class Sandbox: Sendable {
                 maximumBodyBytes: 16 << 20
             ).uncontended)
         guard 200..<300 ~= response.status else {
-            throw Failure(
-                description: "\(path): \(response.status) \(String(decoding: response.body, as: UTF8.self))")
+            throw SetUpFailure("\(path): \(response.status) \(String(decoding: response.body, as: UTF8.self))")
         }
         var limits = JSONLimits.standard
         limits.maximumBytes = 16 << 20

@@ -96,12 +96,10 @@ extension Database.Configuration {
 
 /// The cluster of this test run, with two connections to it for all tests together.
 private actor TestCluster {
-    struct Missing: Error, CustomStringConvertible {
-        let description = "COUNTERSIGN_TEST_DATABASE_URL names no PostgreSQL cluster. Scripts/test starts one."
-    }
-
     static let shared = Result {
-        guard let url = ProcessInfo.processInfo.environment["COUNTERSIGN_TEST_DATABASE_URL"] else { throw Missing() }
+        guard let url = ProcessInfo.processInfo.environment["COUNTERSIGN_TEST_DATABASE_URL"] else {
+            throw SetUpFailure("COUNTERSIGN_TEST_DATABASE_URL names no PostgreSQL cluster. Scripts/test starts one.")
+        }
         return TestCluster(url: url)
     }
 

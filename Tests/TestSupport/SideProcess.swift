@@ -5,10 +5,6 @@ import Synchronization
 /// A program that runs beside a test, in a process of its own: the service, or what is around it, as HAProxy and PgBouncer
 /// are. It ends with the test process, also when that crashes.
 package final class SideProcess: Sendable {
-    package struct Failure: Error, CustomStringConvertible {
-        package let description: String
-    }
-
     /// How a process ended and what it had written.
     package struct Ending: Sendable {
         /// The exit status; nil when a signal ended the process.
@@ -70,7 +66,7 @@ package final class SideProcess: Sendable {
         _ body: (SideProcess) async throws -> T
     ) async throws -> T {
         guard FileManager.default.isExecutableFile(atPath: executable) else {
-            throw Failure(description: "\(executable) is not installed; Scripts/setup does it.")
+            throw SetUpFailure("\(executable) is not installed; Scripts/setup does it.")
         }
         let directory = try ScratchDirectory()
         defer { directory.remove() }

@@ -106,9 +106,14 @@ extension OAuthServer {
         rules.authorizedParties = []
         let provider = GoogleProvider(configuration: rules, keys: google.keys)
         do throws(CredentialRefusal) {
-            return try await provider.credential(
+            let identity = try await provider.credential(
                 Array(assertion.utf8), nonce: .proven, expectedClientID: nil, at: call.now
             ).identity
+            // OpenID Connect Core 1.0 §2
+            guard identity.key.subject.text.utf8.allSatisfy({ $0 < 0x80 }) else {
+                throw CredentialRefusal(.claimInvalid)
+            }
+            return identity
         } catch {
             // Without the keys nothing is known of it: of a key that is new, neither, while they may not be fetched again.
             if error.reason == .keysUnavailable || error.retryAfter != nil {

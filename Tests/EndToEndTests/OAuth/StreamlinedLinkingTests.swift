@@ -223,7 +223,7 @@ import Testing
         ]
         for claims in [
             #"{"iss":"https://evil.example"}"#, #"{"exp":1700000000,"iat":1699999000}"#, #"{"iat":4000000000}"#,
-            #"{"sub":""}"#,
+            #"{"sub":""}"#, #"{"sub":"é"}"#,
         ] {
             bad.append(try await assertion("forged", .init(claims: claims)))
         }

@@ -142,12 +142,12 @@ import Testing
 
     @Test func `an access token ends after its lifetime and with its session`() async throws {
         let session = try await signedIn(fixture).session
-        fixture.clock.advance(by: 959)
+        fixture.clock.advance(by: 899)
         let live = try await fixture.opened(session)
         try await fixture.service.sessions.revoke(.current, of: live, by: fixture.call)
         try await expectFailure("invalidSession") { try await fixture.opened(session) }
         let other = try await fixture.session(.apple("a-1")).session
-        fixture.clock.advance(by: 961)
+        fixture.clock.advance(by: 900)
         try await expectFailure("invalidSession") { try await fixture.opened(other) }
     }
 

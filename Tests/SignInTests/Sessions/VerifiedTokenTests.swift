@@ -28,7 +28,7 @@ import Testing
 
     @Test func `a token that came before is over at its second`() async throws {
         let session = try await looked()
-        fixture.clock.advance(by: 959)
+        fixture.clock.advance(by: 899)
         #expect(try await fixture.opened(session).id == session.id)
         fixture.clock.advance(by: 1)
         try await expectFailure("invalidSession") { try await fixture.opened(session) }

@@ -37,6 +37,9 @@ package struct AdminKey: Hashable, Sendable {
         self.revokedAt = revokedAt
     }
 
+    /// Whether it is for more than the feed, which opens nothing else.
+    package var opensConsole: Bool { scopes != [.feed] }
+
     /// Whether a name is 1 to 100 bytes without controls, and not of spaces alone: it appears in the audit trail and in lists.
     package static func isName(_ text: String) -> Bool {
         (1...100).contains(text.utf8.count) && !text.utf8.contains(where: \.isASCIIControl)

@@ -41,11 +41,13 @@ package struct ConsoleSessions: Sendable {
     package var entrance: ConsoleEntrance { currentEntrance() }
 
     /// - Parameter presented: the key as it was typed.
+    /// - Throws: `forbidden` when it is for the feed alone.
     package func open(
         presenting presented: String, by call: Call
     ) async throws(AdministrationFailure) -> ConsoleSecret {
         guard entrance.acceptsKeys else { throw .unknownKey }
         let key = try await administration.key(presenting: Array(presented.utf8), by: call)
+        guard key.opensConsole else { throw .forbidden }
         let administrator = administration.administrator(with: key, by: call)
         let (secret, hash) = try fresh(for: .key(key.id))
         let event = AuditEvent(.consoleOpened, from: administrator.call.origin, reason: "\(key.id)")
@@ -65,11 +67,11 @@ package struct ConsoleSessions: Sendable {
         guard let (hash, holder) = secret.flatMap(secrets.read) else { return nil }
         switch holder {
         case .key(let keyID):
-            guard entrance.acceptsKeys else { return nil }
-            let key = try await stored {
-                try await store.use(hash, of: keyID, isActivity: isActivity)
-            }
-            return key.map { administration.administrator(with: $0, by: call) }
+            guard entrance.acceptsKeys,
+                let key = try await stored({ try await store.use(hash, of: keyID, isActivity: isActivity) }),
+                key.opensConsole
+            else { return nil }
+            return administration.administrator(with: key, by: call)
         case .person(let tag):
             guard let name = try await stored({ try await staffStore.use(hash, isActivity: isActivity) }) else {
                 return nil

@@ -39,11 +39,16 @@ extension ConsoleAPI {
             response.setCookie(cookie(secret, for: request))
             return response
         } catch {
-            guard error == .unknownKey else { throw error }
+            let sentence =
+                switch error {
+                case .forbidden: "This key is for the feed, and opens nothing here."
+                case .unknownKey where sessions.entrance.acceptsKeys:
+                    "This is no admin key, or one that was revoked."
+                case .unknownKey: "Admin keys open nothing here."
+                default: throw error
+                }
             var page = signInPage(to: destination)
-            page.notice = .error(
-                sessions.entrance.acceptsKeys
-                    ? "This is no admin key, or one that was revoked." : "Admin keys open nothing here.")
+            page.notice = .error(sentence)
             return showAlone(page, .unauthorized).refusing(Problem(.invalidCredentials))
         }
     }

@@ -40,11 +40,20 @@ import Testing
         }
     }
 
-    @Test func `a key for the feed opens no page`() async throws {
+    @Test func `a key for the feed alone is refused in place, and leaves no cookie`() async throws {
         let visit = ConsoleVisit(world)
         let page = try await visit.signIn(with: try await world.adminKey("feed"))
-        #expect(page.status == 403 && !page.isSignIn)
-        #expect(try await visit.open("/console/system").status == 403)
+        #expect(page.status == 401 && page.isSignIn)
+        #expect(page.notice == "This key is for the feed, and opens nothing here.")
+        #expect(page.answer.values("Set-Cookie").isEmpty)
+        #expect(try await visit.open("/console/").isSignIn)
+        // One that has another scope too is a key of the console.
+        _ = try await ConsoleVisit.signedIn(to: world, "feed,revoke", name: "feed and more")
+
+        // A session of such a key opens nothing, whatever has made it.
+        let narrowed = try await ConsoleVisit.signedIn(to: world, "read", name: "narrowed")
+        try await world.scratch.execute("UPDATE admin_keys SET scopes = ARRAY['feed'] WHERE name = 'narrowed'")
+        for path in Self.pages { #expect(try await narrowed.open(path).isSignIn, "\(path)") }
     }
 
     @Test func `a sign-in leads on to a page with a long address too`() async throws {

@@ -90,7 +90,9 @@ extension ConsoleAPI {
                 email: fields.typed("email") ?? "", name: fields.optionalString("displayName"),
                 keeps: fields.optionalString("keep") == "true", since: fields.typed("since") ?? "")
         }
-        guard let (visitor, typed) = form else { return showAlone(signInPage(for: request), .unauthorized) }
+        guard let (visitor, typed) = form else {
+            return showAlone(signInPage(for: request), .unauthorized).refusing(Problem(.invalidSession))
+        }
         try act.scopes.forEach(visitor.administrator.require)
         let subject = try await subject(of: act, id, clientID, by: visitor.administrator.call)
         func again(_ fault: String, _ status: Status, _ problem: Problem? = nil) throws -> Response {

@@ -218,10 +218,10 @@ struct ConsoleVisitor: Sendable {
 }
 
 extension Response {
-    /// This page, as the answer of a refusal. No browser can do anything with `Bearer`.
+    /// This page, as the answer of a refusal.
     func refusing(_ problem: Problem) -> Response {
         var response = self
-        response.headers += problem.headers.filter { $0.name != "WWW-Authenticate" }
+        response.headers += problem.headers
         response.problem = problem
         return response
     }

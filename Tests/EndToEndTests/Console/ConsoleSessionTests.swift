@@ -71,7 +71,7 @@ import Testing
         let key = key == "revoked" ? try await world.revokedAdminKey() : key
         let visit = ConsoleVisit(world)
         let page = try await visit.signIn(with: key)
-        #expect(page.status == 401)
+        #expect(page.status == 401 && page.answer["WWW-Authenticate"] == "Bearer")
         #expect(page.isSignIn)
         #expect(page.answer.body.contains("role=\"alert\""))
         #expect(page.answer.values("Set-Cookie").isEmpty)
@@ -287,7 +287,7 @@ import Testing
         }
         let other = ConsoleVisit(world)
         let answer = try await other.browser.send([("csrf", token), ("reason", "x")], to: path, on: question)
-        #expect(answer.status == 401 && answer.isSignIn)
+        #expect(answer.status == 401 && answer.isSignIn && answer.answer["WWW-Authenticate"] == "Bearer")
         #expect(try await visit.open(path).status == 200)
         #expect(try await world.audited("account_disabled", by: "target") == 0)
         // The same form as its own page sends it.

@@ -66,6 +66,7 @@ import Testing
             try await person(name, members)
             let page = try await StaffWorld.signIn(name, ConsoleVisit(world))
             #expect(page.status == 401 && page.notice == Self.refusal && page.isSignIn, "\(name)")
+            #expect(page.answer["WWW-Authenticate"] == "Bearer", "\(name)")
             #expect(page.answer.values("Set-Cookie").allSatisfy { !$0.hasPrefix("csn_console=") }, "\(name)")
         }
         try await eventually("the refusals") {

@@ -35,6 +35,10 @@ import Testing
         }
         let seenByOther = try await service.get("/v1/sessions", bearer: other).json?["items"]?.elements
         #expect(seenByOther?.map { $0["current"]?.bool } == [true, false])
+        let seenBySupport = try await service.administer(
+            "GET", "/admin/v1/accounts/\(try first.text("account.accountId"))/sessions",
+            bearer: try await world.adminKey("read"))
+        #expect(seenBySupport.json?["items"]?.elements?.map { $0["current"]?.bool } == [false, false])
 
         let path = "/v1/sessions/\(try second.text("session.sessionId"))"
         #expect(try await service.delete(path, bearer: bearer).status == 204)

@@ -13,6 +13,6 @@ extension JSONWriter {
         }
     }
 
-    /// A session likewise.
-    package mutating func members(of session: SessionSummary) { members(of: session, isCurrent: nil) }
+    /// A session likewise: never the one that asks.
+    package mutating func members(of session: SessionSummary) { members(of: session, isCurrent: false) }
 }

@@ -59,10 +59,10 @@ extension JSONWriter {
         member("refreshExpiresAt", session.refreshExpiresAt.rfc3339)
     }
 
-    /// - Parameter isCurrent: whether it is the session of the request; `nil` when the caller has none.
-    mutating func members(of session: SessionSummary, isCurrent: Bool?) {
+    /// - Parameter isCurrent: whether it is the session of the request.
+    mutating func members(of session: SessionSummary, isCurrent: Bool) {
         member("sessionId", session.id.description)
-        if let isCurrent { member("current", isCurrent) }
+        member("current", isCurrent)
         if let device = session.device {
             object("device") { writer in
                 writer.member("name", device.name)

@@ -12,6 +12,13 @@ package struct WebhookSummary: Sendable {
     package let givenUpSecondsAgo: Int64?
 }
 
+/// The endpoint behind which a list of them continues.
+package struct WebhookCursor: Sendable {
+    package let name: String
+
+    package init(name: String) { self.name = name }
+}
+
 /// What came of a test.
 package struct WebhookTest: Sendable {
     package let outcome: WebhookOutcome
@@ -37,9 +44,17 @@ extension Administration {
 
     /// By name.
     package func webhooks() async throws(AdministrationFailure) -> [WebhookSummary] {
+        try await webhooks(after: nil, limit: .max).items
+    }
+
+    package func webhooks(
+        after cursor: WebhookCursor?, limit: Int
+    ) async throws(AdministrationFailure) -> Page<WebhookSummary, WebhookCursor> {
+        let names = pushed().endpoints.keys.sorted().drop(while: { name in cursor.map { name <= $0.name } ?? false })
+        let page = Page(Array(names), limit: limit) { WebhookCursor(name: $0) }
         var summaries: [WebhookSummary] = []
-        for name in pushed().endpoints.keys.sorted() { summaries.append(try await webhook(name)) }
-        return summaries
+        for name in page.items { summaries.append(try await webhook(name)) }
+        return Page(items: summaries, next: page.next)
     }
 
     package func webhook(_ name: String) async throws(AdministrationFailure) -> WebhookSummary {

@@ -98,6 +98,13 @@ package struct OAuthAdministration: Sendable {
         return try await stored { try await grants.linkedClients(of: id, by: call) }
     }
 
+    package func linkedClients(
+        of id: AccountID, after cursor: LinkedClientCursor?, limit: Int, by call: Call
+    ) async throws(AdministrationFailure) -> Page<LinkedClient, LinkedClientCursor> {
+        guard try await stored({ try await accounts.account(id) }) != nil else { throw .notFound }
+        return try await stored { try await grants.linkedClients(of: id, after: cursor, limit: limit, by: call) }
+    }
+
     package func unlink(
         _ client: OAuthClientID, of id: AccountID, reason: String?, by call: Call
     ) async throws(AdministrationFailure) {

@@ -68,7 +68,6 @@ struct AdminRequestTests: WorldSuite {
             "outbox": ["status=open", "status=FAILED"],
             "provider-events": ["status=done"],
             "feed": ["after=x", "types=", "types=account.gone", "limit=0", "limit=1001", "wait=26", "cursor=x"],
-            "webhooks": ["limit=1"],
         ]
         let lists = try APIDocument.read().administration.filter {
             filters[$0.template.replacing("/admin/v1/", with: "")] != nil

@@ -78,6 +78,29 @@ import Testing
         }
     }
 
+    @Test func `endpoints are listed in pages, by name`() async throws {
+        try await WebhookEndpointFile.with("http://127.0.0.1:9/hook") { settings in
+            var all = settings.merging(["webhooks.endpoints": "crm,billing,audit"]) { $1 }
+            for name in ["billing", "audit"] {
+                for part in ["url", "secretPath"] {
+                    all["webhooks.endpoint.\(name).\(part)"] = settings["webhooks.endpoint.crm.\(part)"]
+                }
+            }
+            try await World.run(all) { world in
+                let key = try await world.adminKey("read")
+                var pages: [[String]] = []
+                var query: String? = "?limit=2"
+                while let asked = query {
+                    let page = try await world.service.administer("GET", "/admin/v1/webhooks\(asked)", bearer: key)
+                    #expect(page.status == 200, "\(page.body)")
+                    pages.append(page.json?["items"]?.elements?.compactMap { $0["name"]?.string } ?? [])
+                    query = page.json?["nextCursor"]?.string.map { "?limit=2&cursor=\($0)" }
+                }
+                #expect(pages == [["audit", "billing"], ["crm"]])
+            }
+        }
+    }
+
     @Test func `a command names the endpoint that there is not, and the event that is not kept`() async throws {
         let event = "01926a3e-0000-7000-8000-000000000000"
         let missing = ", or the event \(event) is not kept"

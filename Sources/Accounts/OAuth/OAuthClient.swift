@@ -118,6 +118,17 @@ package struct LinkedClient: Hashable, Sendable {
     }
 }
 
+/// A place in the list of the clients of an account, the oldest link first.
+package struct LinkedClientCursor: Hashable, Sendable {
+    package let linkedAt: Timestamp
+    package let clientID: OAuthClientID
+
+    package init(linkedAt: Timestamp, clientID: OAuthClientID) {
+        self.linkedAt = linkedAt
+        self.clientID = clientID
+    }
+}
+
 /// Where a grant to a client came from.
 package enum OAuthOrigin: String, CaseIterable, Sendable {
     /// The browser.

@@ -62,8 +62,12 @@ extension AdminAPI {
                 }
             },
             operation(.get, "/accounts/{accountId}/linked-clients", .read) { request, administrator in
-                let clients = try await oauth.linkedClients(of: try request.accountID, by: administrator.call)
-                return .json { $0.objects("items", of: clients) { $1.members(of: $0) } }
+                let id = try request.accountID
+                let range = try request.query { $0.range(LinkedClientCursor.self) }
+                return .list(
+                    try await oauth.linkedClients(
+                        of: id, after: range.cursor, limit: range.limit, by: administrator.call)
+                ) { $1.members(of: $0) }
             },
         ]
     }

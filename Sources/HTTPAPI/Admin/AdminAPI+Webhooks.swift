@@ -2,14 +2,14 @@ import Accounts
 import Administration
 import HTTPServer
 import JSON
+import Primitives
 
 extension AdminAPI {
     var webhookOperations: [Operation] {
         [
             operation(.get, "/webhooks", .read) { request, _ in
-                try request.query { _ in }
-                let webhooks = try await administration.webhooks()
-                return .json { $0.objects("items", of: webhooks) { $1.members(of: $0) } }
+                let range = try request.query { $0.range(WebhookCursor.self) }
+                return .list(try await administration.webhooks(after: range.cursor, limit: range.limit))
             },
             operation(.post, "/webhooks/{name}/test", .manage) { request, _ in
                 try request.requireNoMembers()
@@ -30,6 +30,15 @@ extension AdminAPI {
             },
         ]
     }
+}
+
+extension WebhookCursor: ListCursor {
+    static func at(_ position: String) -> WebhookCursor? {
+        let isName = !position.isEmpty && position.utf8.allSatisfy(\.isASCIIAlphanumeric)
+        return isName ? WebhookCursor(name: position) : nil
+    }
+
+    var position: String { name }
 }
 
 extension Request {

@@ -52,15 +52,30 @@ extension AccountCursor: ListCursor {
 
 extension AuditCursor: ListCursor {
     package static func at(_ position: String) -> AuditCursor? {
-        let parts = position.split(separator: " ")
-        // Up to the year 9999, which RFC 3339 can express; PostgreSQL accepts these times too.
-        guard parts.count == 2, let microseconds = Int64(parts[0]), 0..<253_402_300_800_000_000 ~= microseconds,
-            let id = AuditEventID(String(parts[1]))
-        else { return nil }
-        return AuditCursor(createdAt: Timestamp(microseconds: microseconds), id: id)
+        guard let (time, text) = timed(position), let id = AuditEventID(text) else { return nil }
+        return AuditCursor(createdAt: time, id: id)
     }
 
     package var position: String { "\(createdAt.microseconds) \(id)" }
+}
+
+extension LinkedClientCursor: ListCursor {
+    package static func at(_ position: String) -> LinkedClientCursor? {
+        guard let (time, text) = timed(position), let id = OAuthClientID(text) else { return nil }
+        return LinkedClientCursor(linkedAt: time, clientID: id)
+    }
+
+    package var position: String { "\(linkedAt.microseconds) \(clientID)" }
+}
+
+/// The time and the id of a position that has both.
+private func timed(_ position: String) -> (time: Timestamp, id: String)? {
+    let parts = position.split(separator: " ")
+    // Up to the year 9999, which RFC 3339 can express; PostgreSQL accepts these times too.
+    guard parts.count == 2, let microseconds = Int64(parts[0]), 0..<253_402_300_800_000_000 ~= microseconds else {
+        return nil
+    }
+    return (Timestamp(microseconds: microseconds), String(parts[1]))
 }
 
 extension Response {

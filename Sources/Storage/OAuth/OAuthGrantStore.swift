@@ -112,13 +112,33 @@ package struct OAuthGrantStore: Sendable {
 
     /// The clients that are linked to an account, the oldest link first.
     package func linkedClients(of id: AccountID, by call: Call) async throws(PostgresError) -> [LinkedClient] {
-        try await database.query(
+        try await linkedClients(of: id, after: nil, atMost: nil, by: call)
+    }
+
+    package func linkedClients(
+        of id: AccountID, after cursor: LinkedClientCursor?, limit: Int, by call: Call
+    ) async throws(PostgresError) -> Page<LinkedClient, LinkedClientCursor> {
+        let clients = try await linkedClients(of: id, after: cursor, atMost: limit + 1, by: call)
+        return Page(clients, limit: limit) { LinkedClientCursor(linkedAt: $0.linkedAt, clientID: $0.clientID) }
+    }
+
+    private func linkedClients(
+        of id: AccountID, after cursor: LinkedClientCursor?, atMost maximum: Int?, by call: Call
+    ) async throws(PostgresError) -> [LinkedClient] {
+        let isAfter: SQL =
+            if let cursor {
+                "(g.linked_at, g.client_id) > (\(cursor.linkedAt), \(cursor.clientID.text))"
+            } else {
+                "true"
+            }
+        return try await database.query(
             """
             SELECT g.client_id, c.name, g.scopes, g.linked_at, g.last_used_at, c.status
             FROM oauth_grants g
             JOIN oauth_clients c ON c.client_id = g.client_id
-            WHERE g.account_id = \(id) AND \(OAuthGrantStore.isLinked(at: call.now))
+            WHERE g.account_id = \(id) AND \(OAuthGrantStore.isLinked(at: call.now)) AND \(isAfter)
             ORDER BY g.linked_at, g.client_id
+            LIMIT \(maximum)
             """
         ) { row throws(PostgresError) in
             let (client, name, scopes, linkedAt, lastUsedAt, status) = try row.decode(

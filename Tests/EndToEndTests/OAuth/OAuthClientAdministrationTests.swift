@@ -61,6 +61,28 @@ import Testing
             try await world.count("SELECT count(*) FROM oauth_clients c WHERE strpos(c::text, \(secret)) > 0") == 0)
     }
 
+    @Test func `an administrator reads what is linked in pages, the oldest link first`() async throws {
+        let browser = try await world.signedInBrowser("collector")
+        var linked: [String] = []
+        for _ in 1...3 {
+            let client = try await world.linkingClient()
+            _ = try await world.linked(client, browser)
+            linked.append(client.id)
+        }
+        let account = try SignedInDevice(try await world.signIn("collector", with: .google)).account.id
+        let key = try await world.adminKey("read")
+        var pages: [[String]] = []
+        var query: String? = "?limit=2"
+        while let asked = query {
+            let page = try await world.service.administer(
+                "GET", "/admin/v1/accounts/\(account)/linked-clients\(asked)", bearer: key)
+            #expect(page.status == 200, "\(page.body)")
+            pages.append(page.json?["items"]?.elements?.compactMap { $0["clientId"]?.string } ?? [])
+            query = page.json?["nextCursor"]?.string.map { "?limit=2&cursor=\($0)" }
+        }
+        #expect(pages == [Array(linked.prefix(2)), Array(linked.suffix(1))])
+    }
+
     @Test func `a rotation keeps the secret before alone, and says that one kept earlier is over`() async throws {
         let client = try await world.linkingClient()
         func keptUntil() async throws -> String? {

@@ -8,6 +8,12 @@ import Testing
     /// A line, and how the sentence about it begins. Behind a space at its end is an empty word.
     @Test(
         arguments: [
+            ("migrate up --to 0", "--to is a number from 1"),
+            ("migrate up --to 9999", "--to is a number from 1"),
+            ("migrate up --to=-1", "--to is a number from 1"),
+            ("migrate down --steps 0", "--steps is a number from 1"),
+            ("migrate new create", "a migration is called verb_object"),
+            ("migrate new Create_accounts", "a migration is called verb_object"),
             ("events show", "Missing expected argument"),
             ("events show x", "the event is named by its id"),
             ("events replay 01A1FC41-9B43-7CEF-AC4A-000000000001", "the event is named by its id"),

@@ -23,6 +23,13 @@ struct MigrateCommand: AsyncParsableCommand {
         @Option(help: "The last version to apply; all if absent.") var to: Int?
         @Flag(help: "Say what would be applied, and touch nothing.") var dryRun = false
 
+        func validate() throws {
+            let versions = 1...Migration.embedded.count
+            guard to.map({ versions.contains($0) }) ?? true else {
+                throw ValidationError("--to is a number from 1 to \(versions.upperBound)")
+            }
+        }
+
         func run() async throws {
             try await withMigrator(options) { migrator in
                 let steps: [MigrationStep]
@@ -108,6 +115,14 @@ struct MigrateCommand: AsyncParsableCommand {
 
         @Argument(help: "verb_object, such as create_accounts.") var name: String
         @Option(help: "Where migrations are kept.") var directory = "Migrations"
+
+        func validate() throws {
+            guard NewMigration.isName(name) else {
+                throw ValidationError(
+                    "a migration is called verb_object, in lower-case letters, digits and underscores, such as "
+                        + "create_accounts")
+            }
+        }
 
         func run() throws {
             let migration = try NewMigration(name: name, directory: directory)

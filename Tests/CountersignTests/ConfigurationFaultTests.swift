@@ -47,6 +47,22 @@ import Testing
         #expect(["server.port"].nearest(to: String(repeating: "server.port", count: 100_000)) == nil)
     }
 
+    /// What stands for it is none of the operator's.
+    @Test(
+        arguments: [
+            (["server.port": "x", "admin.port": "y"], ["server.port", "admin.port"]),
+            (["server.port": "x", "admin.port": "1", "health.port": "2"], ["server.port"]),
+            (["admin.port": "x", "health.port": "1"], ["admin.port"]),
+            (["server.port": "7", "admin.port": "7", "health.port": "7"], ["admin.port", "health.port"]),
+            (["apple.teams": "Main"], ["apple.teams"]),
+        ] as [([String: String], [String])])
+    func `a value that can't be read is compared with no other`(values: [String: String], faulty: [String]) throws {
+        let setup = try Setup()
+        let sources = try ConfigurationSources(path: nil, environment: [:])
+        for (key, value) in values { setup.environment[sources.variable(for: key)] = value }
+        #expect(setup.faults().map { String($0.prefix { $0 != " " }) } == faulty)
+    }
+
     @Test func `a key that is missing is named with the file and the variable that lack it`() throws {
         let setup = try Setup()
         setup.environment["COUNTERSIGN_KEYRING_PATH"] = nil

@@ -48,8 +48,9 @@ struct AppleConfiguration: Sendable {
         userMigrationURL = reader.value(Settings.Apple.userMigrationURL)
         authorizeURL = reader.value(Settings.Apple.authorizeURL)
         nonceForm = reader.value(Settings.Apple.nonceForm)
-        if names.isEmpty { reader.refuse(Settings.Apple.teams.name, "lists no team") }
-        if !names.contains("main") {
+        // Nothing is known of a list that can't be read.
+        if !names.contains("main"), !reader.isRefused(Settings.Apple.teams.name) {
+            if names.isEmpty { reader.refuse(Settings.Apple.teams.name, "lists no team") }
             for row in Settings.Apple.team("main").rows where reader.isSet(row.name) {
                 reader.refuse(row.name, "belongs to the team main, which apple.teams doesn't list")
             }

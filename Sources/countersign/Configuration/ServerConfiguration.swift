@@ -47,10 +47,15 @@ struct AdminConfiguration: Sendable {
         port = reader.value(Settings.Admin.port)
         healthPort = reader.optional(Settings.Admin.healthPort)
         publicHost = reader.optional(Settings.Admin.publicHost)
-        if port == server.port {
+        // What stands for a value that can't be read is no port of a listener.
+        let publicPort = reader.isRefused(Settings.Server.port.name) ? nil : server.port
+        let privatePort = reader.isRefused(Settings.Admin.port.name) ? nil : port
+        if let privatePort, privatePort == publicPort {
             reader.refuse(Settings.Admin.port.name, "is the port of the public listener: choose another")
         }
-        if healthPort == server.port || healthPort == port {
+        if let healthPort, !reader.isRefused(Settings.Admin.healthPort.name),
+            healthPort == publicPort || healthPort == privatePort
+        {
             reader.refuse(Settings.Admin.healthPort.name, "is the port of another listener: choose another")
         }
     }

@@ -1,8 +1,10 @@
 import Curl
+import Foundation
 import JOSE
 import JSON
 import OpenSSL
 import Postgres
+import Primitives
 import TestSupport
 import Testing
 
@@ -108,6 +110,15 @@ import Testing
         let answer = Answer(try await world.sandbox.fetcher.fetch(form.uncontended))
         #expect(answer.status == 400)
         #expect(try answer.text("error") == "invalid_grant")
+    }
+
+    @Test func `apple client-secret says in its help how long its secret is good`() async throws {
+        let payload = try #require(try await clientSecret(world: world).output.split(separator: ".").dropFirst().first)
+        let claims = try JSONValue(parsing: try #require(Base64URL.decode(String(payload))))
+        let left = try #require(claims["exp"]?.integer) - Int64(Date().timeIntervalSince1970)
+        let help = try await Countersign.run(["apple", "client-secret", "--help"])
+        let minutes = try #require(help.output.firstMatch(of: /good\s+for\s+(\d+)\s+minutes/)?.1)
+        #expect((left + 59) / 60 == Int64(minutes), "\(left)")
     }
 
     @Test func `apple client-secret wants a client of ours, and a key that is a secret`() async throws {

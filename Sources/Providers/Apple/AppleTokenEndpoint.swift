@@ -99,7 +99,7 @@ package struct AppleTokenEndpoint: TokenEndpoint {
 
     // MARK: Client secrets
 
-    /// A secret for requests as this client; good for at least half an hour.
+    /// A secret for requests as this client; good for at least a quarter of an hour.
     package func clientSecret(for clientID: ProviderClientID, at now: Timestamp) throws(EndpointRefusal) -> String {
         try signer(of: clientID).secrets.secret(for: clientID, at: now)
     }

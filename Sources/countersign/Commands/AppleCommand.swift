@@ -13,7 +13,7 @@ struct AppleCommand: AsyncParsableCommand {
     struct ClientSecret: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "client-secret",
-            abstract: "Prints a client_secret, good for an hour: to try Apple's endpoints by hand.")
+            abstract: "Prints a client_secret, good for 45 minutes: to try Apple's endpoints by hand.")
 
         @OptionGroup var options: ConfigurationOptions
         @Option(name: .customLong("client-id"), help: "One of the configured bundle or service IDs.")

@@ -58,6 +58,7 @@ import Testing
             ("token verify --provider microsoft x", "The value 'microsoft' is invalid for '--provider"),
             ("token verify x", "--provider apple or --provider google is needed"),
             ("token verify --signature-only x", "--provider apple or --provider google is needed"),
+            ("token verify --provider apple --client-id  x", "--client-id is an audience"),
             (
                 "token verify --provider apple --client-id a --at yesterday x",
                 "The value 'yesterday' is invalid for '--at"

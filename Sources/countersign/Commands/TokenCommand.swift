@@ -38,6 +38,7 @@ struct TokenCommand: AsyncParsableCommand {
             guard provider != nil || signatureOnly && jwks != nil else {
                 throw ValidationError("--provider apple or --provider google is needed")
             }
+            guard !clientIDs.contains("") else { throw ValidationError("--client-id is an audience, and not empty") }
         }
 
         func run() async throws {

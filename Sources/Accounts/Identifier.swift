@@ -41,6 +41,15 @@ package struct Identifier<Entity>: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { uuid.text }
+
+    /// When it was made, to the millisecond; `nil` for a UUID of another version, which nothing here has made.
+    package var time: Timestamp? {
+        let octets = uuid.uuid
+        guard octets.6 >> 4 == 7 else { return nil }
+        let milliseconds = [octets.0, octets.1, octets.2, octets.3, octets.4, octets.5]
+            .reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        return Timestamp(microseconds: milliseconds * 1000)
+    }
 }
 
 extension UUID {

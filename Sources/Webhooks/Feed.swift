@@ -119,10 +119,20 @@ package struct Feed: Sendable {
             return position
         case .event(let id):
             if let position = try await store.position(of: id) { return position }
-            // An id begins with its time. One of a day that is gone may have been ours.
-            let kept = AccountEventID.first(at: Timestamp(microseconds: ends.dropped.number + 1000))
-            let isOld = ends.dropped > .beginning && id.description < kept.description
-            throw isOld ? Refusal.expired : Refusal.unknownStart
+            // One of a day that is gone may have been ours.
+            guard ends.dropped > .beginning, let time = id.time, time < ends.dropped.endOfDay else {
+                throw Refusal.unknownStart
+            }
+            throw Refusal.expired
         }
+    }
+}
+
+extension FeedPosition {
+    /// When its day is over. Days are dropped whole, and a process whose clock is ahead names an event by a time behind
+    /// its position.
+    fileprivate var endOfDay: Timestamp {
+        let day: Int64 = 86_400_000_000
+        return Timestamp(microseconds: (number / day + 1) * day)
     }
 }

@@ -24,7 +24,8 @@ package struct WebhookTargets: Sendable {
     ///
     /// - Parameter isEncrypted: false for `http`, which goes to the operator's own networks alone.
     package func accept(_ address: IPAddress, isEncrypted: Bool) -> Bool {
-        if Self.metadata.contains(where: { $0.contains(address) }) { return false }
+        let end = Self.end(of: address)
+        if Self.metadata.contains(where: { $0.contains(end) }) { return false }
         if allowed.contains(where: { $0.contains(address) }) { return true }
         return isEncrypted && Self.isGlobalUnicast(address)
     }
@@ -40,8 +41,26 @@ package struct WebhookTargets: Sendable {
     private static func numbers(_ text: String) -> IPAddress? {
         var address = in_addr()
         guard inet_aton(text, &address) == 1 else { return nil }
-        return IPAddress(bits: 0xFFFF << 32 | UInt128(UInt32(bigEndian: address.s_addr)))
+        return ipv4(UInt128(UInt32(bigEndian: address.s_addr)))
     }
+
+    /// Where a connection ends: at the address of IPv4 that one of IPv6 stands for, by a translator or a tunnel.
+    private static func end(of address: IPAddress) -> IPAddress {
+        if translated.contains(where: { $0.contains(address) }) { return ipv4(address.bits) }
+        if sixToFour?.contains(address) == true { return ipv4(address.bits >> 80) }
+        if teredo?.contains(address) == true { return ipv4(~address.bits) }
+        return address
+    }
+
+    /// - Parameter bits: of which the last 32 count.
+    private static func ipv4(_ bits: UInt128) -> IPAddress {
+        IPAddress(bits: 0xFFFF << 32 | (bits & 0xFFFF_FFFF))
+    }
+
+    /// The addresses that end with one of IPv4: the compatible ones, and NAT64's.
+    private static let translated = ["::/96", "64:ff9b::/96", "64:ff9b:1::/48"].compactMap { IPNetwork($0) }
+    private static let sixToFour = IPNetwork("2002::/16")
+    private static let teredo = IPNetwork("2001::/32")
 
     /// Where clouds hand out the credentials of a machine.
     private static let metadata = ["169.254.169.254", "fd00:ec2::254"].compactMap { IPNetwork($0) }

@@ -91,10 +91,19 @@ import Testing
         #expect(!WebhookTargets.internet.accept(try Self.address(text), isEncrypted: false))
     }
 
-    @Test(arguments: ["169.254.169.254", "fd00:ec2::254", "::ffff:169.254.169.254"])
+    @Test(arguments: [
+        "169.254.169.254", "fd00:ec2::254", "::ffff:169.254.169.254", "::a9fe:a9fe", "64:ff9b::a9fe:a9fe",
+        "64:ff9b:1::a9fe:a9fe", "2002:a9fe:a9fe::", "2002:a9fe:a9fe:1::2", "2001:0:808:808:0:1:5601:5601",
+    ])
     func `where clouds hand out credentials nothing goes, whatever is allowed`(_ text: String) throws {
         let allowing = try #require(WebhookTargets(allowing: ["0.0.0.0/0", "::/0"]))
         #expect(!allowing.accept(try Self.address(text), isEncrypted: true))
+    }
+
+    @Test(arguments: ["64:ff9b::a9fe:a9fd", "2002:a9fe:a9fd::", "2002:1:2::a9fe:a9fe", "2001:db8::a9fe:a9fe", "::1"])
+    func `beside that all is allowed that an operator allows`(_ text: String) throws {
+        let allowing = try #require(WebhookTargets(allowing: ["::/0"]))
+        #expect(allowing.accept(try Self.address(text), isEncrypted: true))
     }
 
     @Test func `a network is read as such, and http to a literal address outside of all is known`() throws {

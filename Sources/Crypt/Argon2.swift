@@ -33,7 +33,7 @@ package struct Argon2: @unchecked Sendable {
     }()
 
     /// - Parameter count: octets of the key.
-    /// - Returns: `nil` when the library refuses the parameters, or there is no memory.
+    /// - Returns: `nil` when there is no memory or no thread, or the library refuses the parameters.
     package func hash(
         _ password: [UInt8], salt: [UInt8], variant: Variant, version: UInt32, kibibytes: UInt32, passes: UInt32,
         lanes: UInt32, count: Int

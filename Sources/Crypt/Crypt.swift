@@ -1,4 +1,5 @@
 import CCrypt
+import Glibc
 
 /// crypt(3) of libxcrypt: hashes of passwords in the forms of Unix.
 package enum Crypt {
@@ -7,7 +8,8 @@ package enum Crypt {
     /// crypt(3) takes any setting that it doesn't know for one of DES: the caller lets in those that it means.
     ///
     /// - Returns: `nil` for a password that has a NUL or is too long (512 bytes), and for a setting that is refused.
-    package static func hash(_ password: String, setting: String) -> String? {
+    /// - Throws: when there is no memory.
+    package static func hash(_ password: String, setting: String) throws(OutOfMemory) -> String? {
         // The library reads up to the first NUL.
         guard !password.utf8.contains(0), !setting.utf8.contains(0) else { return nil }
         let data = UnsafeMutablePointer<crypt_data>.allocate(capacity: 1)
@@ -17,8 +19,16 @@ package enum Crypt {
             unsafe countersign_wipe(data, MemoryLayout<crypt_data>.size)
             unsafe data.deallocate()
         }
-        guard let text = unsafe crypt_r(password, setting, data) else { return nil }
-        let hash = unsafe String(cString: text)
-        return hash.hasPrefix("*") ? nil : hash
+        errno = 0
+        let text = unsafe crypt_r(password, setting, data)
+        let fault = errno
+        if let text = unsafe text {
+            let hash = unsafe String(cString: text)
+            if !hash.hasPrefix("*") { return hash }
+        }
+        if fault == ENOMEM { throw OutOfMemory() }
+        return nil
     }
+
+    package struct OutOfMemory: Error {}
 }

@@ -40,19 +40,23 @@ package struct ForeignPasswords: Sendable {
     }
 
     /// Whether the password is the one that was hashed. Slow: not for an event loop.
-    func matches(_ password: String, _ hash: ForeignPasswordHash) throws(OpenSSLError) -> Bool {
+    ///
+    /// - Throws: what says nothing of the password: there is no memory or no thread.
+    func matches(_ password: String, _ hash: ForeignPasswordHash) throws -> Bool {
         // HMAC pads a key with NUL, so one more at its end would fit as well; and crypt(3) ends at the first.
         guard !password.utf8.contains(0) else { return false }
         let bytes = Array(password.utf8)
         switch hash.scheme {
         case .crypt(let setting, let isOfDigest):
             let input = isOfDigest ? Hexadecimal.encode(SHA256.hash(bytes)) : password
-            return Crypt.hash(input, setting: setting).map { constantTimeEquals($0, setting) } ?? false
+            return try Crypt.hash(input, setting: setting).map { constantTimeEquals($0, setting) } ?? false
         case .argon2(let cost):
-            let key = Argon2.shared?.hash(
+            guard let library = Argon2.shared else { return false }
+            let key = library.hash(
                 bytes, salt: cost.salt, variant: cost.variant == .i ? .i : .id, version: cost.version,
                 kibibytes: cost.kibibytes, passes: cost.passes, lanes: cost.lanes, count: cost.key.count)
-            return key.map { constantTimeEquals($0, cost.key) } ?? false
+            guard let key else { throw Argon2Failure() }
+            return constantTimeEquals(key, cost.key)
         case .pbkdf2(let cost):
             let digest: PBKDF2.Digest =
                 switch cost.digest {
@@ -80,3 +84,6 @@ package struct ForeignPasswords: Sendable {
         }
     }
 }
+
+/// Its cost was checked: what it lacks is memory, or a thread.
+private struct Argon2Failure: Error {}

@@ -94,7 +94,7 @@ package final class PasswordHasher: Sendable {
         _ password: String, in account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) -> PasswordHash {
         let cost = self.cost
-        return try await run(cost.memoryBytes, in: account, by: call) { () throws(OpenSSLError) in
+        return try await run(cost.memoryBytes, in: account, by: call) {
             let salt = try SecureRandom.bytes(16)
             let hash = try Scrypt.derive(password: Array(password.utf8), salt: salt, cost: cost, count: 32)
             return PasswordHasher.format(cost, salt: salt, hash: hash)
@@ -111,7 +111,7 @@ package final class PasswordHasher: Sendable {
         let floor = await floor
         let (matches, end) =
             if let stored, !stored.isOwn, let hash = ForeignPasswordHash(stored.text) {
-                try await run(hash.memoryBytes, in: account, by: call) { [foreign] () throws(OpenSSLError) in
+                try await run(hash.memoryBytes, in: account, by: call) { [foreign] in
                     let end = ContinuousClock.now + floor
                     return (try foreign.matches(password, hash), end)
                 }
@@ -131,7 +131,7 @@ package final class PasswordHasher: Sendable {
             throw .fault(operation: "read password hash")
         }
         let floor = await floor
-        return try await run(cost.memoryBytes, in: account, by: call) { () throws(OpenSSLError) in
+        return try await run(cost.memoryBytes, in: account, by: call) {
             let begin = ContinuousClock.now
             let end = begin + floor
             let hash = try Scrypt.derive(
@@ -144,29 +144,32 @@ package final class PasswordHasher: Sendable {
 
     private func run<Result: Sendable>(
         _ memoryBytes: Int, in account: AccountID?, by call: Call,
-        _ work: @escaping @Sendable () throws(OpenSSLError) -> Result
+        _ work: @escaping @Sendable () throws -> Result
     ) async throws(SignInFailure) -> Result {
         let shares = call.caller.shares(network: networkShare, of: account.map { ("\($0)", Self.accountShare) })
-        let outcome = await places.admit(shares) { () async -> Result? in
+        let outcome = await places.admit(shares) { () async -> Swift.Result<Result, any Error>? in
             defer { count.add(1, ordering: .relaxed) }
-            return await memory.admit(memoryBytes) { () async -> Result? in
+            return await memory.admit(memoryBytes) { () async -> Swift.Result<Result, any Error>? in
                 await withCheckedContinuation { continuation in
                     let isStarted = DedicatedThread.start("password hash") {
                         // Yields to the threads that serve everything else; on Linux the call applies to the calling
                         // thread.
                         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
-                        continuation.resume(returning: try? work())
+                        continuation.resume(returning: Swift.Result { try work() })
                     }
                     if !isStarted { continuation.resume(returning: nil) }
                 }
             }
         }
-        // Without a place, or without the memory or the thread, for want of which alone a hash fails: its cost was checked.
-        guard let outcome, let result = outcome else {
+        switch outcome ?? nil {
+        case .success(let result): return result
+        case .failure(let error as OpenSSLError) where error.reason != "malloc failure":
+            throw .fault(operation: error.operation)
+        // Without a place, a thread or the memory. Of Argon2 and crypt(3) the cost was checked: they lack nothing else.
+        case .failure, nil:
             refusals.increment()
             throw .overloaded(retryAfter: 1)
         }
-        return result
     }
 
     /// The number of passwords hashed so far: right ones, wrong ones and decoys.

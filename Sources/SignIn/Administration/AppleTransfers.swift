@@ -90,7 +90,8 @@ package struct AppleTransfers: Sendable {
                         transferSubject, as: IdentityKey(provider: .apple, realm: realm, subject: subject),
                         email: email, event: AuditEvent(.identityTransferred, from: origin),
                         by: clock.call(by: origin))
-                    guard isMoved else { throw Conflict() }
+                    // Who has signed in meanwhile is moved by that, and who is gone need not be.
+                    if !isMoved, try await store.awaits(transferSubject) { throw Conflict() }
                     return subject
                 }
                 last = identity.identityID

@@ -85,9 +85,20 @@ package struct TransferStore: Sendable {
         _ = try await database.execute(
             """
             INSERT INTO identity_transfers (transfer_subject, identity_id, target_team, created_at)
-            VALUES (\(transferSubject.text), \(identityID), \(targetTeam), \(call.now))
+            SELECT \(transferSubject.text), i.identity_id, \(targetTeam), \(call.now)
+            FROM identities i
+            WHERE i.identity_id = \(identityID)
+            FOR KEY SHARE
             ON CONFLICT DO NOTHING
             """)
+    }
+
+    /// Whether an identity of the transfer identifier has yet to be moved.
+    package func awaits(_ transferSubject: ProviderSubject) async throws(PostgresError) -> Bool {
+        let rows = try await database.query(
+            "SELECT EXISTS (SELECT FROM identity_transfers WHERE transfer_subject = \(transferSubject.text))",
+            as: Bool.self)
+        return rows.first ?? false
     }
 
     /// Moves the identity of a transfer identifier to its subject in the new team, and deletes the identifier.

@@ -127,7 +127,8 @@ package final class RetentionSweeper: Sendable {
                 failure = failure ?? error
             }
         }
-        if let failure { throw failure }
+        // While others have more to delete they go on, without the pause of a failure.
+        if let failure, swept < batch { throw failure }
         return swept
     }
 

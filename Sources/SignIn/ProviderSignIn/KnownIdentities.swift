@@ -65,10 +65,15 @@ struct KnownIdentities: Sendable {
             await noteSuccession(by: identity, of: account.id, by: call)
         }
         guard let raised = account.emailRaised(by: identity.email) else { return account }
-        let isRaised = try await stored {
-            try await accounts.raise(raised, of: account.id, by: call)
+        do {
+            return try await accounts.raise(raised, of: account.id, by: call) ? account.raised(to: raised) : account
+        } catch {
+            // The session is open, and the next proof says it again.
+            logger.warning(
+                "address not raised",
+                metadata: ["accountId": "\(account.id)", "error": "\(String(reflecting: error))"])
+            return account
         }
-        return isRaised ? account.raised(to: raised) : account
     }
 
     /// What a proof by a linked identity means for another account that has the address of its claim. It fails nothing: the

@@ -1,5 +1,6 @@
 package import Accounts
 import JOSE
+import Logging
 import Storage
 
 /// Signing in with the credential that a provider's SDK gave the app.
@@ -64,12 +65,12 @@ package struct ProviderSignIn: Sendable {
         of identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
         if let signedIn = try await signInKnown(identity, grant: grant, by: call) {
-            return .signedIn(try await fillingDisplayName(signedIn, fullName, by: call))
+            return .signedIn(await fillingDisplayName(signedIn, fullName, by: call))
         }
         if try await known.adopt(identity, by: call) {
             // Also when it moved nothing: a concurrent sign-in of the person may have.
             if let signedIn = try await signInKnown(identity, grant: grant, by: call) {
-                return .signedIn(try await fillingDisplayName(signedIn, fullName, by: call))
+                return .signedIn(await fillingDisplayName(signedIn, fullName, by: call))
             }
         }
         return try await issueLinkTicket(identity, grant: grant, fullName: fullName, by: call)
@@ -89,15 +90,21 @@ package struct ProviderSignIn: Sendable {
         }
     }
 
-    /// Fills an empty display name, and changes none: Apple gives the app a name only once, at first consent.
-    private func fillingDisplayName(
-        _ signedIn: SignedIn, _ fullName: DisplayName?, by call: Call
-    ) async throws(SignInFailure) -> SignedIn {
+    /// Fills an empty display name, and changes none: Apple gives the app a name only once, at first consent. The session is
+    /// open, and the proof is spent: where it can't be stored, the person is signed in without it.
+    private func fillingDisplayName(_ signedIn: SignedIn, _ fullName: DisplayName?, by call: Call) async -> SignedIn {
         guard let fullName, signedIn.account.displayName == nil else { return signedIn }
-        let isFilled = try await stored {
-            try await accounts.fillDisplayName(fullName, of: signedIn.account.id, in: signedIn.session.id, by: call)
+        do {
+            guard
+                try await accounts.fillDisplayName(
+                    fullName, of: signedIn.account.id, in: signedIn.session.id, by: call)
+            else { return signedIn }
+        } catch {
+            known.logger.warning(
+                "name of a sign-in not stored",
+                metadata: ["accountId": "\(signedIn.account.id)", "error": "\(String(reflecting: error))"])
+            return signedIn
         }
-        guard isFilled else { return signedIn }
         return SignedIn(
             session: signedIn.session, account: signedIn.account.named(fullName), identity: signedIn.identity)
     }

@@ -29,6 +29,25 @@ import Testing
         }
     }
 
+    /// The session is open by then, and the proof is spent.
+    @Test func `a name that can't be stored stops no sign-in`() async throws {
+        let created = try await fixture.account(.apple)
+        try await fixture.database.execute(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+            AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'lock_not_available'; END $$
+            """)
+        try await fixture.database.execute(
+            """
+            CREATE TRIGGER refusal BEFORE UPDATE OF display_name ON accounts
+            FOR EACH ROW EXECUTE FUNCTION refuse()
+            """)
+        let session = try await fixture.session(
+            try await fixture.consent(.apple), .token, fullName: try Self.name("Kim Lee"))
+        #expect(session.account.id == created.account.id && session.account.displayName == nil)
+        _ = try await fixture.opened(session)
+    }
+
     @Test func `a sign-in without a name leaves the name empty`() async throws {
         _ = try await fixture.account(.apple)
         let session = try await fixture.session(try await fixture.consent(.apple))

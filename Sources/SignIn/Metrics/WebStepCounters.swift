@@ -45,6 +45,7 @@ extension WebStep {
         case .returned(let answer): answer.isError ? .refused : .done
         case .link, .confirm, .passwordReset, .signedIn, .linked, .cancelled: .done
         case .choose(_, let reason): reason == nil ? .done : .refused
+        case .unproven(_, .refused(let failure)), .notLinked(let failure?, _): StepOutcome(failure)
         case .unproven, .notLinked, .refusedClient(_, .accessDenied, _): .refused
         case .refusedClient(_, _, let failure), .failed(_, let failure): StepOutcome(failure)
         }

@@ -1,4 +1,5 @@
 package import Accounts
+import Logging
 import Storage
 
 /// *Create* and *bind* on our own page, in a flow that ends here. The ticket never leaves the server.
@@ -72,7 +73,7 @@ extension WebSignIn {
         return try await enter(flow, bound, by: call)
     }
 
-    /// The session that proves the account ends, whatever comes of it: the browser has the one that *bind* opens. It proves
+    /// The session that proves the account is ended, whatever comes of it: the browser has the one that *bind* opens. It proves
     /// nothing if the identity was moved to another account since that was shown.
     private func bind(
         _ ticket: String, to holder: AccountID, provenBy proof: SignedIn, replacing: Bool, by call: Call
@@ -91,6 +92,9 @@ extension WebSignIn {
             try await sessions.sessions.end(proof.session.id, of: proof.account.id, by: call)
         } catch .sessionNotFound {
             // It was of the identity that was replaced, and went with it.
+        } catch {
+            // What has been linked stays.
+            logger.warning("session that proved an account not ended", metadata: ["sessionId": "\(proof.session.id)"])
         }
         return try answer.get()
     }

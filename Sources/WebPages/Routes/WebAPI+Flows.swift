@@ -146,7 +146,9 @@ extension WebAPI {
         case .confirm(let flow):
             return redirect(to: flow.page(.confirm), flow: flow)
         case .unproven(let flow, let reason):
-            return redirect(to: flow.page(.bind, fault: FormError(reason)), flow: flow)
+            var response = redirect(to: flow.page(.bind, fault: FormError(reason)), flow: flow)
+            if case .refused(let failure) = reason { response.problem = failure.problem }
+            return response
         case .passwordReset(let flow):
             return redirect(to: flow.page(), flow: flow)
         case .choose(let flow, let reason):
@@ -163,7 +165,10 @@ extension WebAPI {
             return redirect(to: page.naming(languages), isIsolated: true)
         case .notLinked(let failure, let languages):
             let said = failure.map { FormError(ofLinking: $0) } ?? .cancelledAtProvider
-            return redirect(to: "\(AccountPath.account)?fault=\(said.rawValue)".naming(languages), isIsolated: true)
+            var response = redirect(
+                to: "\(AccountPath.account)?fault=\(said.rawValue)".naming(languages), isIsolated: true)
+            response.problem = failure?.problem
+            return response
         case .cancelled(let flow):
             return redirect(to: AccountPath.signedOut.naming(flow.languages), flow: flow)
         }

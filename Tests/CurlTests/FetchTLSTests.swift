@@ -81,6 +81,33 @@ struct FetchTLSTests {
         #expect(received.firstRange(of: Array("PRI * HTTP/2.0\r\n".utf8)) != nil)
         #expect(hasRequest(on: 3, in: received))
     }
+
+    @Test
+    func `a connection on which a request had no answer serves no other one`() async throws {
+        let peer = try await TLSPeer(.issued, .raw, protocols: "h2")
+        // As above; one that answers its first request, and no other.
+        let answer: [UInt8] =
+            [0, 0, 0, 4, 0, 0, 0, 0, 0] + [0, 0, 0, 4, 1, 0, 0, 0, 0] + [0, 0, 1, 1, 4, 0, 0, 0, 1, 0x88]
+            + [0, 0, 2, 0, 1, 0, 0, 0, 1] + Array("ok".utf8)
+        let exchange = Task.detached {
+            for _ in 1...2 {
+                _ = peer.exchange(answering: answer) { bytes in
+                    bytes.firstRange(of: Array("PRI * HTTP/2.0\r\n".utf8)) != nil && hasRequest(on: 1, in: bytes)
+                }
+            }
+        }
+        try await withFetcher {
+            $0.caBundlePath = peer.authority
+        } _: { fetcher in
+            let first = try await fetcher.fetch(.forTests(url: peer.url))
+            await #expect(throws: FetchError.self) {
+                try await fetcher.fetch(.forTests(url: peer.url, timeout: .milliseconds(300)))
+            }
+            let next = try await fetcher.fetch(.forTests(url: peer.url))
+            #expect(first.status == 200 && next.status == 200)
+        }
+        await exchange.value
+    }
 }
 
 /// Whether a request has come on this stream: the type of a HEADERS frame, its flags with END_STREAM and END_HEADERS,

@@ -60,6 +60,16 @@ final class Transfer: @unchecked Sendable {
     /// The identity by which libcurl reports this transfer: the address of its handle.
     var id: UInt { unsafe UInt(bitPattern: easy.pointer) }
 
+    /// Host and port.
+    var host: String { "\(url.part(CURLUPART_HOST)):\(url.part(CURLUPART_PORT, flags: CURLU_DEFAULT_PORT))" }
+
+    /// Has its connection closed once no transfer is on it: libcurl ends a stream of HTTP/2 that is given up, and goes on
+    /// using a connection that may be dead.
+    func abandonConnection() { try? easy.set(CURLOPT_FORBID_REUSE, 1) }
+
+    /// Has it make one of its own.
+    func connectByItself() { try? easy.set(CURLOPT_FRESH_CONNECT, 1) }
+
     func answer(to continuation: CheckedContinuation<Outcome, Never>) {
         self.continuation = continuation
     }

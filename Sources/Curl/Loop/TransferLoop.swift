@@ -27,6 +27,8 @@ final class TransferLoop: @unchecked Sendable {
     // Touched by the loop's thread alone.
     private var inFlight: [UInt: Transfer] = [:]
     private var waiting: ArraySlice<Transfer> = []
+    /// Until when no connection to a host is used that was there: one gave no answer to a transfer, and others are on it.
+    private var silentHosts: [String: ContinuousClock.Instant] = [:]
 
     init(configuration: CurlFetcher.Configuration) throws(FetchError) {
         guard EasyHandle.libraryIsReady, let multi = unsafe curl_multi_init() else {
@@ -110,7 +112,7 @@ final class TransferLoop: @unchecked Sendable {
         waiting.append(contentsOf: submissions)
         for transfer in cancellations {
             if inFlight[transfer.id] === transfer {
-                remove(transfer)
+                abandon(transfer)
                 releaseCapacity(1)
                 transfer.fail(.cancelled)
             } else if let index = waiting.firstIndex(where: { $0 === transfer }) {
@@ -125,7 +127,7 @@ final class TransferLoop: @unchecked Sendable {
     private func expire() {
         let now = ContinuousClock.now
         let expired = inFlight.values.filter { $0.deadline <= now }
-        for transfer in expired { remove(transfer) }
+        for transfer in expired { abandon(transfer) }
         let expiredWaiting = waiting.filter { $0.deadline <= now }
         if !expiredWaiting.isEmpty { waiting.removeAll { $0.deadline <= now } }
         releaseCapacity(expired.count + expiredWaiting.count)
@@ -135,6 +137,9 @@ final class TransferLoop: @unchecked Sendable {
 
     private func startWaiting() {
         while inFlight.count < maximumInFlight, let transfer = waiting.popFirst() {
+            if !silentHosts.isEmpty, let end = silentHosts[transfer.host] {
+                if end > .now { transfer.connectByItself() } else { silentHosts[transfer.host] = nil }
+            }
             let status = unsafe curl_multi_add_handle(multi, transfer.handle)
             guard status == CURLM_OK else {
                 releaseCapacity(1)
@@ -163,6 +168,16 @@ final class TransferLoop: @unchecked Sendable {
     /// Gives capacity back, before the answers go out: a caller that has its answer may submit again at once.
     private func releaseCapacity(_ count: Int) {
         if count > 0 { inbox.withLock { $0.outstanding -= count } }
+    }
+
+    /// Removes a transfer that has no answer, and whose connection may never give one again.
+    private func abandon(_ transfer: Transfer) {
+        let (now, host) = (ContinuousClock.now, transfer.host)
+        transfer.abandonConnection()
+        remove(transfer)
+        silentHosts = silentHosts.filter { $0.value > now }
+        // By then the last one has left it, and it is closed.
+        silentHosts[host] = inFlight.values.filter { $0.host == host }.map(\.deadline).max()
     }
 
     private func remove(_ transfer: Transfer) {

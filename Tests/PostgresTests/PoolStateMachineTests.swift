@@ -260,6 +260,40 @@ import Testing
         #expect(take(&machine, retires: true).command == .reconnect)
     }
 
+    @Test func `a lease that waits for a busy connection has a dormant one connect, and takes it`() throws {
+        var machine = machine(slots: 2)
+        _ = machine.connected(0)
+        _ = machine.submit(statement())
+        _ = take(&machine)
+        let request = LeaseRequest(.readCommitted, here)
+        _ = machine.submit(request)
+        #expect(machine.connectCommand(1) == .connect)
+        #expect(machine.connected(1).answers.map(ObjectIdentifier.init) == [ObjectIdentifier(request)])
+        #expect(try #require(try request.outcome?.get()).slot == 1)
+    }
+
+    @Test func `a lease that waits for a busy connection takes one that becomes free before`() throws {
+        var machine = machine(slots: 2)
+        for slot in [0, 1] { _ = machine.connected(slot) }
+        let first = LeaseRequest(.readCommitted, here)
+        _ = machine.submit(first)
+        let lease = try #require(try first.outcome?.get())
+        _ = machine.submit(statement())
+        let second = LeaseRequest(.readCommitted, here)
+        _ = machine.submit(second)
+        #expect(second.outcome == nil)
+        #expect(machine.release(lease, isSpent: false).answers.map(ObjectIdentifier.init) == [ObjectIdentifier(second)])
+    }
+
+    @Test func `a further connection that fails leaves the database up`() {
+        var machine = machine(slots: 2)
+        _ = machine.connected(0)
+        machine.connectFailed(1, PostgresError(.connectFailed, operation: .connect, location: ""))
+        #expect(!machine.statistics.isDown)
+        _ = machine.lost(0, requeued: [], unsent: [])
+        #expect(machine.statistics.isDown)
+    }
+
     @Test func `a cancel is asked for again until the statement ends or the server is given up`() {
         let (target, other) = (statement(), statement())
         let start = ContinuousClock.now

@@ -22,9 +22,12 @@ struct ConnectionThread: Sendable {
                 do throws(PostgresError) {
                     let pipeline = try connect()
                     pool.connected(slot)
+                    let connectedAt = ContinuousClock.now
                     switch serve(pipeline) {
                     case .closed: return
-                    case .retired: backoff.reset()
+                    // So does one that stays read-only: each write would be another connection.
+                    case .retired:
+                        if .now - connectedAt > .seconds(1) { backoff.reset() } else { pause(backoff.next()) }
                     // A server that accepts connections and drops them at once counts as down.
                     case .lost(let hasServed): if hasServed { backoff.reset() } else { pause(backoff.next()) }
                     }

@@ -19,7 +19,7 @@ extension PoolStateMachine {
     /// again.
     mutating func connectFailed(_ slot: Int, _ error: PostgresError) {
         outage = error
-        if queue.count == 0 { slots[slot].condition = .dormant }
+        if !hasWaiting { slots[slot].condition = .dormant }
     }
 
     mutating func connected(_ slot: Int) -> Effects {
@@ -83,7 +83,7 @@ extension PoolStateMachine {
         slots[slot].lease = nil
         slots[slot].load = 0
         resetSlot(slot, &effects)
-        if queue.count > 0 { dispatch(&effects) }
+        if hasWaiting { dispatch(&effects) }
         closeIfIdle(&effects)
         return effects
     }
@@ -93,7 +93,7 @@ extension PoolStateMachine {
         returnReservation(slot)
         slots[slot].isRetiring = false
         slots[slot].isHeldBack = false
-        slots[slot].condition = queue.count > 0 ? .connecting : .dormant
+        slots[slot].condition = hasWaiting ? .connecting : .dormant
     }
 
     private mutating func returnReservation(_ slot: Int) {
@@ -131,6 +131,6 @@ extension PoolStateMachine {
         let idle = slots.count { $0.isOpen && $0.load == 0 }
         let reserved = slots.count { $0.reservation != nil }
         return Database.Statistics(
-            idle: idle, busy: connected - idle, waiting: queue.count + reserved, isDown: outage != nil)
+            idle: idle, busy: connected - idle, waiting: queue.count + reserved, isDown: isDown)
     }
 }

@@ -68,6 +68,9 @@ struct PoolStateMachine {
         acquireTimeout = configuration.acquireTimeout
     }
 
+    /// Whether there is no connection, and the last attempt at one has failed.
+    var isDown: Bool { outage != nil && !slots.contains { $0.condition == .ready } }
+
     var hasWaiting: Bool { queue.count > 0 || slots.contains { $0.reservation != nil } }
 
     var isIdle: Bool { queue.count == 0 && slots.allSatisfy(\.isIdle) }
@@ -185,9 +188,7 @@ struct PoolStateMachine {
     }
 
     private func timeoutError(of request: PoolRequest) -> PostgresError {
-        guard let outage, !slots.contains(where: { $0.condition == .ready }) else {
-            return request.error(.acquireTimedOut)
-        }
+        guard let outage, isDown else { return request.error(.acquireTimedOut) }
         return request.error(.connectFailed, sqlState: outage.sqlState, message: outage.message)
     }
 
@@ -242,8 +243,14 @@ struct PoolStateMachine {
     }
 
     /// Serves the wait queue: first come, first served. A lease takes an idle connection, or reserves the one that will
-    /// be idle first: otherwise statements would keep all of them busy for ever.
+    /// be idle first: otherwise statements would keep all of them busy for ever. It takes another that is idle before.
     mutating func dispatch(_ effects: inout Effects) {
+        while let reserved = slots.firstIndex(where: { $0.reservation != nil }), let free = leastLoaded(),
+            slots[free].load == 0, let reservation = slots[reserved].reservation
+        {
+            slots[reserved].reservation = nil
+            grant(reservation, free, &effects)
+        }
         while let request = queue.first(), let slot = leastLoaded() ?? reservable(for: request) {
             queue.removeFirst()
             switch request {
@@ -256,7 +263,7 @@ struct PoolStateMachine {
             }
         }
         let connecting = slots.count { $0.condition == .connecting }
-        if queue.count > connecting { wakeDormant(&effects) }
+        if queue.count + slots.count(where: { $0.reservation != nil }) > connecting { wakeDormant(&effects) }
     }
 
     /// The connection for a lease to reserve. One at full depth takes no statement, but can be reserved.
@@ -282,7 +289,7 @@ struct PoolStateMachine {
             slots[slot].reservation = nil
             grant(reservation, slot, &effects)
         }
-        if queue.count > 0 { dispatch(&effects) }
+        if hasWaiting { dispatch(&effects) }
         closeIfIdle(&effects)
     }
 

@@ -95,8 +95,11 @@ package struct Listener: Service {
                 return result
             }
             // A shutdown that begins before the port is bound makes the server fail with an error of its own.
-            if case .failure(let error) = result, !connections.responder.admission.isDraining {
-                throw BindError(configuration, error)
+            guard !connections.responder.admission.isDraining, !Task.isCancelled else { return }
+            switch result {
+            case .failure(let error): throw BindError(configuration, error)
+            // The socket was closed under it: the process has to end, or it would be ready and answer nobody.
+            case .success: throw BindError(configuration, ChannelError.ioOnClosedChannel)
             }
         } onCancel: {
             serving.cancel()

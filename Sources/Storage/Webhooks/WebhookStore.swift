@@ -65,15 +65,18 @@ package struct WebhookStore: Sendable {
     /// - Returns: its status; `nil` while another process has it.
     package func lease(
         _ name: String, by holder: UUID, seconds: Int
-    ) async throws(PostgresError) -> WebhookStatus? {
-        try await database.query(
-            """
-            UPDATE webhook_endpoints
-            SET leased_by = \(holder), leased_until = clock_timestamp() + \(Int32(clamping: seconds)) * interval '1 second'
-            WHERE name = \(name) AND (leased_by = \(holder) OR leased_until IS NULL OR leased_until < clock_timestamp())
-            RETURNING status
-            """, as: WebhookStatus.self
-        ).first
+    ) async throws -> WebhookStatus? {
+        // Who writes to the row waits for those that hold it, and what is sent behind a lone statement would wait, too.
+        try await database.transaction { transaction in
+            try await transaction.query(
+                """
+                UPDATE webhook_endpoints
+                SET leased_by = \(holder), leased_until = clock_timestamp() + \(Int32(clamping: seconds)) * interval '1 second'
+                WHERE name = \(name) AND (leased_by = \(holder) OR leased_until IS NULL OR leased_until < clock_timestamp())
+                RETURNING status
+                """, as: WebhookStatus.self
+            ).first
+        }
     }
 
     /// Lets another process take it at once.
@@ -87,17 +90,19 @@ package struct WebhookStore: Sendable {
     /// - Returns: since when nothing has succeeded.
     package func note(
         _ error: String?, of name: String, at now: Timestamp
-    ) async throws(PostgresError) -> Timestamp? {
+    ) async throws -> Timestamp? {
         let assignments: SQL =
             if let error {
                 "failing_since = COALESCE(failing_since, \(now)), last_error = \(error)"
             } else {
                 "failing_since = NULL, last_success_at = GREATEST(last_success_at, \(now))"
             }
-        return try await database.query(
-            "UPDATE webhook_endpoints SET \(assignments) WHERE name = \(name) RETURNING failing_since",
-            as: Timestamp?.self
-        ).first ?? nil
+        return try await database.transaction { transaction in
+            try await transaction.query(
+                "UPDATE webhook_endpoints SET \(assignments) WHERE name = \(name) RETURNING failing_since",
+                as: Timestamp?.self
+            ).first ?? nil
+        }
     }
 
     /// Stops an active endpoint.

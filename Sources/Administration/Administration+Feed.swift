@@ -3,10 +3,14 @@ package import Webhooks
 
 extension Administration {
     /// What happened to accounts, in the order of the feed.
-    package func events(_ query: Feed.Query) async throws(AdministrationFailure) -> Feed.Answer {
+    ///
+    /// - Parameter isWanted: false when its reader has left.
+    package func events(
+        _ query: Feed.Query, while isWanted: @Sendable () async -> Bool
+    ) async throws(AdministrationFailure) -> Feed.Answer {
         guard let feed else { throw .notFound }
         do {
-            return try await feed.read(query)
+            return try await feed.read(query, while: isWanted)
         } catch let refusal as Feed.Refusal {
             switch refusal {
             case .unknownStart: throw .unknownCursor

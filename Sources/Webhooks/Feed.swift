@@ -75,7 +75,11 @@ package struct Feed: Sendable {
     }
 
     /// The events that follow; an empty page when none has come in time. What waits holds no connection of the database.
-    package func read(_ query: Query) async throws -> Answer {
+    ///
+    /// - Parameter isWanted: false when who asked has left, who is waited for no longer; asked for once a second or so.
+    package func read(
+        _ query: Query, while isWanted: @Sendable () async -> Bool = { true }
+    ) async throws -> Answer {
         let deadline = ContinuousClock.now + query.wait
         var position = try await position(query.start)
         if case .now = query.start, query.wait == .zero {
@@ -106,6 +110,9 @@ package struct Feed: Sendable {
             if !query.types.isEmpty { try await Task.sleep(for: min(left, Self.pace)) }
             await news.wait(past: seen, atMost: min(left, FeedNews.longestWait))
             try Task.checkCancellation()
+            guard await isWanted() else {
+                return Answer(events: [], next: try cursors.text(of: position), hasMore: false, hasWaited: hasWaited)
+            }
         }
     }
 

@@ -42,6 +42,26 @@ struct StreamTests {
         func waitForEnd() async { _ = await end.stream.first { _ in true } }
     }
 
+    @Test func `a request that waits sees that its peer has left`() async throws {
+        let ends = AsyncStream.makeStream(of: String.self)
+        let route = Route(.get, "/v1/wait", priority: .reading) { request in
+            while await request.hasPeer() {
+                ends.continuation.yield("waits")
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            ends.continuation.yield("ends")
+            return .empty()
+        }
+        try await withServer([route]) { port in
+            var ended = ends.stream.makeAsyncIterator()
+            try await RawConnection.open(port) { client in
+                try await client.send(get("/v1/wait"))
+                #expect(await ended.next() == "waits")
+            }
+            while let word = await ended.next(), word != "ends" {}
+        }
+    }
+
     @Test func `a streamed body arrives in chunks and whole, and the connection goes on`() async throws {
         let route = Self.streamed("/v1/parts") { body in
             for size in [3, 0, 1, 200_000] {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Webhooks
 
-/// Where a reader of the feed may begin.
+/// Where a reader of the feed may begin, and for how long it is waited for.
 @Suite(.timeLimit(.minutes(3))) struct FeedStartTests {
     @Test func `an id from a day that was dropped has expired, and another one that is not there is none`() async throws
     {
@@ -37,6 +37,16 @@ import Webhooks
             // No id of ours, as old as it looks.
             let other = try #require(AccountEventID("00000000-0000-4000-8000-000000000000"))
             #expect(try await refusal(after: other) == .unknownStart)
+        }
+    }
+
+    /// Otherwise it would have its place for as long as it wanted to wait.
+    @Test func `what a reader waited for who has left is not waited for`() async throws {
+        try await ScratchDatabase.withMigratedPool { database in
+            let keyRing = try KeyRing(parsing: "k1 BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=\n")
+            let feed = Feed(store: FeedStore(database: database), keyRing: keyRing, news: FeedNews())
+            let answer = try await feed.read(Feed.Query(from: .now, wait: .seconds(3_600))) { false }
+            #expect(answer.events.isEmpty && !answer.hasMore)
         }
     }
 }

@@ -8,7 +8,8 @@ extension AdminAPI {
     var feedOperations: [Operation] {
         [
             operation(.get, "/feed", .feed) { request, _ in
-                let answer = try await administration.events(try request.query { $0.feedQuery() })
+                let answer = try await administration.events(
+                    try request.query { $0.feedQuery() }, while: request.hasPeer)
                 // The key may have been revoked meanwhile.
                 if answer.hasWaited { _ = try await administrator(of: request, for: .feed) }
                 return .json { writer in

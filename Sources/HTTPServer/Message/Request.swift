@@ -16,6 +16,7 @@ package struct Request: Sendable {
     /// The logger for handlers of this request.
     package let logger: Logger
     private let context: RequestContext
+    private let connection: RequestTasks.Connection
     private let head: HTTPRequestHead
     private let content: ByteBuffer
     private let parameters: [(name: String, value: String)]
@@ -25,11 +26,13 @@ package struct Request: Sendable {
     package let path: String
 
     init(
-        context: RequestContext, received: ReceivedRequest, target: RequestTarget,
+        context: RequestContext, received: ReceivedRequest, on connection: RequestTasks.Connection,
+        target: RequestTarget,
         parameters: [(name: String, value: String)],
         client: IPAddress, logger: Logger
     ) {
         self.context = context
+        self.connection = connection
         self.client = client
         self.logger = logger
         self.head = received.head
@@ -49,6 +52,12 @@ package struct Request: Sendable {
 
     /// The values of all header fields with this name.
     package func headers(_ name: String) -> [String] { head.headers[name] }
+
+    /// Whether the peer is there, or may read on; for what waits for long before it answers.
+    @Sendable package func hasPeer() async -> Bool {
+        do { try await connection.requirePeer() } catch { return false }
+        return true
+    }
 
     /// Whether the client asks for HTML by name, as a browser does for what it shows.
     package var acceptsHTML: Bool {

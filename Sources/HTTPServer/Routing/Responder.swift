@@ -72,7 +72,7 @@ final class Responder: Sendable {
             let start = max(connection.readySince, received.arrival)
             let context = Self.context(of: received)
             try await RequestContext.$current.withValue(context) {
-                let outcome = await outcome(of: received, in: context, peer: connection.peer, waited: .now - start)
+                let outcome = await outcome(of: received, in: context, on: connection, waited: .now - start)
                 defer { outcome.permit?.release() }
                 let head = finish(outcome, of: received, in: context, since: start)
                 try await connection.write(head)
@@ -87,8 +87,8 @@ final class Responder: Sendable {
             let response = RequestContext.$current.withValue(context) {
                 let received = head.map { ReceivedRequest(head: $0, body: ByteBuffer(), closes: true) }
                 let response = early(
-                    problem, received, client: client(connection.peer, head?.headers ?? [:]), in: context,
-                    isPlain: overload != nil)
+                    problem, received, on: connection, client: client(connection.peer, head?.headers ?? [:]),
+                    in: context, isPlain: overload != nil)
                 return finish(
                     Outcome(response: response, problem: problem, overload: overload), of: nil, in: context, since: .now
                 )
@@ -147,11 +147,12 @@ final class Responder: Sendable {
     }
 
     private func outcome(
-        of received: ReceivedRequest, in context: RequestContext, peer: IPAddress, waited: Duration
+        of received: ReceivedRequest, in context: RequestContext, on connection: RequestTasks.Connection,
+        waited: Duration
     ) async -> Outcome {
         let id = context.requestID
         let target = RequestTarget(received.head.uri)
-        let client = client(peer, received.head.headers)
+        let client = client(connection.peer, received.head.headers)
         var route = "-"
         var permit = received.admitted?.permit
         defer { permit?.release() }
@@ -172,8 +173,8 @@ final class Responder: Sendable {
                     return rejection(for: .noPermit, route: match, client: client, in: context)
                 }
                 let request = Request(
-                    context: context, received: received, target: target, parameters: parameters, client: client,
-                    logger: logger)
+                    context: context, received: received, on: connection, target: target, parameters: parameters,
+                    client: client, logger: logger)
                 do {
                     let response = try await match.handler(request)
                     return Outcome(
@@ -192,7 +193,7 @@ final class Responder: Sendable {
                 return Outcome(
                     response: problem.response(requestID: id), route: route, problem: problem, client: client)
             }
-            let response = early(problem, received, client: client, in: context)
+            let response = early(problem, received, on: connection, client: client, in: context)
             return Outcome(response: response, route: route, problem: problem, client: client)
         }
     }
@@ -203,8 +204,8 @@ final class Responder: Sendable {
     ///   - received: without its body where that is why; `nil` for input that was no request.
     ///   - isPlain: whether it may cost no page.
     private func early(
-        _ problem: Problem, _ received: ReceivedRequest?, client: IPAddress, in context: RequestContext,
-        isPlain: Bool = false
+        _ problem: Problem, _ received: ReceivedRequest?, on connection: RequestTasks.Connection, client: IPAddress,
+        in context: RequestContext, isPlain: Bool = false
     ) -> Response {
         guard let received else { return problem.response(requestID: context.requestID) }
         let target = RequestTarget(received.head.uri)
@@ -213,7 +214,8 @@ final class Responder: Sendable {
         defer { permit?.release() }
         let request = permit.map { _ in
             Request(
-                context: context, received: received, target: target, parameters: [], client: client, logger: logger)
+                context: context, received: received, on: connection, target: target, parameters: [], client: client,
+                logger: logger)
         }
         return routes.earlyRefusal(of: target.path)?(problem, request)
             ?? problem.response(requestID: context.requestID)

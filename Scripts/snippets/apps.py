@@ -135,7 +135,9 @@ def web_app(language, command, service, app, email, folder):
     })
     file = folder / ("app.mjs" if language == "javascript" else "app.py")
     file.write_text(text)
-    with running([*command, str(file)], port, folder):
+    # Beside a request that is never finished.
+    with running([*command, str(file)], port, folder), socket.create_connection(("127.0.0.1", port)) as half:
+        half.sendall(b"GET / HTTP/1.1\r\n")
         browser = Browser()
         expect("Sign in at" in browser.open(here + "/"), "nobody is signed in", browser)
         browser.open(here + "/sign-in")
@@ -175,7 +177,7 @@ def web_app(language, command, service, app, email, folder):
 
 def desktop_app(service, app, email):
     snippet = block(PAGE, "python", "webbrowser.open")
-    space, failures = {}, []
+    space, failures, idle = {}, [], []
     exec(compile(replaced(snippet, {'"https://auth.example.com"': f'"{service}"', '"lamp"': f'"{app}"'}), str(snippet), "exec"), space)
 
     def open_browser(url):
@@ -183,10 +185,16 @@ def desktop_app(service, app, email):
 
         def visit():
             try:
+                # Browsers also open connections that they send nothing on.
+                asked = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)
+                listener = urllib.parse.urlsplit(asked["redirect_uri"][0])
+                idle.append(socket.create_connection((listener.hostname, listener.port)))
                 browser.open(url)
                 browser.submit("/web/password", email=email, password=PASSWORD)
             except BaseException as error:
                 failures.append(error)
+                for connection in idle:
+                    connection.close()
                 # The app waits for an answer, so it gets one, which is not the service's.
                 asked = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
                 urllib.request.urlopen(f"{asked['redirect_uri']}?{urllib.parse.urlencode({'state': asked['state']})}", timeout=30)

@@ -36,10 +36,14 @@ export type ErrorKind =
 export class CountersignError extends Error {
   constructor(
     kind: ErrorKind,
-    more?: { code?: string; status?: number; retryAfter?: number; requestId?: string; cause?: unknown });
+    more?: {
+      code?: string; detail?: string; status?: number; retryAfter?: number; requestId?: string; cause?: unknown;
+    });
   readonly kind: ErrorKind;
   /** One of the service's codes; or `foreign_callback`, `attempt_spent`, `foreign_host`. */
   readonly code?: string;
+  /** The service's sentence, in English. With `account_disabled`: the provider has disabled the person there, other ways in work. */
+  readonly detail?: string;
   readonly status?: number;
   /** In seconds. */
   readonly retryAfter?: number;
@@ -101,9 +105,9 @@ export interface LinkTicket {
   };
 }
 
-export type SignedIn = { status: "signedIn"; account: Account };
-export type LinkRequired = { status: "linkRequired"; ticket: LinkTicket };
-export type Conflict = { status: "conflict"; maskedEmail?: string };
+export type SignedIn = { status: "signedIn"; account: Account; ticket?: undefined };
+export type LinkRequired = { status: "linkRequired"; ticket: LinkTicket; account?: undefined };
+export type Conflict = { status: "conflict"; maskedEmail?: string; account?: undefined; ticket?: undefined };
 
 export interface ClientOptions {
   /** `server.publicUrl`. In a page: the page's own origin. */

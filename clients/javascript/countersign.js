@@ -3,9 +3,9 @@
 
 /** Everything that the client throws; `kind` is what an app decides by. */
 export class CountersignError extends Error {
-  constructor(kind, { code, status, retryAfter, requestId, cause } = {}) {
+  constructor(kind, { code, detail, status, retryAfter, requestId, cause } = {}) {
     super(code ? `${kind}: ${code}` : kind, cause && { cause });
-    Object.assign(this, { name: "CountersignError", kind, code, status, retryAfter, requestId });
+    Object.assign(this, { name: "CountersignError", kind, code, detail, status, retryAfter, requestId });
   }
 }
 
@@ -87,9 +87,9 @@ export class CountersignClient {
       linkTicket: ticket.value, email, password, emailCode, onConflict: replacing ? "replace" : undefined,
     });
     if (response.status === 409) {
-      const problem = await json(response.clone());
-      if (problem?.code === "provider_already_linked") {
-        return { status: "conflict", maskedEmail: problem.existing?.email };
+      const refused = await json(response.clone());
+      if (refused?.code === "provider_already_linked") {
+        return { status: "conflict", maskedEmail: refused.existing?.email };
       }
     }
     return this.#outcome(await body(response, 200), sentAt);
@@ -354,8 +354,8 @@ function ticketOf({ linkTicket: value, expiresAt, identity, choices, holder }) {
 
 const bare = (url) => url.replace(/\/$/, "");
 const requestId = (response) => response.headers.get("X-Request-Id") ?? undefined;
-const refusal = (code, status, response) =>
-  new CountersignError("refused", { code, status, requestId: response && requestId(response) });
+const refusal = (code, status, response, detail) =>
+  new CountersignError("refused", { code, detail, status, requestId: response && requestId(response) });
 
 function requireSecure(url) {
   const { protocol, hostname } = new URL(url);
@@ -368,21 +368,31 @@ async function json(response) {
   try { return await response.json(); } catch { return null; }
 }
 
-/** The `code` of a problem document; undefined where the answer is not the service's. */
-async function code(response) {
-  if (response.status < 400) return undefined;
-  const value = (await json(response.clone()))?.code;
-  return typeof value === "string" && /^[a-z0-9_]{1,64}$/.test(value) ? value : undefined;
+/** The `code` and `detail` of a problem document; neither where the answer is not the service's. */
+async function problem(response) {
+  if (response.status < 400) return {};
+  const { code, detail } = (await json(response.clone())) ?? {};
+  const isCode = typeof code === "string" && /^[a-z0-9_]{1,64}$/.test(code);
+  return isCode ? { code, detail: isText(detail) ? detail : undefined } : {};
+}
+
+const code = async (response) => (await problem(response)).code;
+
+/** In seconds; the header has those or a date (RFC 9110 §10.2.3), which is by the sender's clock. */
+function retryAfter({ headers }) {
+  const value = headers.get("Retry-After") ?? "";
+  if (/^\d+$/.test(value)) return Number(value);
+  const date = value.endsWith(" GMT") ? Date.parse(value) : NaN;
+  const sent = Date.parse(headers.get("Date")) || Date.now();
+  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - sent) / 1000));
 }
 
 async function expect(response, status) {
   if (response.status === status) return;
-  const reason = response.status < 500 && response.status !== 429 ? await code(response) : undefined;
-  if (reason) throw refusal(reason, response.status, response);
-  const seconds = response.headers.get("Retry-After");
+  const { code, detail } = response.status < 500 && response.status !== 429 ? await problem(response) : {};
+  if (code) throw refusal(code, response.status, response, detail);
   throw new CountersignError("transient", {
-    status: response.status, requestId: requestId(response),
-    retryAfter: /^\d+$/.test(seconds ?? "") ? Number(seconds) : undefined,
+    status: response.status, requestId: requestId(response), retryAfter: retryAfter(response),
   });
 }
 

@@ -131,6 +131,24 @@ test("no other refusal is repeated or ends the session", async () => {
   }
 });
 
+test("a refusal has the service's sentence, and a date to wait for is so many seconds", async () => {
+  const disabled = problem(403, "account_disabled");
+  disabled.body.detail = "The provider has disabled the person's account there.";
+  const { client: refused } = await client(() => disabled, document());
+  await assert.rejects(refused.account(), { kind: "refused", code: "account_disabled", detail: disabled.body.detail });
+  const noText = problem(403, "account_disabled");
+  noText.body.detail = { text: 1 };
+  const { client: other } = await client(() => noText, document());
+  await assert.rejects(other.account(), { code: "account_disabled", detail: undefined });
+
+  for (const [value, retryAfter] of [["7", 7], ["Fri, 01 Jan 2027 00:01:30 GMT", 90], ["Thu, 31 Dec 2026 23:00:00 GMT", 0],
+                                     ["soon", undefined], ["-1", undefined]]) {
+    const { client: busy } = await client(() => problem(503, "temporarily_unavailable", {
+      Date: "Fri, 01 Jan 2027 00:00:00 GMT", "Retry-After": value }), document());
+    await assert.rejects(busy.account(), { kind: "transient", status: 503, retryAfter }, value);
+  }
+});
+
 test("only the service ends a session", async () => {
   for (const code of ["invalid_refresh_token", "refresh_token_reused"]) {
     const { client: c, store } = await client(() => problem(401, code), document(1, 0));

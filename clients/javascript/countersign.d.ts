@@ -27,7 +27,8 @@ export class MemoryStore implements SessionStore {
 /**
  * - `reauthenticate`: the session is over and no longer stored; `noSession`: nobody is signed in. Show the sign-in.
  * - `transient`: nothing is lost, try again later, after `retryAfter` seconds where there are some.
- * - `refused`: the service said no with `code`, or the client did (`status` 0) and sent nothing. Repeating won't help.
+ * - `refused`: the service said no with `code`, or the client did (`status` 0) and sent nothing; or the answer to `fetch` was
+ *   a redirect (`redirected`, in a page with `status` 0). Repeating won't help.
  * - `cancelled`: the person, or the caller's signal; or another person has signed in since the call began. `insecureRequest`: http. `storage`: the store failed.
  */
 export type ErrorKind =
@@ -40,7 +41,7 @@ export class CountersignError extends Error {
       code?: string; detail?: string; status?: number; retryAfter?: number; requestId?: string; cause?: unknown;
     });
   readonly kind: ErrorKind;
-  /** One of the service's codes; or `foreign_callback`, `attempt_spent`, `foreign_host`. */
+  /** One of the service's codes; or `foreign_callback`, `attempt_spent`, `foreign_host`, `redirected`. */
   readonly code?: string;
   /** The service's sentence, in English. With `account_disabled`: the provider has disabled the person there, other ways in work. */
   readonly detail?: string;
@@ -147,6 +148,7 @@ export class CountersignClient {
   cancel(ticket: LinkTicket): Promise<void>;
   isSignedIn(): Promise<boolean>;
   account(): Promise<Account>;
+  /** No redirect is followed: it is `refused`, and with `redirect: "manual"` it is the answer. */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   setNeedsRefresh(): Promise<void>;
   signOut(): Promise<void>;

@@ -118,21 +118,24 @@ export class CountersignClient {
 
   /**
    * `fetch` with the access token, to the service and to the named origins only. Before the token ends, and after a 401 of
-   * the session, it is refreshed, once for however many callers; then the request is sent once more. Redirects fail. When
-   * another person has signed in meanwhile, it is not sent as them: `cancelled`.
+   * the session, it is refreshed, once for however many callers; then the request is sent once more. Redirects are
+   * refused, unless the caller looks at them (`redirect: "manual"`). When another person has signed in meanwhile, it is
+   * not sent as them: `cancelled`.
    */
   async fetch(input, init = {}) {
-    const request = new Request(input, { ...init, redirect: init.redirect === "manual" ? "manual" : "error" });
+    const takesRedirects = (init.redirect ?? input.redirect) === "manual";
+    // None is followed. What `fetch` refuses by itself looks like a lost connection.
+    const request = new Request(input, { ...init, redirect: "manual" });
     const { origin } = new URL(requireSecure(request.url));
     if (!this.#origins.has(origin)) throw refusal("foreign_host", 0);
     const session = await until(this.#fresh(), request.signal);
     // A stream can't be sent twice.
     const again = init.body instanceof ReadableStream ? null : request.clone();
     const isService = origin === new URL(this.#base).origin;
-    const first = await this.#authorized(request, session);
+    const first = await this.#authorized(request, session, takesRedirects);
     if (first.status !== 401 || !again || (isService && (await code(first)) !== "invalid_session")) return first;
     const next = await until(this.#fresh(session), request.signal);
-    const second = await this.#authorized(again, next);
+    const second = await this.#authorized(again, next, takesRedirects);
     // Only the service itself says that a session is over.
     if (isService && second.status === 401 && (await code(second)) === "invalid_session") {
       throw await this.#end(next, "invalid_session", second);
@@ -240,9 +243,12 @@ export class CountersignClient {
     return new CountersignError("reauthenticate", { code, status: response.status, requestId: requestId(response) });
   }
 
-  async #authorized(request, session) {
+  async #authorized(request, session, takesRedirects) {
     request.headers.set("Authorization", `Bearer ${session.accessToken}`);
-    try { return await this.#send(request); } catch (error) { throw sendingFailure(error, request.signal); }
+    let response;
+    try { response = await this.#send(request); } catch (error) { throw sendingFailure(error, request.signal); }
+    if (!takesRedirects && isRedirect(response)) throw refusal("redirected", response.status, response);
+    return response;
   }
 
   async #post(path, members, token) {
@@ -353,6 +359,8 @@ function ticketOf({ linkTicket: value, expiresAt, identity, choices, holder }) {
 }
 
 const bare = (url) => url.replace(/\/$/, "");
+// A page's `fetch` shows nothing else of one.
+const isRedirect = ({ type, status }) => type === "opaqueredirect" || [301, 302, 303, 307, 308].includes(status);
 const requestId = (response) => response.headers.get("X-Request-Id") ?? undefined;
 const refusal = (code, status, response, detail) =>
   new CountersignError("refused", { code, detail, status, requestId: response && requestId(response) });

@@ -192,8 +192,17 @@ test("the token goes to no other origin, over no plain http and along no redirec
   for (const url of ["http://evil.example/", "http://127.0.0.1.evil.example/"]) {
     await assert.rejects(c.fetch(url), { kind: "insecureRequest" }, url);
   }
-  await assert.rejects(c.fetch(`${server.url}/moved`), { kind: "transient" });
+  await assert.rejects(c.fetch(`${server.url}/moved`), { kind: "refused", code: "redirected", status: 307 });
+  await assert.rejects(c.fetch(`${server.url}/moved`, { redirect: "follow" }), { code: "redirected" });
+  // Who asks for it looks at it.
+  const moved = new Request(`${server.url}/moved`, { redirect: "manual" });
+  assert.equal((await c.fetch(moved)).status, 307);
+  assert.equal((await c.fetch(`${server.url}/moved`, { redirect: "manual" })).status, 307);
+  await assert.rejects(c.fetch(moved, { redirect: "error" }), { code: "redirected" });
   assert.equal(other.requests.length, 0);
+  const opaque = { fetch: async () => Object.defineProperty(Response.error(), "type", { value: "opaqueredirect" }) };
+  const { client: inPage } = await client(() => null, document(), opaque);
+  await assert.rejects(inPage.account(), { kind: "refused", code: "redirected", status: 0 });
   assert.throws(() => new CountersignClient({ baseURL: "http://auth.example.com" }), { kind: "insecureRequest" });
 });
 

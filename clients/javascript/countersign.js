@@ -18,7 +18,12 @@ export class MemoryStore {
 }
 
 const TIMEOUT = 15_000;
-const SPARE = 60; // seconds that a token must be good for
+// In seconds.
+const SPARE = 60; // that a token must be good for
+const PAUSE = 5; // behind a refresh that failed for now, unless the service names another
+const LONGEST_PAUSE = 300;
+
+const ENDS = ["invalid_refresh_token", "refresh_token_reused"];
 
 export class CountersignClient {
   #base; #issuer; #store; #origins; #device; #send; #now;
@@ -194,16 +199,18 @@ export class CountersignClient {
       const session = await this.#signedIn();
       owner ??= session.accountId;
       if (session.accountId !== owner) throw new CountersignError("cancelled");
-      const left = session.accessToken === refused?.accessToken ? 0 : session.accessExpiresAt - this.#seconds();
-      if (left > SPARE && !session.needsRefresh) return session;
+      const isGood = (spare) =>
+        session.accessToken !== refused?.accessToken && session.accessExpiresAt - this.#seconds() > spare;
+      if (isGood(SPARE) && !session.needsRefresh) return session;
       try {
+        this.#checkPause(session);
         const refreshed = await this.#refresh(session);
         if (refreshed?.accountId === owner) return refreshed;
       } catch (error) {
         if (error.kind !== "transient") throw error;
         // Signed out or in, or refreshed by another tab meanwhile: look again.
         if (!isSame(await this.#load(), session)) continue;
-        if (left > 0) return session;
+        if (isGood(0)) return session;
         throw error;
       }
     }
@@ -223,16 +230,37 @@ export class CountersignClient {
   async #refreshNow(stale) {
     const session = await this.#load();
     if (session?.accessToken !== stale.accessToken) return null;
+    // Of who was before this one in turn.
+    this.#checkPause(session);
     const sentAt = this.#seconds();
-    const response = await this.#post("/v1/sessions/refresh", { refreshToken: session.refreshToken });
-    const reason = response.status === 401 && (await code(response));
-    if (reason === "invalid_refresh_token" || reason === "refresh_token_reused") {
-      throw await this.#end(session, reason, response);
+    let response, reason, refreshed;
+    try {
+      response = await this.#post("/v1/sessions/refresh", { refreshToken: session.refreshToken });
+      reason = response.status === 401 && (await code(response));
+      if (!ENDS.includes(reason)) refreshed = stored(await body(response, 200), session.accountId, sentAt);
+    } catch (error) {
+      if (error.kind === "transient") this.#pause(session, error.retryAfter);
+      throw error;
     }
-    const refreshed = stored(await body(response, 200), session.accountId, sentAt);
+    if (!refreshed) throw await this.#end(session, reason, response);
     // Stored before it is used: the service takes a used token that comes back for stolen.
     const known = await this.#change((known) => isSame(known, session) ? refreshed : undefined);
     return isSame(known, session) ? refreshed : null;
+  }
+
+  #key({ sessionId }) { return `${this.#base} ${sessionId}`; }
+
+  /** For a while no client of the session tries a refresh: each in its turn would wait as long for an answer. */
+  #pause(session, seconds = PAUSE) {
+    const now = this.#now();
+    for (const [key, until] of pauses) if (until <= now) pauses.delete(key);
+    pauses.set(this.#key(session), now + 1000 * Math.min(seconds, LONGEST_PAUSE));
+  }
+
+  #checkPause(session) {
+    const retryAfter = Math.ceil((pauses.get(this.#key(session)) - this.#now()) / 1000);
+    // More than that: the clock has been set back.
+    if (retryAfter > 0 && retryAfter <= LONGEST_PAUSE) throw new CountersignError("transient", { retryAfter });
   }
 
   /** Forgets a session that the service has ended. What the call that found out has to throw. */
@@ -298,6 +326,8 @@ export class CountersignClient {
   }
 }
 
+// By the session: until when it isn't refreshed, in milliseconds.
+const pauses = new Map();
 const turns = new Map();
 
 /** One act of a name after the other: in a page by the browser's locks, elsewhere among the clients of the process. */

@@ -1,0 +1,67 @@
+// What happens while the service hangs or is away, and while a store takes nothing.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CountersignClient, MemoryStore } from "../countersign.js";
+import { account, document, gate, problem, scripted, session } from "./scripted.js";
+
+const REFRESH = "/v1/sessions/refresh";
+
+/** A service, an API of the app's, and clients of one stored session, whose clock can be set forward. */
+async function outage(script, held) {
+  const clock = { late: 0 };
+  const service = await scripted(script);
+  const api = await scripted(() => ({ body: {} }));
+  const store = new MemoryStore();
+  store.save(held);
+  const made = () => new CountersignClient({
+    baseURL: service.url, store, resourceOrigins: [api.url], now: () => Date.now() + 1000 * clock.late });
+  return { clock, service, api, store, made, client: made(), refreshes: () => sent(service, REFRESH).length };
+}
+
+const sent = (server, path) => server.requests.filter((request) => request.path === path);
+
+async function settle() {
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+}
+
+test("while the service hangs one client waits for it, and none that comes later", async () => {
+  const hold = gate();
+  const { clock, api, made, refreshes } = await outage(async () => { await hold.pass(); return null; }, document(1, 50));
+  const calls = Array.from({ length: 5 }, () => made().fetch(`${api.url}/things`));
+  await hold.arrived;
+  await settle();
+  hold.open();
+  assert.deepEqual((await Promise.all(calls)).map(({ status }) => status), [200, 200, 200, 200, 200]);
+  await made().fetch(`${api.url}/things`);
+  assert.ok(api.requests.every((request) => request.bearer === "access-1"));
+  assert.equal(refreshes(), 1);
+  clock.late = 6;
+  await made().fetch(`${api.url}/things`);
+  assert.equal(refreshes(), 2);
+});
+
+test("a refresh is tried again when the service says so, in five minutes at most, also by a clock that is set back", async () => {
+  for (const [wait, early, late] of [["30", 29, 31], ["7000", 299, 301], ["30", 0, -7000]]) {
+    const { clock, made, refreshes } = await outage(
+      () => problem(503, "temporarily_unavailable", { "Retry-After": wait }), document(1, -8000));
+    await assert.rejects(made().account(), { kind: "transient", status: 503, retryAfter: Number(wait) });
+    clock.late = early;
+    await assert.rejects(made().account(), (error) =>
+      error.kind === "transient" && error.retryAfter > 0 && error.retryAfter <= Math.min(Number(wait), 300));
+    assert.equal(refreshes(), 1);
+    clock.late = late;
+    await assert.rejects(made().account(), { kind: "transient", status: 503 });
+    assert.equal(refreshes(), 2);
+  }
+});
+
+test("a token that expires while a refresh is waited for is not sent", async () => {
+  const hold = gate();
+  const { clock, api, client } = await outage(async () => { await hold.pass(); return null; }, document(1, 10));
+  const call = client.fetch(`${api.url}/things`);
+  await hold.arrived;
+  clock.late = 15;
+  hold.open();
+  await assert.rejects(call, { kind: "transient" });
+  assert.equal(api.requests.length, 0);
+});

@@ -7,7 +7,7 @@ export interface SessionDocument {
   /** Seconds since 1970. */
   accessExpiresAt: number;
   refreshToken: string;
-  /** An API has refused the access token. */
+  /** The access token was refused. The service is not sent it again. */
   needsRefresh?: boolean;
 }
 
@@ -150,6 +150,7 @@ export class CountersignClient {
   account(): Promise<Account>;
   /** No redirect is followed: it is `refused`, and with `redirect: "manual"` it is the answer. */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** An API of the app's has refused the token. While a refresh fails for now, calls to the service are `transient`. */
   setNeedsRefresh(): Promise<void>;
   signOut(): Promise<void>;
 }

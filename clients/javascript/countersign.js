@@ -133,13 +133,15 @@ export class CountersignClient {
     const request = new Request(input, { ...init, redirect: "manual" });
     const { origin } = new URL(requireSecure(request.url));
     if (!this.#origins.has(origin)) throw refusal("foreign_host", 0);
-    const session = await until(this.#fresh(), request.signal);
+    const isService = origin === new URL(this.#base).origin;
+    const session = await until(this.#fresh(isService), request.signal);
     // A stream can't be sent twice.
     const again = init.body instanceof ReadableStream ? null : request.clone();
-    const isService = origin === new URL(this.#base).origin;
     const first = await this.#authorized(request, session, takesRedirects);
     if (first.status !== 401 || !again || (isService && (await code(first)) !== "invalid_session")) return first;
-    const next = await until(this.#fresh(session), request.signal);
+    // For later calls, where the refresh fails for now. A store that takes nothing now fails the refresh too.
+    if (isService) await this.#flag(session).catch(() => {});
+    const next = await until(this.#fresh(isService, session), request.signal);
     const second = await this.#authorized(again, next, takesRedirects);
     // Only the service itself says that a session is over.
     if (isService && second.status === 401 && (await code(second)) === "invalid_session") {
@@ -149,10 +151,7 @@ export class CountersignClient {
   }
 
   /** Has the token refreshed before it is used again: an API of the app's has refused it. */
-  async setNeedsRefresh() {
-    const { accessToken } = await this.#signedIn();
-    await this.#change((known) => known?.accessToken === accessToken ? { ...known, needsRefresh: true } : undefined);
-  }
+  async setNeedsRefresh() { await this.#flag(await this.#signedIn()); }
 
   /** Forgets the session whatever the service says; throws when the service could not be reached. */
   async signOut() {
@@ -189,11 +188,18 @@ export class CountersignClient {
     return session;
   }
 
+  /** Keeps that the token was refused, unless it has been refreshed meanwhile. */
+  #flag({ accessToken }) {
+    return this.#change((known) =>
+      known?.accessToken === accessToken && !known.needsRefresh ? { ...known, needsRefresh: true } : undefined);
+  }
+
   /**
-   * The session with a token that is good for another minute and is not that of the refused one. It is of the account that
+   * The session with a token that is good for another minute and is not that of the refused one; or, where there is no
+   * other for now, with one that has not expired. The service is not sent one that was refused. It is of the account that
    * the call began with: what was asked for as one person is not done as another.
    */
-  async #fresh(refused) {
+  async #fresh(isForService, refused) {
     let owner = refused?.accountId;
     for (;;) {
       const session = await this.#signedIn();
@@ -208,9 +214,10 @@ export class CountersignClient {
         if (refreshed?.accountId === owner) return refreshed;
       } catch (error) {
         if (error.kind !== "transient") throw error;
+        const known = await this.#load();
         // Signed out or in, or refreshed by another tab meanwhile: look again.
-        if (!isSame(await this.#load(), session)) continue;
-        if (isGood(0)) return session;
+        if (!isSame(known, session)) continue;
+        if (isGood(0) && !(isForService && known.needsRefresh)) return session;
         throw error;
       }
     }

@@ -275,16 +275,6 @@ test("an API's own 401 is refreshed for when the app says so", async () => {
   assert.deepEqual(server.requests.map((r) => r.path), ["/v1/sessions/refresh", "/v1/account"]);
 });
 
-test("while that refresh fails for now, the token that is not expired goes out", async () => {
-  const { client: c, server, store } = await client((request) =>
-    request.path === "/v1/sessions/refresh" ? problem(503, "temporarily_unavailable") : { body: account }, document());
-  await c.setNeedsRefresh();
-  await c.account();
-  assert.deepEqual(server.requests.map((r) => [r.path, r.bearer]), [
-    ["/v1/sessions/refresh", undefined], ["/v1/account", "access-1"]]);
-  assert.equal(store.load().needsRefresh, true);
-});
-
 test("an answer without what it must have is transient, and nothing of it is kept", async () => {
   const without = (members, name) => Object.fromEntries(Object.entries(members).filter(([member]) => member !== name));
   const wrong = [[], "text", 7, {}, { status: "signedIn" }, { ...signedIn(), account: null }, { ...signedIn(), account: "a" }];

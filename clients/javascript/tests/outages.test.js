@@ -65,3 +65,31 @@ test("a token that expires while a refresh is waited for is not sent", async () 
   await assert.rejects(call, { kind: "transient" });
   assert.equal(api.requests.length, 0);
 });
+
+const busy = problem(503, "temporarily_unavailable", { "Retry-After": "30" });
+const isRefused = (request) => request.path === REFRESH ? busy : problem(401, "invalid_session");
+
+test("the service is not sent a token again that it has refused, and an API is while it lives", async () => {
+  for (const isFlagged of [true, false]) {
+    let isAway = true;
+    const { clock, service, api, store, made, refreshes } = await outage((request) => {
+      if (isAway) return isRefused(request);
+      return { body: request.path === REFRESH ? session(2) : account };
+    }, document());
+    if (isFlagged) await made().setNeedsRefresh();
+    await assert.rejects(made().account(), { kind: "transient", status: 503, retryAfter: 30 });
+    assert.equal(store.load().needsRefresh, true);
+    for (let call = 0; call < 3; call += 1) await assert.rejects(made().account(), { kind: "transient" });
+    clock.late = 31;
+    await assert.rejects(made().account(), { kind: "transient" });
+    assert.deepEqual([sent(service, "/v1/account").length, refreshes()], [isFlagged ? 0 : 1, 2]);
+    await made().fetch(`${api.url}/things`);
+    assert.equal(api.requests[0].bearer, "access-1");
+
+    clock.late = 62;
+    isAway = false;
+    await made().account();
+    assert.equal(sent(service, "/v1/account").at(-1).bearer, "access-2");
+    assert.equal(store.load().needsRefresh, undefined);
+  }
+});

@@ -138,9 +138,10 @@ export class CountersignClient {
     // A stream can't be sent twice.
     const again = init.body instanceof ReadableStream ? null : request.clone();
     const first = await this.#authorized(request, session, takesRedirects);
-    if (first.status !== 401 || !again || (isService && (await code(first)) !== "invalid_session")) return first;
+    if (first.status !== 401 || (isService && (await code(first)) !== "invalid_session")) return first;
     // For later calls, where the refresh fails for now. A store that takes nothing now fails the refresh too.
-    if (isService) await this.#flag(session).catch(() => {});
+    if (isService || !again) await this.#flag(session).catch(() => {});
+    if (!again) return first;
     const next = await until(this.#fresh(isService, session), request.signal);
     const second = await this.#authorized(again, next, takesRedirects);
     // Only the service itself says that a session is over.

@@ -93,3 +93,29 @@ test("the service is not sent a token again that it has refused, and an API is w
     assert.equal(store.load().needsRefresh, undefined);
   }
 });
+
+test("what can't be sent twice returns its 401, and the next call refreshes", async () => {
+  for (const isOfService of [true, false]) {
+    const upload = (client, url) => client.fetch(`${url}/things`, {
+      method: "POST", body: new Blob(["abc"]).stream(), duplex: "half" });
+    const answers = (request) => {
+      if (request.path === REFRESH) return { body: session(2) };
+      return request.bearer === "access-2" ? { body: { got: request.text } } : problem(401, "invalid_session");
+    };
+    const api = await scripted(answers);
+    const { service, store, refreshes } = await outage(answers, document());
+    const client = new CountersignClient({ baseURL: service.url, store, resourceOrigins: [api.url] });
+    const { url } = isOfService ? service : api;
+    assert.equal((await upload(client, url)).status, 401);
+    assert.equal(refreshes(), 0);
+    assert.deepEqual(await (await upload(client, url)).json(), { got: "abc" });
+    assert.equal(refreshes(), 1);
+  }
+});
+
+test("another refusal of what can't be sent twice asks for no refresh", async () => {
+  const { service, store, client } = await outage(() => problem(401, "invalid_credentials"), document());
+  const init = { method: "POST", body: new Blob(["abc"]).stream(), duplex: "half" };
+  assert.equal((await client.fetch(`${service.url}/things`, init)).status, 401);
+  assert.equal(store.load().needsRefresh, undefined);
+});

@@ -30,6 +30,7 @@ export class MemoryStore implements SessionStore {
  * - `refused`: the service said no with `code`, or the client did (`status` 0) and sent nothing; or the answer to `fetch` was
  *   a redirect (`redirected`, in a page with `status` 0). Repeating won't help.
  * - `cancelled`: the person, or the caller's signal; or another person has signed in since the call began. `insecureRequest`: http. `storage`: the store failed.
+ *   What a refresh has brought is kept for this process, and saved before the next use.
  */
 export type ErrorKind =
   | "reauthenticate" | "noSession" | "transient" | "refused" | "cancelled" | "insecureRequest" | "storage";

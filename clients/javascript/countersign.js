@@ -183,11 +183,21 @@ export class CountersignClient {
     return { status: "signedIn", account };
   }
 
+  /** The session. What its store has not taken is stored before anything is done with it. */
   async #signedIn() {
-    const session = await this.#load();
-    if (!session) throw new CountersignError("noSession");
-    return session;
+    for (;;) {
+      const session = await this.#load();
+      if (!session) throw new CountersignError("noSession");
+      if (!this.#isUnsaved(session)) return session;
+      // In turn with refreshes: none begins with what was loaded before.
+      await inRefreshTurn(session, async () => {
+        const known = await this.#change((known) => known && this.#isUnsaved(known) ? known : undefined);
+        if (known && this.#isUnsaved(known)) unsaved.delete(this.#key(known));
+      });
+    }
   }
+
+  #isUnsaved(session) { return unsaved.get(this.#key(session))?.document === session; }
 
   /** Keeps that the token was refused, unless it has been refreshed meanwhile. */
   #flag({ accessToken }) {
@@ -227,7 +237,7 @@ export class CountersignClient {
   /** Once for all who need it, and one after the other among the clients of one session. */
   #refresh(session) {
     if (this.#refreshing?.token === session.refreshToken) return this.#refreshing.promise;
-    const promise = inTurn(`countersign-refresh-${session.sessionId}`, () => this.#refreshNow(session));
+    const promise = inRefreshTurn(session, () => this.#refreshNow(session));
     const refreshing = this.#refreshing = { token: session.refreshToken, promise };
     const done = () => { if (this.#refreshing === refreshing) this.#refreshing = null; };
     promise.then(done, done);
@@ -251,9 +261,16 @@ export class CountersignClient {
       throw error;
     }
     if (!refreshed) throw await this.#end(session, reason, response);
+    const over = this.#isUnsaved(session) ? unsaved.get(this.#key(session)).over : session.refreshToken;
     // Stored before it is used: the service takes a used token that comes back for stolen.
-    const known = await this.#change((known) => isSame(known, session) ? refreshed : undefined);
-    return isSame(known, session) ? refreshed : null;
+    try {
+      const known = await this.#change((known) => isSame(known, session) ? refreshed : undefined);
+      return isSame(known, session) ? refreshed : null;
+    } catch {
+      // It is the only one that is good for long: who waits for it has it, and it is stored before the next use.
+      unsaved.set(this.#key(session), { over, document: refreshed });
+      return refreshed;
+    }
   }
 
   #key({ sessionId }) { return `${this.#base} ${sessionId}`; }
@@ -303,7 +320,8 @@ export class CountersignClient {
     const document = await storing(() => this.#store.load());
     if (document === null || document === undefined) return null;
     if (document.v !== 1) throw new CountersignError("storage");
-    return document;
+    const newer = unsaved.get(this.#key(document));
+    return newer?.over === document.refreshToken ? newer.document : document;
   }
 
   /**
@@ -319,6 +337,7 @@ export class CountersignClient {
       const next = decide(known);
       if (next) await storing(() => this.#store.save(secret(next)));
       if (next === null) await storing(() => this.#store.remove());
+      if (known && next !== undefined && next?.refreshToken !== known.refreshToken) unsaved.delete(this.#key(known));
       return known;
     };
     const change = this.#changed.then(async () => {
@@ -334,6 +353,9 @@ export class CountersignClient {
   }
 }
 
+// By the session: what its store has not taken, and the refresh token of what is there instead (`over`). When that is
+// another one, another process has refreshed.
+const unsaved = new Map();
 // By the session: until when it isn't refreshed, in milliseconds.
 const pauses = new Map();
 const turns = new Map();
@@ -347,6 +369,8 @@ function inTurn(name, act) {
   turns.set(name, end);
   return turn;
 }
+
+const inRefreshTurn = ({ sessionId }, act) => inTurn(`countersign-refresh-${sessionId}`, act);
 
 const isSame = (known, session) =>
   known?.sessionId === session.sessionId && known.refreshToken === session.refreshToken;

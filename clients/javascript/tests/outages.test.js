@@ -119,3 +119,73 @@ test("another refusal of what can't be sent twice asks for no refresh", async ()
   assert.equal((await client.fetch(`${service.url}/things`, init)).status, 401);
   assert.equal(store.load().needsRefresh, undefined);
 });
+
+/** A store over a row of its own, which takes nothing, or is away altogether, while the test says so. */
+function failing(held) {
+  const state = { row: held, saves: 0, isFull: false, isAway: false };
+  const fail = (isSo) => { if (isSo) throw new Error("disk full"); };
+  const store = () => ({
+    load: async () => { fail(state.isAway); return state.row; },
+    save: async (document) => { fail(state.isAway || state.isFull); state.row = document; state.saves += 1; },
+    remove: async () => { fail(state.isAway || state.isFull); state.row = null; },
+  });
+  return { state, store };
+}
+
+async function withFailingStore(isAwayMeanwhile) {
+  const { state, store } = failing(document(1, 0));
+  let number = 1;
+  const service = await scripted((request) => {
+    if (request.path !== REFRESH) return request.path === "/v1/account" ? { body: account } : { status: 204 };
+    state[isAwayMeanwhile ? "isAway" : "isFull"] = true;
+    return { body: session(number += 1) };
+  });
+  const client = () => new CountersignClient({ baseURL: service.url, store: store() });
+  const used = () => sent(service, "/v1/account").map((request) => request.bearer);
+  assert.equal((await client().account()).accountId, "account-1");
+  return { state, service, client, used };
+}
+
+test("what a store does not take is used by the call that got it, and stored before the next", async () => {
+  for (const isAwayMeanwhile of [true, false]) {
+    const { state, service, client, used } = await withFailingStore(isAwayMeanwhile);
+    assert.equal(state.row.refreshToken, "refresh-1");
+    for (let call = 0; call < 3; call += 1) await assert.rejects(client().account(), { kind: "storage" });
+    assert.deepEqual(used(), ["access-2"]);
+    state.isAway = state.isFull = false;
+    await Promise.all(Array.from({ length: 5 }, () => client().account()));
+    assert.deepEqual([state.row.refreshToken, state.saves], ["refresh-2", 1]);
+    assert.ok(used().every((bearer) => bearer === "access-2"));
+    // And the next refresh is of that one.
+    await client().setNeedsRefresh();
+    await client().account();
+    state.isAway = state.isFull = false;
+    await client().account();
+    assert.deepEqual(sent(service, REFRESH).map((request) => request.json.refreshToken), ["refresh-1", "refresh-2"]);
+    assert.equal(state.row.refreshToken, "refresh-3");
+  }
+});
+
+test("what another process has stored meanwhile counts, and not what this one could not store", async () => {
+  for (const row of [document(7), { ...document(7), sessionId: "session-2" }, null]) {
+    const { state, client, used } = await withFailingStore(false);
+    state.isFull = false;
+    state.row = row;
+    if (row) await client().account(); else await assert.rejects(client().account(), { kind: "noSession" });
+    assert.deepEqual(used(), row ? ["access-2", "access-7"] : ["access-2"]);
+    assert.deepEqual([state.row, state.saves], [row, 0]);
+  }
+});
+
+test("signing out ends what the store has not taken", async () => {
+  const { state, service, client } = await withFailingStore(false);
+  await assert.rejects(client().signOut(), { kind: "storage" });
+  state.isFull = false;
+  await client().signOut();
+  assert.deepEqual(sent(service, "/v1/sessions/revoke").map((request) => request.bearer), ["access-2"]);
+  assert.equal(state.row, null);
+  // A row of before, as of a backup: what was signed out does not come back in its place.
+  state.row = document(1);
+  await client().account();
+  assert.equal(sent(service, "/v1/account").at(-1).bearer, "access-1");
+});

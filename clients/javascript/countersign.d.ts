@@ -141,9 +141,14 @@ export class CountersignClient {
   }): Promise<{ url: string; attempt: WebSignInAttempt }>;
   finishWebSignIn(attempt: WebSignInAttempt, callback: string | URL): Promise<SignedIn | LinkRequired>;
   create(ticket: LinkTicket, options?: { displayName?: string }): Promise<Account>;
+  /**
+   * One proof of the account, or none where the ticket proves it. `session`: the one that is signed in, by a sign-in of the
+   * last ten minutes (else `reauthentication_required`). The outcome's session takes its place; at the service it goes on,
+   * unless the identity that `replacing` unlinks had opened it.
+   */
   bind(
     ticket: LinkTicket,
-    proof?: { email?: string; password?: string; emailCode?: string; replacing?: boolean },
+    proof?: { session?: boolean; email?: string; password?: string; emailCode?: string; replacing?: boolean },
   ): Promise<SignedIn | LinkRequired | Conflict>;
   requestCode(ticket: LinkTicket, email: string): Promise<void>;
   cancel(ticket: LinkTicket): Promise<void>;

@@ -85,12 +85,18 @@ export class CountersignClient {
     return (await this.#outcome(await body(response, 201), sentAt)).account;
   }
 
-  /** Binds the ticket to an account: `{email, password}`, `{email, emailCode}`, or `{}` where the ticket proves it. */
-  async bind(ticket, { email, password, emailCode, replacing = false } = {}) {
+  /**
+   * Binds the ticket to an account: `{session: true}` to the one that is signed in, `{email, password}`,
+   * `{email, emailCode}`, or `{}` where the ticket proves it.
+   */
+  async bind(ticket, { session = false, email, password, emailCode, replacing = false } = {}) {
     const sentAt = this.#seconds();
-    const response = await this.#post("/v1/links/bind", {
+    const members = {
       linkTicket: ticket.value, email, password, emailCode, onConflict: replacing ? "replace" : undefined,
-    });
+    };
+    const response = session
+      ? await this.fetch(`${this.#base}/v1/links/bind`, post(members))
+      : await this.#post("/v1/links/bind", members);
     if (response.status === 409) {
       const refused = await json(response.clone());
       if (refused?.code === "provider_already_linked") {
@@ -305,14 +311,10 @@ export class CountersignClient {
   }
 
   async #post(path, members, token) {
-    const headers = { "Content-Type": "application/json", Accept: "application/json" };
-    if (token) headers.Authorization = `Bearer ${token}`;
-    const signal = AbortSignal.timeout(TIMEOUT);
+    const request = post(members);
+    if (token) request.headers.Authorization = `Bearer ${token}`;
     try {
-      return await this.#send(`${this.#base}${path}`, {
-        method: "POST", headers, body: JSON.stringify(members), signal,
-        redirect: "error", credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer",
-      });
+      return await this.#send(`${this.#base}${path}`, request);
     } catch (error) { throw sendingFailure(error); }
   }
 
@@ -433,6 +435,13 @@ function requireSecure(url) {
   if (protocol !== "https:" && !(protocol === "http:" && isLoopback)) throw new CountersignError("insecureRequest");
   return url;
 }
+
+/** Of JSON to the service. */
+const post = (members) => ({
+  method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" },
+  body: JSON.stringify(members), signal: AbortSignal.timeout(TIMEOUT),
+  redirect: "error", credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer",
+});
 
 async function json(response) {
   try { return await response.json(); } catch { return null; }

@@ -92,6 +92,31 @@ test("somebody new creates an account or binds to one", async () => {
   assert.equal(store.load().accessToken, "access-3");
 });
 
+test("who is signed in binds a provider by that session, and has the new one", async () => {
+  const conflict = { ...problem(409, "provider_already_linked"), body: { code: "provider_already_linked", existing: {} } };
+  const replies = [
+    { body: linkRequired() }, problem(401, "invalid_session"), { body: session(2) }, conflict,
+    { body: { ...signedIn(3), session: { ...session(3), sessionId: "session-2" } } },
+    problem(403, "reauthentication_required"),
+  ];
+  const { client: c, server, store } = await client(() => replies.shift(), document());
+  const { attempt } = await c.startWebSignIn({ app: "lamp", redirectURI: REDIRECT, provider: "google" });
+  const { ticket } = await c.finishWebSignIn(attempt, callback(attempt, server));
+  assert.equal(store.load().accessToken, "access-1");
+  assert.deepEqual(await c.bind(ticket, { session: true }), { status: "conflict", maskedEmail: undefined });
+  assert.deepEqual(await c.bind(ticket, { session: true, replacing: true }), { status: "signedIn", account });
+  assert.deepEqual(server.requests.map((r) => [r.path, r.bearer]), [
+    ["/v1/sign-in/web", undefined], ["/v1/links/bind", "access-1"], ["/v1/sessions/refresh", undefined],
+    ["/v1/links/bind", "access-2"], ["/v1/links/bind", "access-2"]]);
+  assert.deepEqual(server.requests[3].json, { linkTicket: "ticket-secret" });
+  assert.deepEqual(server.requests[4].json, { linkTicket: "ticket-secret", onConflict: "replace" });
+  assert.deepEqual([store.load().sessionId, store.load().accessToken], ["session-2", "access-3"]);
+  await assert.rejects(c.bind(ticket, { session: true }), { kind: "refused", code: "reauthentication_required" });
+  const { client: out, server: unasked } = await client(() => null);
+  await assert.rejects(out.bind(ticket, { session: true }), { kind: "noSession" });
+  assert.equal(unasked.requests.length, 0);
+});
+
 test("fetch adds the token, and sends nothing else while it has more than a minute", async () => {
   const { client: c, server } = await client(() => ({ body: account }), document());
   assert.equal((await c.account()).accountId, "account-1");

@@ -26,7 +26,8 @@ export class MemoryStore implements SessionStore {
 
 /**
  * - `reauthenticate`: the session is over and no longer stored; `noSession`: nobody is signed in. Show the sign-in.
- * - `transient`: nothing is lost, try again later, after `retryAfter` seconds where there are some.
+ * - `transient`: nothing is lost, try again later, after `retryAfter` seconds where there are some. From
+ *   `finishWebSignIn`, `create` and `bind` the code or the ticket may be spent: begin a new attempt, by `startWebSignIn`.
  * - `refused`: the service said no with `code`, or the client did (`status` 0) and sent nothing; or the answer to `fetch` was
  *   a redirect (`redirected`, in a page with `status` 0). Repeating won't help.
  * - `cancelled`: the person, or the caller's signal; or another person has signed in since the call began. `insecureRequest`: http. `storage`: the store failed.
@@ -139,6 +140,7 @@ export class CountersignClient {
     languages?: readonly string[];
     loginHint?: string;
   }): Promise<{ url: string; attempt: WebSignInAttempt }>;
+  /** An attempt is good once, whatever comes of it: a second call is `attempt_spent`, also after `transient`. */
   finishWebSignIn(attempt: WebSignInAttempt, callback: string | URL): Promise<SignedIn | LinkRequired>;
   create(ticket: LinkTicket, options?: { displayName?: string }): Promise<Account>;
   /**

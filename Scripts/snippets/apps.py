@@ -78,9 +78,16 @@ class Browser:
         return self.open(urllib.parse.urljoin(self.url, action), hidden | fields)
 
 
-def post(url, members):
-    request = urllib.request.Request(url, json.dumps(members).encode(), {"Content-Type": "application/json"})
-    return json.load(urllib.request.urlopen(request, timeout=30))
+def post(url, members, **headers):
+    request = urllib.request.Request(url, json.dumps(members).encode(), {"Content-Type": "application/json", **headers})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+def end_sessions(service, email):
+    """As by another device of the person's."""
+    session = post(f"{service}/v1/sign-in/password", {"email": email, "password": PASSWORD})["session"]
+    post(f"{service}/v1/sessions/revoke", {"scope": "all"}, Authorization=f"Bearer {session['accessToken']}")
 
 
 def free_port():
@@ -170,6 +177,12 @@ def web_app(language, command, service, app, email, folder):
         for target in "//", "//a:b/", "/%ff?%":
             assert 200 <= (status := status_of(port, target)) < 500, f"{snippet} answers {status} to {target}"
         if language == "javascript":
+            # A session that has ended elsewhere leads to the sign-in.
+            end_sessions(service, email)
+            browser.open(here + "/")
+            expect(browser.url.startswith(service), "the service's page, since the session has ended", browser)
+            browser.submit("/web/password", email=email, password=PASSWORD)
+            expect(browser.url == here + "/" and email in browser.page, "signed in again", browser)
             browser.open(here + "/sign-out", {})
             expect("Sign in at" in browser.page, "signed out", browser)
     print(f"   {snippet}: a web app in {language} signs in")

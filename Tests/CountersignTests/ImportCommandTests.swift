@@ -306,6 +306,21 @@ import Testing
             undone.code == 1 && undone.output.contains(helped) && !undone.output.contains(mailed), "\(undone.errors)")
     }
 
+    @Test func `undo keeps an account that a provider's authorization has come to`() async throws {
+        _ = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
+        try await scratch.execute(
+            """
+            INSERT INTO provider_grants (grant_id, provider, realm, subject, client_id, sealed_refresh_token,
+                prefix_fingerprint, digest_fingerprint, created_at, identity_id)
+            SELECT gen_random_uuid(), provider, realm, subject, 'lamp', '', '', '', created_at, identity_id
+            FROM identities
+            LIMIT 1
+            """)
+        let undone = try await Self.run(["undo", "ndjson"], scratch)
+        #expect(undone.code == 1 && undone.output.split(separator: "\n").count == 1, "\(undone.errors)")
+        #expect(try await scratch.count("SELECT count(*) FROM accounts") == 1)
+    }
+
     @Test func `undo of an untouched import leaves nothing of it but the trail`() async throws {
         _ = try await Self.run(["ndjson", "-", "--apple-team", "main"], scratch, input: Self.people)
         let undone = try await Self.run(["undo", "ndjson"], scratch)

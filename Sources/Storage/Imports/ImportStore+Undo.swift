@@ -44,7 +44,13 @@ extension ImportStore {
             if !isRehearsal { try await change.accounts.lock("a.account_id = ANY (\(ids))") }
             let marks = try await change.query(
                 """
-                SELECT r.account_id, r.is_touched, a.account_id IS NOT NULL, a.external_id
+                SELECT r.account_id,
+                    -- The grant of a ticket that its person gave up passes to the identity, which the trail doesn't say.
+                    r.is_touched OR EXISTS (
+                        SELECT FROM identities i
+                        JOIN provider_grants g ON g.identity_id = i.identity_id
+                        WHERE i.account_id = r.account_id),
+                    a.account_id IS NOT NULL, a.external_id
                 FROM imported_rows r
                 LEFT JOIN accounts a ON a.account_id = r.account_id
                 WHERE r.import_id = \(run.id) AND r.external_id_digest = ANY (\(rows.map(\.0)))

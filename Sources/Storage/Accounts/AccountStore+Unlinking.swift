@@ -85,6 +85,7 @@ extension Change.Accounts {
                 WHERE \(identity.key.condition) AND status <> 'pending'
                 """)
         }
+        // Who has an account for an address that this one wants, or wants its address, goes on with their code.
         for codes in ["mailed_codes", "email_codes"] as [SQL] {
             _ = try await change.execute(
                 """
@@ -92,6 +93,9 @@ extension Change.Accounts {
                 USING accounts a
                 WHERE a.account_id = \(account.id)
                     AND (c.email = a.email OR (c.email = a.pending_email AND c.purpose = 'verifyEmail'))
+                    AND NOT EXISTS (
+                        SELECT FROM accounts o
+                        WHERE o.account_id <> a.account_id AND (o.email = c.email OR o.pending_email = c.email))
                 """)
         }
         // Mail that has not been sent yet is dropped, as it holds the address.

@@ -41,6 +41,17 @@ import Testing
         #expect(try await fixture.account(holder).email?.text == Self.new)
     }
 
+    /// Otherwise an account that is made and deleted for it would take a code out of its owner's hands.
+    @Test func `a deletion leaves a code good by which another account proves the address`() async throws {
+        let owner = try await fixture.register(Self.new)
+        let code = try await fixture.code(.verifyEmail, for: Self.new)
+        let member = try await fixture.member(Self.old)
+        try await request(fixture, Self.new, of: member)
+        try await fixture.service.accounts.delete(accountOf: try await fixture.opened(member), by: fixture.call)
+        try await verify(fixture, code, of: owner)
+        #expect(try await fixture.account(owner).emailProof == .proven)
+    }
+
     @Test func `an address changes when the new one is proven, and the old one is notified of both steps`() async throws
     {
         let member = try await fixture.member(Self.old)

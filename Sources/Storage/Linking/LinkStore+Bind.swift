@@ -52,6 +52,8 @@ extension LinkStore {
             // The address may have passed to this account after the locks were taken.
             guard locked.contains(account.id) else { throw Refusal.proofNoLongerValid }
             let owner = try await change.links.owner(of: ticket.identity)
+            // Nor is an account locked that the identity came into after that, as by an import.
+            guard owner.map({ locked.contains($0.id) }) ?? true else { throw Refusal.identityAlreadyLinked }
             switch Linking.decideBind(
                 key, to: account, owner: owner, isReplacing: request.isReplacing,
                 policy: ticket.isOfFreshAuthentication ? request.strayAccountPolicy : .refuse

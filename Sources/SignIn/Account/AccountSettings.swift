@@ -63,7 +63,12 @@ package struct AccountSettings: Sendable {
         }
         try await limits.draw(.passwordChangePerAccount, of: "\(account.id)", by: call)
         let hash = try await hasher.hash(newPassword, in: account.id, by: call)
-        try await stored { try await store.changePassword(to: hash, from: old, in: session, by: call) }
+        do throws(SignInFailure) {
+            try await stored { try await store.changePassword(to: hash, from: old, in: session, by: call) }
+        } catch .proofNoLongerValid {
+            // It has changed meanwhile.
+            throw .invalidCredentials
+        }
     }
 
     /// Mails a code to the address that is to become the account's. Nothing changes until the code proves the address; only

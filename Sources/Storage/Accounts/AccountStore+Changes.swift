@@ -79,7 +79,7 @@ extension AccountStore {
                 SET password_hash = \(passwordHash), password_is_unused = false, \(AccountStore.droppingPendingEmail)
                 WHERE account_id = \(id) AND password_hash IS NOT DISTINCT FROM \(old)
                 """)
-            guard changed == 1 else { throw Refusal.sessionGone }
+            guard changed == 1 else { throw Refusal.proofNoLongerValid }
             change.announce(.passwordChanged(by: .person), of: id)
             try await change.emailCodes.end(mailedTo: id)
             try await change.sessions.end(.ofAccount(id, except: session.id), because: .passwordChanged)

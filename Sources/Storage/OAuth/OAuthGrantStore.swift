@@ -60,8 +60,7 @@ package struct OAuthGrantStore: Sendable {
 
     // MARK: Linking
 
-    /// Links a client to the account of a session and issues its code, in place of one of the same origin that was not
-    /// redeemed. The owner is mailed when the client was not linked.
+    /// Links a client to the account of a session and issues its code. The owner is mailed when the client was not linked.
     package func issue(_ code: NewOAuthCode, in session: Session, by call: Call) async throws {
         try await database.change(by: call) { change in
             let account = try await change.accounts.lock(of: session)
@@ -204,7 +203,7 @@ extension Change.OAuthGrants {
             RETURNING g.grant_id, g.xmax = 0
             """, as: OAuthGrantID.self, Bool.self)
         guard let (grant, isNew) = grants.first else { throw PostgresValue.mismatch("no grant") }
-        // Two browsers of a person may be on their way at once; one that asks again and again takes no tokens' places.
+        // Two browsers of a person may be on their way at once. However often one asks again, tokens lose one place.
         let waiting = try await change.query(
             """
             WITH waiting AS (
@@ -230,11 +229,12 @@ extension Change.OAuthGrants {
             """
             DELETE FROM oauth_chains
             WHERE chain_id IN (
-                SELECT chain_id
-                FROM oauth_chains
-                WHERE grant_id = \(grant)
-                ORDER BY created_at DESC, chain_id DESC
-                OFFSET \(OAuthGrantStore.chainsPerGrant))
+                SELECT h.chain_id
+                FROM oauth_chains h
+                WHERE h.grant_id = \(grant) AND h.chain_id <> \(chain)
+                    AND NOT EXISTS (SELECT FROM oauth_codes k WHERE k.chain_id = h.chain_id AND k.used_at IS NULL)
+                ORDER BY h.created_at DESC, h.chain_id DESC
+                OFFSET \(OAuthGrantStore.chainsPerGrant - 1))
             """)
         if waiting == [0] {
             try await change.record(.clientLinked, accountID: account.id, reason: "\(clientID.text) \(source.rawValue)")

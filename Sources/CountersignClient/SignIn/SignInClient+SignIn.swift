@@ -99,7 +99,10 @@ extension SignInClient {
             document.session = session
             document.appleNames.merge(names) { $1 }
             if let subject { document.appleNames[subject] = nil }
-            if isApple, let subject = answer.identity?.subject { document.appleNames[subject] = nil }
+            // Until it is the account's: the service signs in also where it can't store it.
+            if isApple, let subject = answer.identity?.subject, account.displayName != nil {
+                document.appleNames[subject] = nil
+            }
         }
         return account
     }

@@ -196,10 +196,8 @@ export class CountersignClient {
       if (!session) throw new CountersignError("noSession");
       if (!this.#isUnsaved(session)) return session;
       // In turn with refreshes: none begins with what was loaded before.
-      await inRefreshTurn(session, async () => {
-        const known = await this.#change((known) => known && this.#isUnsaved(known) ? known : undefined);
-        if (known && this.#isUnsaved(known)) unsaved.delete(this.#key(known));
-      });
+      await inRefreshTurn(session, () =>
+        this.#change((known) => known && this.#isUnsaved(known) ? known : undefined));
     }
   }
 
@@ -323,7 +321,10 @@ export class CountersignClient {
     if (document === null || document === undefined) return null;
     if (document.v !== 1) throw new CountersignError("storage");
     const newer = unsaved.get(this.#key(document));
-    return newer?.over === document.refreshToken ? newer.document : document;
+    if (newer?.over === document.refreshToken) return newer.document;
+    // Another process has refreshed.
+    if (newer && newer.document.refreshToken !== document.refreshToken) unsaved.delete(this.#key(document));
+    return document;
   }
 
   /**
@@ -339,7 +340,7 @@ export class CountersignClient {
       const next = decide(known);
       if (next) await storing(() => this.#store.save(secret(next)));
       if (next === null) await storing(() => this.#store.remove());
-      if (known && next !== undefined && next?.refreshToken !== known.refreshToken) unsaved.delete(this.#key(known));
+      if (known && next !== undefined) unsaved.delete(this.#key(known));
       return known;
     };
     const change = this.#changed.then(async () => {

@@ -16,6 +16,7 @@ struct FramingTests {
     @Test func `an ambiguous or malformed request gets 400 and ends the connection`() async throws {
         let log = RecordingLog.ofRequests()
         let ambiguous: [String: String] = try DataFile("Fixtures/ambiguous-requests.json").decoded()
+        try #require(ambiguous.count == 67)
         try await withServer(log: log) { port in
             for (name, bytes) in ambiguous {
                 try await RawConnection.open(port) { connection in

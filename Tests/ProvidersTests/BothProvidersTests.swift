@@ -44,7 +44,9 @@ import Testing
 
     /// The rows of a table: whose token, a claim, its value as JSON, and the reason of the refusal.
     private static func changes(_ table: String) throws -> [(Provider, Change)] {
-        try DataFile("Fixtures/\(table)").rows.flatMap { row in
+        // The times in the tables are of it.
+        try #require(referenceTime == 1_767_225_600)
+        return try DataFile("Fixtures/\(table)").rows.flatMap { row in
             let value = row[2] == "absent" ? nil : TokenMint.Literal.raw(row[2])
             let change = Change(row[1], value, try #require(TokenRejection(rawValue: row[3])))
             return Provider.allCases.filter { ["both", $0.rawValue].contains(row[0]) }.map { ($0, change) }

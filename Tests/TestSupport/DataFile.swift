@@ -21,8 +21,9 @@ package struct DataFile: Sendable, CustomStringConvertible {
     /// Those of a folder, in the order of their names.
     package static func all(in folder: String, beside source: String = #filePath) throws -> [DataFile] {
         let path = URL(filePath: source).deletingLastPathComponent().appending(path: folder).path
-        return try FileManager.default.contentsOfDirectory(atPath: path).sorted()
-            .map { try DataFile("\(folder)/\($0)", beside: source) }
+        let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+        try #require(!names.isEmpty, "\(folder)")
+        return try names.map { try DataFile("\(folder)/\($0)", beside: source) }
     }
 
     /// What is in it as JSON.

@@ -4,6 +4,7 @@ package import JSON
 import OpenSSL
 import Primitives
 package import Synchronization
+import Testing
 
 /// A running `countersign-sandbox`, the stand-in for Apple and Google, in a process of its own.
 ///
@@ -36,7 +37,11 @@ package final class Sandbox: Sendable {
         seed: String = "test", arguments: [String] = [], _ body: (Sandbox) async throws -> Result
     ) async throws -> Result {
         let sandbox = try await start(seed: seed, arguments: arguments)
-        return try await closing({ _ = await sandbox.stop() }, after: { try await body(sandbox) })
+        return try await closing(
+            {
+                #expect(!sandbox.process.endedByItself, "\(sandbox.process.error)")
+                _ = await sandbox.stop()
+            }, after: { try await body(sandbox) })
     }
 
     /// Starts a sandbox that the caller has to stop.

@@ -53,7 +53,7 @@ package struct Request: Sendable {
     /// The values of all header fields with this name.
     package func headers(_ name: String) -> [String] { head.headers[name] }
 
-    /// Whether the peer is there, or may read on; for what waits for long before it answers.
+    /// Whether the connection is open, the peer's side of it too; for what waits for long before it answers.
     @Sendable package func hasPeer() async -> Bool {
         do { try await connection.requirePeer() } catch { return false }
         return true

@@ -14,6 +14,8 @@ enum URLEncodedPairs {
     /// More fields than any form of ours or of a provider has.
     private static let maximumFormFields = 32
 
+    /// Empty pairs, as behind a last `&`, are passed over (WHATWG URL §5.1).
+    ///
     /// - Returns: `nil` for text that is not so encoded, a pair without a name, and a form with too many fields.
     static func pairs(
         in text: some Collection<UInt8>, _ encoding: Encoding

@@ -8,6 +8,25 @@ import Testing
     .limitedConcurrency, .world(["limits.passwordPerAccount": "0", "limits.guessPerNetwork": "0"]), .serialized,
     .timeLimit(.minutes(30)))
 struct PasswordTests: WorldSuite {
+    /// A hash takes 128 MiB; so much more than it has the process may not map.
+    @Test func `a hash that gets no memory is answered 503, and the next one is made`() async throws {
+        func limit(to bytes: String) async throws {
+            let run = try await FinishedProcess.run(
+                URL(filePath: "/usr/bin/prlimit"), ["--pid", "\(world.service.processID)", "--as=\(bytes):"])
+            try #require(run.code == 0, "\(run.errors)")
+        }
+        func register() async throws -> Answer {
+            try await world.service.post(
+                "/v1/accounts", ["email": "memory@example.com", "password": .string(World.password)])
+        }
+        let mapped = try memory(of: world.service, "VmSize")
+        try await limit(to: "\((mapped + 48 * 1024) * 1024)")
+        let refused = try await register()
+        try await limit(to: "unlimited")
+        refused.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...1)
+        #expect(try await register().status == 201)
+    }
+
     @Test func `sixty logins at once take the memory of two, and delay no other request`() async throws {
         try await world.newPerson("fast")
         let token = try await world.appleToken("fast")

@@ -163,7 +163,7 @@ package final class PasswordHasher: Sendable {
         }
         switch outcome ?? nil {
         case .success(let result): return result
-        case .failure(let error as OpenSSLError) where error.reason != "malloc failure":
+        case .failure(let error as OpenSSLError) where !error.isLackOfMemory:
             throw .fault(operation: error.operation)
         // Without a place, a thread or the memory. Of Argon2 and crypt(3) the cost was checked: they lack nothing else.
         case .failure, nil:
@@ -205,4 +205,9 @@ package final class PasswordHasher: Sendable {
 
 extension Scrypt.Cost {
     fileprivate var memoryBytes: Int { Int(clamping: 128 * n * UInt64(r)) }
+}
+
+extension OpenSSLError {
+    /// `ERR_R_MALLOC_FAILURE`, by its text.
+    fileprivate var isLackOfMemory: Bool { reason == "malloc failure" }
 }

@@ -20,6 +20,7 @@ package enum WebFlowKind: String, CaseIterable, Sendable {
 ///                  │                                                  └─keep─▶ coded ─spend──▲
 ///                  └◀─────── send: to prove the account ─────────────────────────┘
 ///
+/// What is proven on our own page for an app is kept by the transaction that takes the flow, which is never seen in between.
 /// An OAuth client's flow is also spent by `decide`, from each status that waits for the person. From there `cancel` fails
 /// a flow, and so do `take` for another browser and a proof that is refused. A flow with a ticket goes back to `linking` by
 /// `resumeLinking`, whatever has become of the way to the provider.

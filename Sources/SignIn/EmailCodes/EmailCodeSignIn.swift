@@ -96,20 +96,24 @@ package struct EmailCodeSignIn: Sendable {
         }
     }
 
-    /// - Returns: the account, and the hash of its password.
-    @discardableResult
     package func resetPassword(
         email: String, code typed: String, newPassword: String, by call: Call
-    ) async throws(SignInFailure) -> (accountID: AccountID, passwordHash: PasswordHash) {
+    ) async throws(SignInFailure) {
+        let (code, hash) = try await beginReset(email: email, code: typed, newPassword: newPassword, by: call)
+        _ = try await refusals.notingDisabledAccount(with: code.email, by: call) { () throws(SignInFailure) in
+            try await stored { try await accounts.resetPassword(to: hash, proven: code, by: call) }
+        }
+    }
+
+    /// Proves the code of a reset, and hashes the new password.
+    func beginReset(
+        email: String, code typed: String, newPassword: String, by call: Call
+    ) async throws(SignInFailure) -> (code: EmailCode, passwordHash: PasswordHash) {
         let address = EmailAddress(email)
         // First: a password that the policy refuses doesn't cost a try.
         try PasswordPolicy.require(newPassword, for: address)
         let code = try await proveCode(typed, for: .resetPassword, of: address, by: call)
-        let hash = try await hasher.hash(newPassword, by: call)
-        let id = try await refusals.notingDisabledAccount(with: code.email, by: call) { () throws(SignInFailure) in
-            try await stored { try await accounts.resetPassword(to: hash, proven: code, by: call) }
-        }
-        return (id, hash)
+        return (code, try await hasher.hash(newPassword, by: call))
     }
 
     /// Proves the account's address, or the one that is to replace it.

@@ -2,7 +2,7 @@ package import Accounts
 package import OpenSSL
 import Primitives
 
-/// A secret of 256 random bits that only its bearer keeps: base64url outside, SHA-256 in the database.
+/// A secret of 256 bits that only its bearer keeps: base64url outside, SHA-256 in the database.
 package struct OpaqueSecret: Sendable {
     private static let octets = 32
 
@@ -11,8 +11,13 @@ package struct OpaqueSecret: Sendable {
     /// The hash that is stored.
     package let hash: SecretHash
 
+    /// A random one.
     package init() throws(OpenSSLError) {
-        let bytes = try SecureRandom.bytes(OpaqueSecret.octets)
+        self.init(bytes: try SecureRandom.bytes(OpaqueSecret.octets))
+    }
+
+    /// - Parameter bytes: 32, which can't be guessed.
+    init(bytes: [UInt8]) {
         self.text = Base64URL.encode(bytes)
         self.hash = SecretHash(SHA256.hash(bytes))
     }

@@ -7,11 +7,12 @@ extension WebSignIn {
         email: String, password: String, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.password, as: \.stepOutcome) { () throws(SignInFailure) in
-            _ = try await readOpen(reference, by: call)
+            let flow = try await readOpen(reference, by: call)
             guard configuration.offersPassword else { throw .memberNotAllowed("password") }
             let proven = try await passwords.beginSignIn(email: email, password: password, by: call)
-            return try await settle(
-                .password(proven.accountID, passwordHash: proven.passwordHash, at: call.now), in: reference, by: call)
+            return try await take(
+                flow, for: .password(proven.accountID, passwordHash: proven.passwordHash, at: call.now), in: reference,
+                by: call)
         }
     }
 
@@ -28,18 +29,38 @@ extension WebSignIn {
         email: String, code: String, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.emailCode, as: \.stepOutcome) { () throws(SignInFailure) in
-            _ = try await readOpen(reference, by: call)
+            let flow = try await readOpen(reference, by: call)
             let proven = try await emailCodes.beginSignIn(email: email, code: code, by: call)
-            return try await settle(.emailCode(proven, at: call.now), in: reference, by: call)
+            return try await take(flow, for: .emailCode(proven, at: call.now), in: reference, by: call)
         }
     }
 
-    /// - Parameter person: proven while nobody else continued the flow; if somebody did, nothing comes of it.
-    func settle(
-        _ person: ProvenPerson, in reference: FlowReference, by call: Call
+    /// Takes a flow for a person who was proven while no other request continued it; if one did, nothing comes of it.
+    private func take(
+        _ flow: StoredWebFlow, for person: ProvenPerson, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
-        let flow = try await stored { try await store.take(reference.id, of: reference.browser.hash, by: call) }
-        guard let flow else { throw .webFlowExpired }
-        return try await settle(flow, person, by: call)
+        let code = try code(of: flow, by: call)
+        let taken = try await stored {
+            try await store.take(reference.id, of: reference.browser.hash, for: person, code: code?.new, by: call)
+        }
+        guard let taken else { throw .webFlowExpired }
+        return try await goOn(in: taken, for: person, code?.secret, by: call)
+    }
+
+    /// The code with which a flow that ends at an app is taken for its person; `nil` for one that ends here.
+    func code(
+        of flow: StoredWebFlow, by call: Call
+    ) throws(SignInFailure) -> (secret: OpaqueSecret, new: NewWebCode)? {
+        guard flow.kind == .app else { return nil }
+        let secret = try OpaqueSecret.fresh()
+        return (secret, try newCode(secret, of: flow, by: call))
+    }
+
+    /// - Parameter code: with which the flow was taken.
+    func goOn(
+        in flow: StoredWebFlow, for person: ProvenPerson, _ code: OpaqueSecret?, by call: Call
+    ) async throws(SignInFailure) -> WebStep {
+        guard let code else { return try await settle(flow, person, by: call) }
+        return .returned(try appReturn(.code(code.text), of: flow))
     }
 }

@@ -51,21 +51,25 @@ extension WebSignIn {
         code typed: String, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.emailCode, as: \.stepOutcome) { () throws(SignInFailure) in
-            guard let registration = try await registration(in: reference, by: call) else {
-                throw .invalidCredentials
-            }
-            let code = try await emailCodes.proveCode(
-                typed, for: .register, of: registration.email, ticketHash: Self.codeHash(of: reference.id), by: call)
+            let flow = try await readOpenForMail(reference, by: call)
+            guard
+                let registration = try await stored({ try await registrations.registration(in: flow.id, by: call) })
+            else { throw .invalidCredentials }
+            let mailedCode = try await emailCodes.proveCode(
+                typed, for: .register, of: registration.email, ticketHash: Self.codeHash(of: flow.id), by: call)
             let newID = try AccountID.fresh(at: call.now)
+            let code = try code(of: flow, by: call)
             // Where the address was proven meanwhile, or its reader was mailed no code, none is right.
-            let accountID = try await refusals.notingDisabledAccount(with: code.email, by: call) {
+            let taken = try await refusals.notingDisabledAccount(with: mailedCode.email, by: call) {
                 () throws(SignInFailure) in
                 try await stored {
-                    try await accounts.register(newID, registration, in: reference.id, proven: code, by: call)
+                    try await store.register(
+                        newID, registration, proven: mailedCode, in: flow.id, of: reference.browser.hash,
+                        code: code?.new, by: call)
                 }
             }
-            let person = ProvenPerson.password(accountID, passwordHash: registration.passwordHash, at: call.now)
-            return try await settle(person, in: reference, by: call)
+            guard let taken else { throw .webFlowExpired }
+            return try await goOn(in: taken.flow, for: taken.person, code?.secret, by: call)
         }
     }
 
@@ -88,11 +92,21 @@ extension WebSignIn {
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.emailCode, as: \.stepOutcome) { () throws(SignInFailure) in
             let flow = try await readOpenForMail(reference, by: call)
-            let proven = try await emailCodes.resetPassword(
+            guard flow.kind == .account else {
+                try await emailCodes.resetPassword(email: email, code: code, newPassword: newPassword, by: call)
+                return .passwordReset(try await page(of: flow, by: call))
+            }
+            let (mailedCode, hash) = try await emailCodes.beginReset(
                 email: email, code: code, newPassword: newPassword, by: call)
-            guard flow.kind == .account else { return .passwordReset(try await page(of: flow, by: call)) }
-            let person = ProvenPerson.password(proven.accountID, passwordHash: proven.passwordHash, at: call.now)
-            return try await settle(person, in: reference, by: call)
+            let taken = try await refusals.notingDisabledAccount(with: mailedCode.email, by: call) {
+                () throws(SignInFailure) in
+                try await stored {
+                    try await store.resetPassword(
+                        to: hash, proven: mailedCode, in: flow.id, of: reference.browser.hash, by: call)
+                }
+            }
+            guard let taken else { throw .webFlowExpired }
+            return try await settle(taken.flow, taken.person, by: call)
         }
     }
 

@@ -309,25 +309,28 @@ package final class WebSignIn: Sendable {
         }
     }
 
-    /// Gives the app a code for the person.
+    /// Gives the app a code for the person that a provider has proven.
     private func handOver(
         _ person: ProvenPerson, of flow: StoredWebFlow, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         let code: OpaqueSecret
         do throws(SignInFailure) {
-            let registered = try app(of: flow).registered
             code = try .fresh()
-            let until = call.now.advanced(bySeconds: Lifetimes.webCodeSeconds(for: registered.kind))
-            guard
-                try await stored({
-                    try await store.keep(person, of: flow.id, codeHash: code.hash, until: until, by: call)
-                })
-            else { throw .webFlowExpired }
+            let new = try newCode(code, of: flow, by: call)
+            guard try await stored({ try await store.keep(person, of: flow.id, for: new, by: call) }) else {
+                throw .webFlowExpired
+            }
         } catch {
             await credentials.abandon(person, after: error, by: call)
             throw error
         }
         return .returned(try appReturn(.code(code.text), of: flow))
+    }
+
+    /// - Parameter flow: ends at an app.
+    func newCode(_ code: OpaqueSecret, of flow: StoredWebFlow, by call: Call) throws(SignInFailure) -> NewWebCode {
+        let seconds = Lifetimes.webCodeSeconds(for: try app(of: flow).registered.kind)
+        return NewWebCode(hash: code.hash, expiresAt: call.now.advanced(bySeconds: seconds))
     }
 
     /// Decides on the account of a person whose flow ends here.

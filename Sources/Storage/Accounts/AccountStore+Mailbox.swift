@@ -31,29 +31,14 @@ extension AccountStore {
         }
     }
 
-    /// Sets a new password and ends all sessions. A pending change or replacement of the address ends too: the reset may
-    /// be meant to lock out the person who requested it.
+    /// Sets a new password and ends all sessions.
     ///
     /// - Returns: the account.
     package func resetPassword(
         to passwordHash: PasswordHash, proven code: EmailCode, by call: Call
     ) async throws -> AccountID {
         try await database.change(by: call) { change in
-            guard case .entered(let account) = try await change.accounts.enter(by: code, for: .reset) else {
-                throw Refusal.codeGone
-            }
-            _ = try await change.execute(
-                """
-                UPDATE accounts
-                SET password_hash = \(passwordHash), password_is_unused = false, \(AccountStore.droppingPendingEmail)
-                WHERE account_id = \(account.id)
-                """)
-            change.announce(.passwordChanged(by: .reset), of: account.id)
-            try await change.accounts.endAccess(to: account.id, because: .passwordReset)
-            try await change.emailReplacements.end(of: account.id, because: .passwordReset)
-            try await change.record(.passwordReset, accountID: account.id)
-            try await change.mail.notify([account.mailbox], of: .passwordChanged)
-            return account.id
+            try await change.accounts.resetPassword(to: passwordHash, proven: code)
         }
     }
 
@@ -93,8 +78,31 @@ extension Change.Accounts {
         return .entered(owned)
     }
 
+    /// Makes an account of a person whose address the code proves, which is spent. One that only claims the address becomes
+    /// theirs.
+    ///
+    /// - Returns: the account.
+    func register(
+        _ id: AccountID, _ registration: WebRegistration, proven code: EmailCode
+    ) async throws -> AccountID {
+        let inserted = try await change.execute(
+            """
+            INSERT INTO accounts (account_id, email, email_verified, email_proof, email_proof_source, password_hash,
+                display_name, created_at)
+            VALUES (\(id), \(registration.email.text), true, \(EmailProof.proven.rawValue),
+                \(EmailProof.Source.mailedCode.rawValue), \(registration.passwordHash),
+                \(registration.displayName?.text), \(now))
+            ON CONFLICT ON CONSTRAINT accounts_email_key DO NOTHING
+            """)
+        guard inserted == 1 else { return try await enter(registering: registration, by: code) }
+        guard try await change.emailCodes.consume(code) else { throw Refusal.codeGone }
+        try await change.record(.accountCreated, accountID: id)
+        change.announce(.accountCreated(by: .signUp), of: id)
+        return id
+    }
+
     /// Enters the account that only claims the address of a registration, with what was typed in it.
-    func enter(registering registration: WebRegistration, by code: EmailCode) async throws -> AccountID {
+    private func enter(registering registration: WebRegistration, by code: EmailCode) async throws -> AccountID {
         guard case .entered(let account) = try await enter(by: code, for: .registerByCode) else {
             throw Refusal.codeGone
         }
@@ -106,6 +114,26 @@ extension Change.Accounts {
             WHERE account_id = \(account.id)
             """)
         change.announce(.passwordChanged(by: .person), of: account.id)
+        return account.id
+    }
+
+    /// Sets a new password and ends all sessions. A pending change or replacement of the address ends too: the reset may
+    /// be meant to lock out the person who requested it.
+    ///
+    /// - Returns: the account.
+    func resetPassword(to passwordHash: PasswordHash, proven code: EmailCode) async throws -> AccountID {
+        guard case .entered(let account) = try await enter(by: code, for: .reset) else { throw Refusal.codeGone }
+        _ = try await change.execute(
+            """
+            UPDATE accounts
+            SET password_hash = \(passwordHash), password_is_unused = false, \(AccountStore.droppingPendingEmail)
+            WHERE account_id = \(account.id)
+            """)
+        change.announce(.passwordChanged(by: .reset), of: account.id)
+        try await endAccess(to: account.id, because: .passwordReset)
+        try await change.emailReplacements.end(of: account.id, because: .passwordReset)
+        try await change.record(.passwordReset, accountID: account.id)
+        try await change.mail.notify([account.mailbox], of: .passwordChanged)
         return account.id
     }
 

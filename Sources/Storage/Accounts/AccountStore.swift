@@ -142,34 +142,6 @@ package struct AccountStore: Sendable {
         }
     }
 
-    /// Makes an account of a person whose address the code proves, which is spent, and so is the registration. One that
-    /// only claims the address becomes theirs.
-    ///
-    /// - Returns: the account.
-    package func register(
-        _ id: AccountID, _ registration: WebRegistration, in flow: WebFlowID, proven code: EmailCode, by call: Call
-    ) async throws -> AccountID {
-        try await database.change(by: call) { change in
-            let inserted = try await change.execute(
-                """
-                INSERT INTO accounts (account_id, email, email_verified, email_proof, email_proof_source, password_hash,
-                    display_name, created_at)
-                VALUES (\(id), \(registration.email.text), true, \(EmailProof.proven.rawValue),
-                    \(EmailProof.Source.mailedCode.rawValue), \(registration.passwordHash),
-                    \(registration.displayName?.text), \(call.now))
-                ON CONFLICT ON CONSTRAINT accounts_email_key DO NOTHING
-                """)
-            _ = try await change.execute("DELETE FROM web_registrations WHERE flow_id = \(flow)")
-            guard inserted == 1 else {
-                return try await change.accounts.enter(registering: registration, by: code)
-            }
-            guard try await change.emailCodes.consume(code) else { throw Refusal.codeGone }
-            try await change.record(.accountCreated, accountID: id)
-            change.announce(.accountCreated(by: .signUp), of: id)
-            return id
-        }
-    }
-
     /// Gives a name to an account that has none, in a session that has to be live still: a name of before may be what its
     /// end takes away.
     ///

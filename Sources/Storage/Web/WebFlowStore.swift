@@ -85,6 +85,17 @@ package struct WebProviderRequest: Sendable {
     }
 }
 
+/// The code that an app gets, as far as it is kept.
+package struct NewWebCode: Sendable {
+    let hash: SecretHash
+    let expiresAt: Timestamp
+
+    package init(hash: SecretHash, expiresAt: Timestamp) {
+        self.hash = hash
+        self.expiresAt = expiresAt
+    }
+}
+
 /// `web_flows`. Each step is one statement that moves a flow from one status to the next, so that of several that try the
 /// same step one succeeds.
 package struct WebFlowStore: Sendable {
@@ -196,28 +207,22 @@ package struct WebFlowStore: Sendable {
             """) == 1
     }
 
-    /// Takes a flow whose person was proven on our own page.
-    package func take(_ id: WebFlowID, of browser: SecretHash, by call: Call) async throws -> StoredWebFlow? {
-        try await flow(
-            """
-            UPDATE web_flows f
-            SET status = 'verifying', \(WebFlowStore.erasingProviderStep)
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen) AND f.expires_at > \(call.now)
-            RETURNING \(WebFlowStore.columns)
-            """)
+    /// Keeps the person who was proven, for the exchange of the code.
+    package func keep(
+        _ person: ProvenPerson, of id: WebFlowID, for code: NewWebCode, by call: Call
+    ) async throws -> Bool {
+        try await keep(person, of: id, for: code, by: call, in: database)
     }
 
-    /// Keeps the person who was proven, for the code's exchange.
-    package func keep(
-        _ person: ProvenPerson, of id: WebFlowID, codeHash: SecretHash, until codeExpiresAt: Timestamp, by call: Call
+    func keep(
+        _ person: ProvenPerson, of id: WebFlowID, for code: NewWebCode, by call: Call, in session: some PostgresSession
     ) async throws -> Bool {
         let sealed = try seal.seal(person, .person, of: id)
-        return try await database.execute(
+        return try await session.execute(
             """
             UPDATE web_flows f
-            SET status = 'coded', sealed_person = \(sealed), code_hash = \(codeHash),
-                code_expires_at = \(codeExpiresAt), expires_at = GREATEST(f.expires_at, \(codeExpiresAt)),
-                login_hint = NULL
+            SET status = 'coded', sealed_person = \(sealed), code_hash = \(code.hash), code_expires_at = \(code.expiresAt),
+                expires_at = GREATEST(f.expires_at, \(code.expiresAt)), login_hint = NULL
             WHERE f.flow_id = \(id) AND f.status = 'verifying' AND f.expires_at > \(call.now)
             """) == 1
     }
@@ -288,8 +293,10 @@ package struct WebFlowStore: Sendable {
             """)
     }
 
-    private func flow(_ statement: SQL) async throws -> StoredWebFlow? {
-        try await database.query(statement, as: WebFlowRow.init).first?.flow(seal)
+    private func flow(_ statement: SQL) async throws -> StoredWebFlow? { try await flow(statement, in: database) }
+
+    func flow(_ statement: SQL, in session: some PostgresSession) async throws -> StoredWebFlow? {
+        try await session.query(statement, as: WebFlowRow.init).first?.flow(seal)
     }
 
     static let isOpen: SQL = "f.status IN ('new', 'sent', 'returned')"

@@ -15,8 +15,17 @@ struct MailedCode: Sendable {
         _ purpose: EmailCodePurpose, to address: String, linkTicket: String? = nil, at now: Timestamp,
         from database: Database, keyRing: KeyRing
     ) async throws -> MailedCode? {
+        try await read(
+            purpose, to: address, ticketHash: linkTicket.flatMap { OpaqueSecret.hash(ofPresented: $0) }, at: now,
+            from: database, keyRing: keyRing)
+    }
+
+    /// - Parameter ticketHash: of the ticket or the flow that the code belongs to, if it is for *bind* or *register*.
+    static func read(
+        _ purpose: EmailCodePurpose, to address: String, ticketHash: SecretHash?, at now: Timestamp,
+        from database: Database, keyRing: KeyRing
+    ) async throws -> MailedCode? {
         guard let email = EmailAddress(address) else { return nil }
-        let ticketHash = linkTicket.flatMap { OpaqueSecret.hash(ofPresented: $0) }
         let codes = try await database.query(
             """
             SELECT code_id, key_id, digits, expires_at

@@ -62,14 +62,15 @@ struct WebFlowWorld: TestFixture {
     /// A flow of a proven person, with its code.
     func coded(_ octet: UInt8, at seconds: Int64 = 0) async throws -> WebFlowID {
         let id = try await open(at: seconds)
-        _ = try await store.take(id, of: Self.browser, by: .at(Self.time(seconds)))
-        let person = ProvenPerson.password(
-            AccountID(now: Self.start), passwordHash: PasswordHash("h"), at: Self.time(seconds))
-        #expect(
-            try await store.keep(
-                person, of: id, codeHash: Self.hash(octet), until: Self.time(seconds + 60), by: .at(Self.time(seconds)))
-        )
+        let code = NewWebCode(hash: Self.hash(octet), expiresAt: Self.time(seconds + 60))
+        #expect(try await take(id, code: code, at: seconds) != nil)
         return id
+    }
+
+    func take(_ id: WebFlowID, code: NewWebCode? = nil, at seconds: Int64 = 0) async throws -> StoredWebFlow? {
+        let now = Self.time(seconds)
+        let person = ProvenPerson.password(AccountID(now: Self.start), passwordHash: PasswordHash("h"), at: now)
+        return try await store.take(id, of: Self.browser, for: person, code: code, by: .at(now))
     }
 
     func status(_ id: WebFlowID) async throws -> WebFlowStatus? {
@@ -125,7 +126,7 @@ struct WebFlowWorld: TestFixture {
         #expect(try await world.status(id) == .verifying)
         // From here on it is neither sent nor taken, nor given up.
         #expect(try await !world.send(id, state: 4))
-        #expect(try await world.store.take(id, of: WebFlowWorld.browser, by: .at(now)) == nil)
+        #expect(try await world.take(id) == nil)
         #expect(try await !world.store.cancel(id, of: WebFlowWorld.browser, by: .at(now)))
         #expect(try await world.store.read(id, of: WebFlowWorld.browser, by: .at(now)) == nil)
         #expect(try await !world.store.keep(linkTicket: "t", of: WebFlowID(now: now), until: now))

@@ -154,7 +154,8 @@ package final class SignInService: Sendable {
             self.web = WebSignIn(
                 configuration: web,
                 sessions: WebSessions(store: database.webSessions, sessions: sessions),
-                store: database.webFlows, registrations: database.webRegistrations, accounts: database.accounts,
+                store: database.webFlows, codes: WebCodes(keyRing: database.keyRing),
+                registrations: database.webRegistrations, accounts: database.accounts,
                 credentials: WebCredentials(
                     providers: offered, codes: codeExchange, refusals: refusals, metrics: metrics),
                 persons: ProvenPersons(providers: providers, passwords: passwords, emailCodes: emailCodes),

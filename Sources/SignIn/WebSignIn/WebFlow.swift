@@ -52,10 +52,13 @@ package struct PastWebFlow: Sendable {
 package struct FlowReference: Sendable {
     package let id: WebFlowID
     package let browser: BrowserSecret
+    /// What the browser goes on with, as it was posted; `nil` where it looks.
+    package let form: [UInt8]?
 
-    package init(id: WebFlowID, browser: BrowserSecret) {
+    package init(id: WebFlowID, browser: BrowserSecret, form: [UInt8]? = nil) {
         self.id = id
         self.browser = browser
+        self.form = form
     }
 }
 

@@ -6,7 +6,7 @@ extension WebSignIn {
     package func password(
         email: String, password: String, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
-        try await steps.counting(.password, as: \.stepOutcome) { () throws(SignInFailure) in
+        try await takingForm(.password, in: reference, by: call) { () throws(SignInFailure) in
             let flow = try await readOpen(reference, by: call)
             guard configuration.offersPassword else { throw .memberNotAllowed("password") }
             let proven = try await passwords.beginSignIn(email: email, password: password, by: call)
@@ -28,7 +28,7 @@ extension WebSignIn {
     package func emailCode(
         email: String, code: String, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
-        try await steps.counting(.emailCode, as: \.stepOutcome) { () throws(SignInFailure) in
+        try await takingForm(.emailCode, in: reference, by: call) { () throws(SignInFailure) in
             let flow = try await readOpen(reference, by: call)
             let proven = try await emailCodes.beginSignIn(email: email, code: code, by: call)
             return try await take(flow, for: .emailCode(proven, at: call.now), in: reference, by: call)
@@ -39,7 +39,7 @@ extension WebSignIn {
     private func take(
         _ flow: StoredWebFlow, for person: ProvenPerson, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
-        let code = try code(of: flow, by: call)
+        let code = try code(of: flow, in: reference, by: call)
         let taken = try await stored {
             try await store.take(reference.id, of: reference.browser.hash, for: person, code: code?.new, by: call)
         }
@@ -49,10 +49,11 @@ extension WebSignIn {
 
     /// The code with which a flow that ends at an app is taken for its person; `nil` for one that ends here.
     func code(
-        of flow: StoredWebFlow, by call: Call
+        of flow: StoredWebFlow, in reference: FlowReference, by call: Call
     ) throws(SignInFailure) -> (secret: OpaqueSecret, new: NewWebCode)? {
         guard flow.kind == .app else { return nil }
-        let secret = try OpaqueSecret.fresh()
+        let secret: OpaqueSecret =
+            if let form = reference.form { try codes.code(of: form, in: reference) } else { try .fresh() }
         return (secret, try newCode(secret, of: flow, by: call))
     }
 
@@ -62,5 +63,42 @@ extension WebSignIn {
     ) async throws(SignInFailure) -> WebStep {
         guard let code else { return try await settle(flow, person, by: call) }
         return .returned(try appReturn(.code(code.text), of: flow))
+    }
+
+    // MARK: A form that comes twice
+
+    /// Takes a form that may end the flow at its app. Who clicks twice sends it twice, and sees the answer to the second alone:
+    /// as long as the code waits for the app that is the answer to the first.
+    func takingForm(
+        _ step: WebStepCounters.Step, in reference: FlowReference, by call: Call,
+        _ take: () async throws(SignInFailure) -> WebStep
+    ) async throws(SignInFailure) -> WebStep {
+        try await steps.counting(step, as: \.stepOutcome) { () throws(SignInFailure) in
+            do throws(SignInFailure) {
+                return try await take()
+            } catch {
+                switch error {
+                // A registration's code is spent by the first.
+                case .webFlowExpired, .invalidCredentials:
+                    guard let before = try await answer(toFormOf: reference, by: call) else { throw error }
+                    return .returned(before)
+                default: throw error
+                }
+            }
+        }
+    }
+
+    /// What the same form of the browser was answered with before.
+    private func answer(toFormOf reference: FlowReference, by call: Call) async throws(SignInFailure) -> AppReturn? {
+        guard let form = reference.form,
+            let (flow, hash) = try await stored({
+                try await store.coded(reference.id, of: reference.browser.hash, by: call)
+            })
+        else { return nil }
+        // With the cookie one could try here what it was that the person typed.
+        try await limits.drawNetworks(.guessPerNetwork, by: call)
+        guard let code = try codes.code(of: form, in: reference, hashedAs: hash) else { return nil }
+        await limits.putBackNetworks(.guessPerNetwork, by: call)
+        return try appReturn(.code(code.text), of: flow)
     }
 }

@@ -50,7 +50,7 @@ extension WebSignIn {
     package func confirmRegistration(
         code typed: String, in reference: FlowReference, by call: Call
     ) async throws(SignInFailure) -> WebStep {
-        try await steps.counting(.emailCode, as: \.stepOutcome) { () throws(SignInFailure) in
+        try await takingForm(.emailCode, in: reference, by: call) { () throws(SignInFailure) in
             let flow = try await readOpenForMail(reference, by: call)
             guard
                 let registration = try await stored({ try await registrations.registration(in: flow.id, by: call) })
@@ -58,7 +58,7 @@ extension WebSignIn {
             let mailedCode = try await emailCodes.proveCode(
                 typed, for: .register, of: registration.email, ticketHash: Self.codeHash(of: flow.id), by: call)
             let newID = try AccountID.fresh(at: call.now)
-            let code = try code(of: flow, by: call)
+            let code = try code(of: flow, in: reference, by: call)
             // Where the address was proven meanwhile, or its reader was mailed no code, none is right.
             let taken = try await refusals.notingDisabledAccount(with: mailedCode.email, by: call) {
                 () throws(SignInFailure) in

@@ -88,6 +88,7 @@ package final class WebSignIn: Sendable {
     /// The sessions of browsers.
     package let sessions: WebSessions
     let store: WebFlowStore
+    let codes: WebCodes
     let registrations: WebRegistrationStore
     let accounts: AccountStore
     let credentials: WebCredentials
@@ -103,14 +104,16 @@ package final class WebSignIn: Sendable {
     let steps = WebStepCounters()
 
     init(
-        configuration: Configuration, sessions: WebSessions, store: WebFlowStore, registrations: WebRegistrationStore,
-        accounts: AccountStore, credentials: WebCredentials, persons: ProvenPersons, tickets: LinkTickets,
-        linking: TicketLinking, identities: IdentityLinking, passwords: PasswordSignIn, emailCodes: EmailCodeSignIn,
-        limits: RateLimiter, refusals: RefusalAggregator, logger: Logger
+        configuration: Configuration, sessions: WebSessions, store: WebFlowStore, codes: WebCodes,
+        registrations: WebRegistrationStore, accounts: AccountStore, credentials: WebCredentials,
+        persons: ProvenPersons, tickets: LinkTickets, linking: TicketLinking, identities: IdentityLinking,
+        passwords: PasswordSignIn, emailCodes: EmailCodeSignIn, limits: RateLimiter, refusals: RefusalAggregator,
+        logger: Logger
     ) {
         self.configuration = configuration
         self.sessions = sessions
         self.store = store
+        self.codes = codes
         self.registrations = registrations
         self.accounts = accounts
         self.credentials = credentials

@@ -1,5 +1,5 @@
 package import Accounts
-import Postgres
+package import Postgres
 
 /// What people prove on our own page. What it changes, the flow that it takes and the code for the app are one transaction:
 /// where a part of it fails nothing was spent, and no other request finds the flow in between.
@@ -51,6 +51,23 @@ extension WebFlowStore {
             let person = ProvenPerson.password(accountID, passwordHash: passwordHash, at: call.now)
             return (flow: flow, person: person)
         }
+    }
+
+    /// A flow whose person is kept for a code that waits for the app, and the code's hash.
+    package func coded(
+        _ id: WebFlowID, of browser: SecretHash, by call: Call
+    ) async throws(PostgresError) -> (flow: StoredWebFlow, codeHash: SecretHash)? {
+        let rows = try await database.query(
+            """
+            SELECT \(WebFlowStore.columns), f.code_hash
+            FROM web_flows f
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.status = 'coded'
+                AND f.code_expires_at > \(call.now)
+            """
+        ) { row throws(PostgresError) in
+            (flow: try WebFlowRow(row).plain, codeHash: try SecretHash(from: row[WebFlowStore.columnCount]))
+        }
+        return rows.first
     }
 
     private func take(_ id: WebFlowID, of browser: SecretHash, in change: Change) async throws -> StoredWebFlow? {

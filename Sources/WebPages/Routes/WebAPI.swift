@@ -152,7 +152,7 @@ extension WebAPI {
         let browser = cookies.browser(of: request)
         let value = try request.ownForm(secret: browser?.text, flow: id.description, action: action, read)
         guard let browser else { throw SignInFailure.webFlowExpired }
-        return (FlowReference(id: id, browser: browser), value)
+        return (FlowReference(id: id, browser: browser, form: request.body), value)
     }
 }
 

@@ -50,6 +50,25 @@ import Testing
         #expect(exchanged.json?["account"]?["email"]?.string == "apper@example.com", "\(exchanged.text)")
     }
 
+    @Test func `a new person who clicks twice comes to the app all the same`() async throws {
+        let email = "twicer@example.com"
+        let browser = world.browser()
+        let attempt = try AppAttempt()
+        let chooser = try await world.chooser(attempt, browser)
+        let page = try await browser.submit(
+            try chooser.form("/web/password"), on: chooser, typed: ["email": email, "to": "register"])
+        let asked = try await browser.register(email, on: page)
+        let code = try await world.code(1, mailedTo: email)
+        let answers = try await concurrently(0..<2) { _ in
+            try AppAnswer(try await browser.confirm(code, on: asked)).uri
+        }
+        #expect(answers[0] == answers[1])
+        let late = try AppAnswer(try await browser.confirm(code, on: asked))
+        #expect(late.uri == answers[0])
+        let exchanged = try await world.exchange(try #require(late["code"], "\(late.uri)"), attempt)
+        #expect(exchanged.json?["account"]?["email"]?.string == email, "\(exchanged.text)")
+    }
+
     @Test func `where the address is held the page says the same, and the mail has no code`() async throws {
         try await world.prove("holder@example.com")
         try await world.claim("claimer@example.com")

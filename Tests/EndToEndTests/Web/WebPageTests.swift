@@ -213,6 +213,30 @@ import Testing
         #expect(try await browser.press("/web/account", on: over).status == 200)
     }
 
+    @Test func `who clicks twice comes to the app all the same`() async throws {
+        let email = "twice@example.com"
+        try await world.claim(email)
+        let browser = world.browser()
+        let attempt = try AppAttempt()
+        let chooser = try await world.chooser(attempt, browser)
+        let form = try chooser.form("/web/password")
+        @Sendable func send(_ password: String = World.heldPassword) async throws -> Browser.Page {
+            try await browser.submit(form, on: chooser, typed: ["email": email, "password": password])
+        }
+        let answers = try await concurrently(0..<2) { _ in try AppAnswer(try await send()).uri }
+        #expect(answers[0] == answers[1])
+        let late = try AppAnswer(try await send())
+        #expect(late.uri == answers[0])
+        // What differs in one character is another try to sign in, and comes too late.
+        #expect(try await send(World.heldPassword + " ").html.title.hasPrefix("This sign-in is over"))
+        let exchanged = try await world.exchange(try #require(late["code"], "\(late.uri)"), attempt)
+        #expect(exchanged.json?["account"]?["email"]?.string == email, "\(exchanged.text)")
+        let over = try await send()
+        #expect(over.status == 400 && over.html.title.hasPrefix("This sign-in is over"), "\(over.answer.text)")
+        let bearer = try exchanged.text("session.accessToken")
+        #expect(try await world.service.get("/v1/account", bearer: bearer).status == 200)
+    }
+
     @Test func `a browser that takes no cookies hears so, and begins again at the account alone`() async throws {
         for (url, leadsBack) in [(try AppAttempt().url(), false), (WebWorld.publicURL + "/web/account", true)] {
             let opened = try await world.browser().open(url, following: false)

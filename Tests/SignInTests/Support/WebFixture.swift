@@ -178,6 +178,16 @@ struct WebFixture: ServiceFixture {
 
     // MARK: The database
 
+    /// The digits that were mailed for a purpose, whichever ticket or flow they belong to.
+    func mailedCode(_ purpose: EmailCodePurpose, to email: String) async throws -> String {
+        let hashes = try await database.query(
+            "SELECT ticket_hash FROM mailed_codes WHERE email = \(email) AND purpose = \(purpose.rawValue)",
+            as: SecretHash?.self)
+        let code = try await MailedCode.read(
+            purpose, to: email, ticketHash: hashes.first ?? nil, at: clock.now(), from: database, keyRing: base.keyRing)
+        return try #require(code).digits
+    }
+
     func status(_ flow: WebFlow) async throws -> String? {
         try await base.texts("SELECT status FROM web_flows WHERE flow_id = \(flow.id)").first ?? nil
     }

@@ -1,7 +1,6 @@
 import Accounts
 import Postgres
 import SignIn
-import Storage
 import TestSupport
 import Testing
 
@@ -40,19 +39,6 @@ import Testing
 
     // MARK: What fails spends nothing
 
-    /// The digits that were mailed for a purpose.
-    private static func mailedCode(
-        _ purpose: EmailCodePurpose, to email: String, _ fixture: WebFixture
-    ) async throws -> String {
-        let hashes = try await fixture.database.query(
-            "SELECT ticket_hash FROM mailed_codes WHERE email = \(email) AND purpose = \(purpose.rawValue)",
-            as: SecretHash?.self)
-        let code = try await MailedCode.read(
-            purpose, to: email, ticketHash: hashes.first ?? nil, at: fixture.clock.now(), from: fixture.database,
-            keyRing: fixture.base.keyRing)
-        return try #require(code).digits
-    }
-
     /// Runs a step while the database takes no flow for its person, then another time.
     private static func afterFault<Value: Sendable>(
         _ fixture: WebFixture, _ step: @Sendable () async throws -> Value
@@ -69,7 +55,7 @@ import Testing
         try await WebFixture.run { fixture in
             let flow = try await isOfApp ? fixture.open() : fixture.openAccountFlow()
             try await Self.register("kim@example.com", in: flow, fixture)
-            let code = try await Self.mailedCode(.register, to: "kim@example.com", fixture)
+            let code = try await fixture.mailedCode(.register, to: "kim@example.com")
             let step = try await Self.afterFault(fixture) {
                 #expect(try await fixture.count("accounts") == 0)
                 return try await fixture.web.confirmRegistration(
@@ -93,7 +79,7 @@ import Testing
             let flow = try await fixture.openAccountFlow()
             try await fixture.web.mailResetCode(
                 to: "kim@example.com", in: fixture.reference(flow), by: fixture.call)
-            let code = try await Self.mailedCode(.resetPassword, to: "kim@example.com", fixture)
+            let code = try await fixture.mailedCode(.resetPassword, to: "kim@example.com")
             let step = try await Self.afterFault(fixture) {
                 // Of before.
                 #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)

@@ -1,0 +1,136 @@
+import Accounts
+import Postgres
+import Storage
+import TestSupport
+import Testing
+
+@testable import SignIn
+
+/// A form that ends a flow at its app, and that the browser sends more than once.
+@Suite(.fixture(WebFixture.self)) struct WebFormTests {
+    var fixture: WebFixture { .current }
+
+    private static let email = "lee@example.com"
+
+    /// The flow, whose browser posts something.
+    private static func reference(
+        _ flow: WebFlow, posting form: String = "form", in fixture: WebFixture
+    ) -> FlowReference {
+        FlowReference(id: flow.id, browser: fixture.browser, form: Array(form.utf8))
+    }
+
+    private static func signIn(
+        _ reference: FlowReference, in fixture: WebFixture, from network: Network? = nil
+    ) async throws -> WebStep {
+        try await fixture.web.password(
+            email: email, password: SignInFixture.password, in: reference,
+            by: fixture.call(by: fixture.base.caller(from: network)))
+    }
+
+    @Test func `the same form has the same answer until the app comes, and no other form or browser has it`()
+        async throws
+    {
+        try await fixture.register(Self.email)
+        let flow = try await fixture.open()
+        let form = Self.reference(flow, in: fixture)
+        let answer = try await Self.signIn(form, in: fixture).appReturn
+        #expect(try await Self.signIn(form, in: fixture).appReturn == answer)
+        for other in [
+            Self.reference(flow, posting: "another form", in: fixture), fixture.reference(flow),
+            FlowReference(id: flow.id, browser: try .fresh(), form: form.form),
+        ] {
+            try await expectFailure("webFlowExpired") { try await Self.signIn(other, in: fixture) }
+        }
+        try await fixture.base.advance(by: 59)
+        let code = try await Self.signIn(form, in: fixture).code
+        #expect(try await fixture.base.tables(holding: code) == [])
+        _ = try await fixture.exchange(code).session
+        try await expectFailure("webFlowExpired") { try await Self.signIn(form, in: fixture) }
+        // Nothing of that was a second use of the code.
+        #expect(try await fixture.status(flow) == "spent")
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 2)
+    }
+
+    @Test func `a code that is over is answered no more`() async throws {
+        try await fixture.register(Self.email)
+        let form = Self.reference(try await fixture.open(), in: fixture)
+        _ = try await Self.signIn(form, in: fixture).code
+        try await fixture.base.advance(by: 60)
+        try await expectFailure("webFlowExpired") { try await Self.signIn(form, in: fixture) }
+    }
+
+    enum Way: CaseIterable, Sendable {
+        case password
+        case emailCode
+        case registration
+    }
+
+    @Test(arguments: Way.allCases) func `of several at once each has the answer`(way: Way) async throws {
+        let fixture = self.fixture
+        let flow = try await fixture.open()
+        let form = Self.reference(flow, in: fixture)
+        let send: @Sendable () async throws -> WebStep
+        switch way {
+        case .password:
+            try await fixture.register(Self.email)
+            send = { try await Self.signIn(form, in: fixture) }
+        case .emailCode:
+            try await fixture.register(Self.email)
+            try await fixture.web.mailCode(to: Self.email, in: form, by: fixture.call)
+            let digits = try await fixture.mailedCode(.signIn, to: Self.email)
+            send = {
+                try await fixture.web.emailCode(email: Self.email, code: digits, in: form, by: fixture.call)
+            }
+        case .registration:
+            try await fixture.web.register(
+                email: Self.email, password: SignInFixture.password, displayName: nil, in: form, by: fixture.call)
+            let digits = try await fixture.mailedCode(.register, to: Self.email)
+            send = { try await fixture.web.confirmRegistration(code: digits, in: form, by: fixture.call) }
+        }
+        let answers = try await concurrently(0..<4) { _ in try await send().appReturn }
+        #expect(Set(answers).count == 1)
+        let step = try await send()
+        #expect(try step.appReturn == answers.first)
+        #expect(try await fixture.exchange(try step.code).session.account.email?.text == Self.email)
+        #expect(try await fixture.count("accounts") == 1)
+    }
+
+    @Test(.noFixture(WebFixture.self)) func `what was typed can't be guessed by other forms without end`() async throws
+    {
+        try await WebFixture.run {
+            $0.limits = [.guessPerNetwork: .limit(count: 2, seconds: 900)]
+        } _: { fixture in
+            try await fixture.register(Self.email)
+            let flow = try await fixture.open()
+            let form = Self.reference(flow, in: fixture)
+            let network: Network = "192.0.2.0/24"
+            let answer = try await Self.signIn(form, in: fixture, from: network).appReturn
+            // The right one is not counted.
+            for _ in 0..<3 {
+                #expect(try await Self.signIn(form, in: fixture, from: network).appReturn == answer)
+            }
+            for guess in ["a", "b"] {
+                try await expectFailure("webFlowExpired") {
+                    try await Self.signIn(
+                        Self.reference(flow, posting: guess, in: fixture), in: fixture, from: network)
+                }
+            }
+            try await expectFailure("rateLimited") { try await Self.signIn(form, in: fixture, from: network) }
+        }
+    }
+
+    @Test(.noFixture(WebFixture.self)) func `a code is found again under the line of the key ring that made it`() throws
+    {
+        func ring(_ lines: (id: String, octet: UInt8)...) throws -> WebCodes {
+            WebCodes(keyRing: try SignInFixture.makeKeyRing(lines: lines))
+        }
+        let reference = FlowReference(id: WebFlowID(now: Timestamp(seconds: 1_767_225_600)), browser: try .fresh())
+        let form = Array("form".utf8)
+        let code = try ring(("k1", 7)).code(of: form, in: reference)
+        let rotated = try ring(("k2", 8), ("k1", 7))
+        #expect(try rotated.code(of: form, in: reference, hashedAs: code.hash)?.text == code.text)
+        #expect(try rotated.code(of: form, in: reference).text != code.text)
+        #expect(try ring(("k2", 8)).code(of: form, in: reference, hashedAs: code.hash) == nil)
+        #expect(try rotated.code(of: form + [0], in: reference, hashedAs: code.hash) == nil)
+    }
+}

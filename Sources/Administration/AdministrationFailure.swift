@@ -37,6 +37,8 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
     /// The endpoint has as many replays as it may; whether one of them ends soon.
     case replaysUnderWay(oneEndsSoon: Bool)
     case database(PostgresError)
+    /// The database failed a use case of sign-in, and may soon do what was asked. The detail is for the log.
+    case storageUnavailable(detail: String)
     /// The task was cancelled: the process is ending.
     case cancelled
     case fault(operation: String)
@@ -77,7 +79,7 @@ extension AdministrationFailure {
     package var isTemporary: Bool {
         switch self {
         case .database(let error): error.isTemporary
-        case .rateLimited, .overloaded, .replaysUnderWay, .mailUnavailable, .cancelled: true
+        case .storageUnavailable, .rateLimited, .overloaded, .replaysUnderWay, .mailUnavailable, .cancelled: true
         default: false
         }
     }
@@ -89,7 +91,7 @@ extension AdministrationFailure {
             case .rateLimited(_, let retryAfter): .rateLimited(retryAfter: retryAfter)
             case .mailUnavailable: .mailUnavailable
             case .overloaded(let retryAfter): .overloaded(retryAfter: Int(clamping: retryAfter))
-            case .storageUnavailable: .overloaded(retryAfter: 1)
+            case .storageUnavailable(let detail): .storageUnavailable(detail: detail)
             case .credentialRejected, .providerUnavailable, .providerDisabled, .missingCredential, .memberNotAllowed,
                 .clientIDRequired, .redirectURIRefused, .malformedEmail, .emailRequired, .weakPassword,
                 .invalidCredentials, .invalidSession, .invalidRefreshToken, .refreshTokenReused, .accountDisabled,
@@ -122,6 +124,7 @@ extension AdministrationFailure {
         case .rateLimited(let seconds):
             "The address has had as many codes as it may. Try again in \((seconds + 59) / 60) minutes."
         case .overloaded(let seconds): "Too much of this is under way. Try again in \(seconds) s."
+        case .storageUnavailable: "The database can't be used right now. Try again in a moment."
         case .replaysUnderWay(let oneEndsSoon):
             """
             \(WebhookStream.maximumReplays) replays to this endpoint are under way, which is the most. Try again in a \

@@ -98,6 +98,30 @@ struct SupportActTests: WorldSuite {
         #expect(refused.answer["Retry-After"] != nil && refused.answer["WWW-Authenticate"] == nil)
     }
 
+    @Test func `a database that fails while a code is to be mailed is what the administrator reads of`() async throws {
+        let id = try await register("uncoded", in: world)
+        let key = try await world.adminKey("manage")
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        try await world.scratch.execute(
+            """
+            CREATE FUNCTION refuse_code() RETURNS trigger LANGUAGE plpgsql
+            AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$
+            """,
+            """
+            CREATE TRIGGER refuse_code BEFORE INSERT ON mailed_codes
+            FOR EACH ROW WHEN (NEW.email = 'uncoded@example.com') EXECUTE FUNCTION refuse_code()
+            """)
+        let answer = try await administer("POST", "\(id)/email-codes", nil, key: key, in: world)
+        #expect(answer.status == 503 && answer.code == "temporarily_unavailable" && answer["Retry-After"] != nil)
+        #expect(answer.json?["detail"] == nil, "\(answer.body)")
+        let page = try await visit.act("Send sign-in code", on: try await visit.account(id))
+        #expect(page.status == 503 && page.notice == "The database can't be used right now. Try again in a moment.")
+
+        try await world.scratch.execute("DROP FUNCTION refuse_code CASCADE")
+        let sent = try await visit.act("Send sign-in code", on: try await visit.account(id))
+        #expect(sent.notice == "The code is on its way.")
+    }
+
     @Test func `an account that is disabled or has no address gets no code`() async throws {
         let id = try await register("codeless", in: world)
         let key = try await world.adminKey("manage")

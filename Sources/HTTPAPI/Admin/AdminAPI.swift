@@ -73,6 +73,7 @@ extension AdministrationFailure: ProblemConvertible {
                 .temporarilyUnavailable, detail: sentence, reason: "replays_under_way",
                 retryAfter: oneEndsSoon ? 1 : 60, isExpected: true)
         case .database, .cancelled: Problem(isTemporary ? .temporarilyUnavailable : .internalError, reason: detail)
+        case .storageUnavailable(let detail): Problem(.temporarilyUnavailable, reason: detail)
         case .fault(let operation): Problem(.internalError, reason: operation)
         }
     }

@@ -27,6 +27,10 @@ package enum MigrationFault: Error, Sendable {
     case invalidIndex(String, index: String)
     /// The role of `postgres.url` has to exist before it can be granted anything.
     case noSuchRole(String)
+    /// The role may not change what is there.
+    case notOwner(String, of: String)
+    /// The role may make no tables in the schema.
+    case mayNotCreate(String)
 }
 
 extension MigrationFault: CustomStringConvertible, CustomDebugStringConvertible {
@@ -72,6 +76,10 @@ extension MigrationFault: CustomStringConvertible, CustomDebugStringConvertible 
         case .noSuchRole(let role):
             "The role \"\(role)\" of postgres.url does not exist: create it (CREATE ROLE … LOGIN) and run "
                 + "`countersign migrate up` again."
+        case .notOwner(let role, let relation):
+            "The role \"\(role)\" does not own \(relation): set postgres.migrationUrl, whose role owns the tables."
+        case .mayNotCreate(let role):
+            "The role \"\(role)\" may not create tables in the schema: set postgres.migrationUrl, whose role is to own them."
         }
     }
 

@@ -52,7 +52,10 @@ package struct Migrator: Sendable {
     /// The steps that `up` would take. Takes no lock and writes nothing, not even the bookkeeping table.
     package func plan(to version: Int? = nil) async throws -> [MigrationStep] {
         try refuseTransactionControl()
-        return try await history().pending(to: version).map { MigrationStep(label: $0.label, direction: .up) }
+        let history = try await history()
+        let pending = try history.pending(to: version)
+        if !pending.isEmpty { try await requireRights(on: history) }
+        return pending.map { MigrationStep(label: $0.label, direction: .up) }
     }
 
     /// Reverts the latest `steps` migrations, all of them if there are fewer.
@@ -106,6 +109,27 @@ package struct Migrator: Sendable {
 
     private func history() async throws -> MigrationHistory {
         try await MigrationHistory.read(of: migrations, from: database)
+    }
+
+    /// Refuses a role that `up` would fail by: one that may not make the first table, or does not own what there is, since
+    /// that is what migrations change.
+    private func requireRights(on history: MigrationHistory) async throws {
+        let found = try await database.query(
+            """
+            SELECT current_user::text, has_schema_privilege(current_schema(), 'CREATE'),
+                (
+                    SELECT relname::text
+                    FROM pg_class
+                    WHERE relnamespace = current_schema()::regnamespace AND relname::text = ANY (\(Array(created.relations)))
+                        AND NOT pg_has_role(relowner, 'USAGE')
+                    ORDER BY oid
+                    LIMIT 1
+                )
+            """, as: String.self, Bool?.self, String?.self)
+        for (role, mayCreate, relation) in found {
+            if let relation { throw MigrationFault.notOwner(role, of: relation) }
+            if history.applied.isEmpty, mayCreate == false { throw MigrationFault.mayNotCreate(role) }
+        }
     }
 
     /// Runs `body` on a connection that holds the lock, and that is closed afterwards.

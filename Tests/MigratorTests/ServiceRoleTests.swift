@@ -315,6 +315,31 @@ import Testing
         }
     }
 
+    @Test func `a plan is refused to a role that could not carry it out`() async throws {
+        let later = Migration(
+            version: 2, name: "change_things", up: "-- why\nALTER TABLE things ADD COLUMN note text;\n",
+            down: "-- why\nALTER TABLE things DROP COLUMN note;\n")
+        try await withRole { owner, service, role in
+            let migrator = service.migrator(Self.migrations + [later])
+            func expectLack(_ reason: String) async {
+                let fault = await #expect(throws: MigrationFault.self) { try await migrator.plan() }
+                #expect(fault?.description.hasPrefix("The role \"\(role)\" \(reason): set ") == true)
+                await #expect(throws: MigrationFault.self) { try await migrator.up() }
+            }
+            try await owner.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+            await expectLack("may not create tables in the schema")
+            _ = try await owner.migrator(Self.migrations, service: ServiceRole(name: role)).up()
+            await expectLack("does not own schema_migrations")
+            // As a member of the owner's role it may.
+            let names = try await owner.query("SELECT quote_ident(current_user)", as: String.self)
+            let name = try #require(names.first)
+            try await owner.execute("GRANT \(unsafeSQL: name) TO \"\(unsafeSQL: role)\"")
+            #expect(try await migrator.plan().map(\.label) == [later.label])
+            #expect(try await migrator.up().map(\.label) == [later.label])
+            #expect(try await migrator.plan().isEmpty)
+        }
+    }
+
     @Test func `an owner that is the service is granted nothing`() async throws {
         try await ScratchDatabase.withEmpty { _, database in
             let owners = try await database.query("SELECT current_user::text", as: String.self)

@@ -169,7 +169,26 @@ extension Change.WebFlows {
         case .ticket(let hash):
             event.provider = try await change.links.cancel(hash)
             _ = try await change.execute("DELETE FROM mailbox_tickets WHERE ticket_hash = \(hash)")
+            if let (session, account) = try await session(openedBy: hash) {
+                event.accountID = account
+                event.sessionID = session
+                try await change.sessions.end(.session(session), because: .webCodeReused)
+            }
         }
         try await change.record(event)
+    }
+
+    /// The session that the spent ticket of a provider's person has opened: of their identity, at the moment at which the
+    /// ticket was consumed. That of a mailbox's reader is deleted when it is spent, and leads nowhere.
+    private func session(openedBy ticket: SecretHash) async throws(PostgresError) -> (SessionID, AccountID)? {
+        let rows = try await change.query(
+            """
+            SELECT s.session_id, s.account_id
+            FROM link_tickets t
+            JOIN identities i ON (i.provider, i.realm, i.subject) = (t.provider, t.realm, t.subject)
+            JOIN sessions s ON s.identity_id = i.identity_id AND s.created_at = t.consumed_at
+            WHERE t.ticket_hash = \(ticket)
+            """, as: SessionID.self, AccountID.self)
+        return rows.first
     }
 }

@@ -143,6 +143,25 @@ import Testing
         #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.endedBy) == [.revoke])
     }
 
+    @Test func `a second use ends the session that the first one's ticket has opened by then, and no other`()
+        async throws
+    {
+        let code = try await fixture.code()
+        let created = try await fixture.base.create(try await fixture.exchange(code).ticket)
+        try await fixture.base.advance(by: 1)
+        let later = try await fixture.exchange(try await fixture.code()).session
+        await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
+        await expectFailure(.invalidSession) { try await fixture.base.opened(created) }
+        #expect(try await fixture.base.opened(later).id == later.session.id)
+        let recorded = try await fixture.texts(
+            """
+            SELECT s.end_reason
+            FROM sessions s JOIN audit_events e USING (session_id, account_id)
+            WHERE s.session_id = \(created.session.id) AND e.type = 'web_code_reused'
+            """)
+        #expect(recorded == ["web_code_reused"])
+    }
+
     @Test func `a code that is none of ours is refused`() async throws {
         for code in ["", "code", String(repeating: "A", count: 43), String(repeating: "A", count: 64)] {
             await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }

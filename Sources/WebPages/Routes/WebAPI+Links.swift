@@ -112,7 +112,8 @@ extension WebAPI {
             failure = error
         }
         if case .providerAlreadyLinked(let existing) = failure {
-            return try conflict(with: existing, ConflictPage.Proof(credential), try await visit(flow, request))
+            return try conflict(
+                with: existing, ConflictPage.Proof(credential), typed: form.typed, try await visit(flow, request))
         }
         let wrong: FormError =
             switch credential {
@@ -131,11 +132,13 @@ extension WebAPI {
     }
 
     /// The question whether another identity of the account is replaced.
-    func conflict(with existing: Identity, _ proof: ConflictPage.Proof, _ visit: FlowVisit) throws -> Response {
+    func conflict(
+        with existing: Identity, _ proof: ConflictPage.Proof, typed: TypedText = TypedText(), _ visit: FlowVisit
+    ) throws -> Response {
         guard let link = visit.flow.link else { throw SignInFailure.webFlowExpired }
         let page = ConflictPage(
             purpose: visit.flow.purpose, source: link.source, email: link.ownEmail, existing: HeldIdentity(existing),
-            proof: proof, replace: try visit.target("/web/link/bind"), keep: try visit.target("/web/link/cancel"))
+            proof: proof, replace: try bindTarget(visit, typed), keep: try visit.target("/web/link/cancel"))
         return response(page, after: .providerAlreadyLinked(existing), in: visit)
     }
 

@@ -62,7 +62,7 @@ extension ConflictPage {
         view["existing"] = existing.value(in: localization)
         if case .password = proof { view["asksPassword"] = true }
         var form = replace
-        form.hidden = hiddenFields
+        form.hidden.merge(hiddenFields) { _, own in own }
         view.show(form)
         view["keep"] = keep.value
         return view

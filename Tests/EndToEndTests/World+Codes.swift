@@ -19,11 +19,7 @@ extension World {
 
     /// Writes a file of this test run that other users can't read.
     static func privateFile(_ name: String, _ content: String) throws -> String {
-        let path = FileManager.default.temporaryDirectory.appending(path: "\(getpid())-\(name)").path
-        let isWritten = FileManager.default.createFile(
-            atPath: path, contents: Data(content.utf8), attributes: [.posixPermissions: 0o600])
-        guard isWritten else { throw CocoaError(.fileWriteUnknown) }
-        return path
+        try ScratchDirectory.ofRun.write(name, content)
     }
 
     static func codeSettings(_ sandbox: Sandbox) throws -> Countersign.Settings {

@@ -149,12 +149,8 @@ package final class Countersign: Sendable {
 
     /// The key ring that every service of this test run uses, so that they can share a database.
     package static let keyRingPath = Result {
-        let file = FileManager.default.temporaryDirectory.appending(path: "keyring-\(getpid())")
         let key = Data(try SecureRandom.bytes(32)).base64EncodedString()
-        let isWritten = FileManager.default.createFile(
-            atPath: file.path, contents: Data("test \(key)\n".utf8), attributes: [.posixPermissions: 0o600])
-        guard isWritten else { throw SetUpFailure("\(file.path) can't be written.") }
-        return file.path
+        return try ScratchDirectory.ofRun.write("keyring", "test \(key)\n")
     }
 
     /// The environment for these settings: `apple.clientIds` is `COUNTERSIGN_APPLE_CLIENT_IDS`. Nothing is inherited.

@@ -26,3 +26,20 @@ package struct ScratchDirectory: Sendable {
         return file.path
     }
 }
+
+extension ScratchDirectory {
+    /// The directory of this test run, for files that several tests share. It goes when the process does, in whatever way.
+    package static var ofRun: ScratchDirectory { get throws { try run.get().directory } }
+
+    private struct Run: Sendable {
+        let directory: ScratchDirectory
+        let watchdog: Watchdog
+
+        init() throws {
+            directory = try ScratchDirectory()
+            watchdog = try Watchdog(running: #"rm -rf "$1""#, directory.url.path)
+        }
+    }
+
+    private static let run = Result { try Run() }
+}

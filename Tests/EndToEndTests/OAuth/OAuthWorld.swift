@@ -22,10 +22,8 @@ enum OAuthWorld {
     ]
 
     private static let scopeTextsPath: String = {
-        let path = FileManager.default.temporaryDirectory.appending(path: "scopes-\(UUID()).yaml").path
         let text = "devices.read:\n  en: See the devices of your home\n  de: Die Geräte in Ihrem Zuhause sehen\n"
-        _ = FileManager.default.createFile(atPath: path, contents: Data(text.utf8))
-        return path
+        return (try? ScratchDirectory.ofRun.write("scopes.yaml", text, mode: 0o644)) ?? "/unwritten"
     }()
 
     static func run(_ settings: Countersign.Settings = [:], _ body: (World) async throws -> Void) async throws {

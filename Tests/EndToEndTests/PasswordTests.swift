@@ -8,23 +8,46 @@ import Testing
     .limitedConcurrency, .world(["limits.passwordPerAccount": "0", "limits.guessPerNetwork": "0"]), .serialized,
     .timeLimit(.minutes(30)))
 struct PasswordTests: WorldSuite {
-    /// A hash takes 128 MiB; so much more than it has the process may not map.
-    @Test func `a hash that gets no memory is answered 503, and the next one is made`() async throws {
+    /// Runs what may not map more memory than this beyond what the service has mapped.
+    private func limiting<Result>(toFurtherMiB count: Int, _ body: () async throws -> Result) async throws -> Result {
         func limit(to bytes: String) async throws {
             let run = try await FinishedProcess.run(
                 URL(filePath: "/usr/bin/prlimit"), ["--pid", "\(world.service.processID)", "--as=\(bytes):"])
             try #require(run.code == 0, "\(run.errors)")
         }
+        try await limit(to: "\((try memory(of: world.service, "VmSize") + count * 1024) * 1024)")
+        let result = try await body()
+        try await limit(to: "unlimited")
+        return result
+    }
+
+    /// A hash of ours takes 128 MiB, the imported ones 64.
+    @Test func `a hash that gets no memory is answered 503, and the next one is made`() async throws {
         func register() async throws -> Answer {
             try await world.service.post(
                 "/v1/accounts", ["email": "memory@example.com", "password": .string(World.password)])
         }
-        let mapped = try memory(of: world.service, "VmSize")
-        try await limit(to: "\((mapped + 48 * 1024) * 1024)")
-        let refused = try await register()
-        try await limit(to: "unlimited")
+        let refused = try await limiting(toFurtherMiB: 48) { try await register() }
         refused.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...1)
         #expect(try await register().status == 201)
+
+        let hashes = [
+            ("test", "$y$jBT$abcdefgh$UVOZFwVcjYQOYdclXPltaU4AmnEzpL7shTJ5Y.H8xH2"),
+            ("secret", "$argon2id$v=19$m=65536,t=1,p=4$c2FsdHNhbHRzYWx0c2FsdA$H19UAbwxgqonyxpEGKvdEg"),
+        ]
+        for (index, (password, hash)) in hashes.enumerated() {
+            let address = "memory\(index)@example.com"
+            let row =
+                #"{"externalId":"memory/\#(index)","email":"\#(address)","emailVerified":true,"passwordHash":"\#(hash)"}"#
+            let run = try await ImportedPersonTests.import("memory-\(index)", [row], into: world.scratch)
+            try #require(run.status == 0, "\(run.error)")
+            let refused = try await limiting(toFurtherMiB: 48) { try await world.signIn(address, password: password) }
+            refused.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...1)
+            // Enough for the hash, and not for a thread of each of its lanes.
+            let scarce = try await limiting(toFurtherMiB: 80) { try await world.signIn(address, password: password) }
+            #expect([200, 503].contains(scarce.status), "\(scarce)")
+            #expect(try await world.signIn(address, password: password).status == 200)
+        }
     }
 
     @Test func `sixty logins at once take the memory of two, and delay no other request`() async throws {

@@ -41,7 +41,7 @@ package struct ForeignPasswords: Sendable {
 
     /// Whether the password is the one that was hashed. Slow: not for an event loop.
     ///
-    /// - Throws: what says nothing of the password: there is no memory or no thread.
+    /// - Throws: what says nothing of the password: there is no memory.
     func matches(_ password: String, _ hash: ForeignPasswordHash) throws -> Bool {
         // HMAC pads a key with NUL, so one more at its end would fit as well; and crypt(3) ends at the first.
         guard !password.utf8.contains(0) else { return false }
@@ -49,7 +49,8 @@ package struct ForeignPasswords: Sendable {
         switch hash.scheme {
         case .crypt(let setting, let isOfDigest):
             let input = isOfDigest ? Hexadecimal.encode(SHA256.hash(bytes)) : password
-            return try Crypt.hash(input, setting: setting).map { constantTimeEquals($0, setting) } ?? false
+            return try Crypt.hash(input, setting: setting, memoryBytes: hash.memoryBytes)
+                .map { constantTimeEquals($0, setting) } ?? false
         case .argon2(let cost):
             guard let library = Argon2.shared else { return false }
             let key = library.hash(
@@ -85,5 +86,5 @@ package struct ForeignPasswords: Sendable {
     }
 }
 
-/// Its cost was checked: what it lacks is memory, or a thread.
+/// Its cost was checked: what it lacks is memory.
 private struct Argon2Failure: Error {}

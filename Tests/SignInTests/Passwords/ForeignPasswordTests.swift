@@ -27,6 +27,9 @@ import Testing
         password: "test", hash: "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu")
     private static let argon2 = Vector(
         password: "secret", hash: "argon2$argon2i$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$YC9+jJCrQhs5R6db7LlN8Q")
+    /// By the `argon2` of Debian 12, with a thread a lane.
+    private static let lanes = Vector(
+        password: "secret", hash: "$argon2id$v=19$m=64,t=2,p=4$c2FsdHNhbHRzYWx0c2FsdA$+R1yYaHfslRbZIYuECptBA")
     private static var documented: [Vector] {
         get throws {
             try JSONDecoder().decode([Vector].self, from: Data(try Vectors.bytes("foreign-passwords.json")))
@@ -42,7 +45,7 @@ import Testing
                     signerKey: [UInt8](key), saltSeparator: [7], rounds: 8, memoryCost: 14)))
     }
 
-    @Test(arguments: try [bcrypt, argon2] + documented)
+    @Test(arguments: try [bcrypt, argon2, lanes] + documented)
     func `a hash of another system fits its password and no other`(_ vector: Vector) async throws {
         let hasher = try Self.hasher()
         #expect(

@@ -43,6 +43,16 @@ import Testing
         #expect(ending.status == 2 && ending.output.isEmpty, "\(ending.error)")
     }
 
+    /// As where a program that has made its streams non-blocking shares them with the command.
+    @Test func `streams that are not ready, and do not block, are waited for`() async throws {
+        let script = try DataFile("Fixtures/non-blocking.py").text
+        let ending = try await Countersign.run(
+            ["token", "verify", "--provider", "apple"], ["postgres.url": world.scratch.url],
+            launcher: ["/usr/bin/python3", "-c", script])
+        #expect(ending.status == 1 && ending.error.isEmpty, "\(ending.error)")
+        #expect(ending.output.split(separator: "\n").count == 3_000)
+    }
+
     @Test(arguments: ["2>/dev/full", "2>&-"])
     func `a standard error that can't be written changes no exit code, and no output`(
         redirection: String

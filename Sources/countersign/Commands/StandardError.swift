@@ -8,7 +8,7 @@ enum StandardError {
             let count = unsafe rest.withUnsafeBytes { unsafe Foundation.write(STDERR_FILENO, $0.baseAddress, $0.count) }
             if count >= 0 {
                 rest.removeFirst(count)
-            } else if errno != EINTR {
+            } else if !StandardStream.isToBeTriedAgain(STDERR_FILENO, POLLOUT) {
                 return
             }
         }

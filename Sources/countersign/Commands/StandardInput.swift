@@ -18,15 +18,16 @@ struct StandardInput: Sendable {
     }
 
     private static func read() throws -> [UInt8] {
-        var failure: Int32 = 0
+        let input = FileHandle.standardInput.fileDescriptor
+        var isRead = false
         let chunk = [UInt8](unsafeUninitializedCapacity: chunkBytes) { buffer, count in
+            var size = -1
             repeat {
-                let size = Foundation.read(FileHandle.standardInput.fileDescriptor, buffer.baseAddress, buffer.count)
-                failure = size < 0 ? errno : 0
-                count = max(0, size)
-            } while failure == EINTR
+                size = Foundation.read(input, buffer.baseAddress, buffer.count)
+            } while size < 0 && StandardStream.isToBeTriedAgain(input, POLLIN)
+            (isRead, count) = (size >= 0, max(0, size))
         }
-        guard failure == 0 else { throw UsageFault(sentence: "standard input can't be read") }
+        guard isRead else { throw UsageFault(sentence: "standard input can't be read") }
         return chunk
     }
 }

@@ -80,7 +80,7 @@ struct StandardOutput {
                 rest.removeFirst(count)
             } else if errno == EPIPE {
                 throw ExitCode(1)
-            } else if errno != EINTR {
+            } else if !StandardStream.isToBeTriedAgain(descriptor, POLLOUT) {
                 throw Fault(
                     description: "\(name) can't be written: \(unsafe String(cString: strerror(errno))).")
             }

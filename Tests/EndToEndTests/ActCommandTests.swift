@@ -6,69 +6,58 @@ import Testing
 @Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ActCommandTests: WorldSuite {
     private static let unknown = "01926a3e-0000-7000-8000-000000000000"
 
-    private func run(_ arguments: String..., world: World) async throws -> Countersign.Ending {
-        try await Countersign.run(arguments, ["postgres.url": world.scratch.url])
-    }
-
-    private func status(_ created: Answer, world: World) async throws -> Int {
-        try await world.service.get("/v1/account", bearer: try created.text("session.accessToken")).status
+    private func status(_ created: Answer) async throws -> Int {
+        try await service.get("/v1/account", bearer: try created.bearer()).status
     }
 
     /// The kinds and reasons that an operator's acts have left in the account's trail.
-    private func recorded(_ id: String, world: World) async throws -> Int64 {
-        try await world.count(
-            """
-            SELECT count(*) FROM audit_events
-            WHERE account_id = \(id)::uuid AND actor = 'operator' AND reason = 'case 7'
-            """)
+    private func recorded(_ id: String) async throws -> Int64 {
+        try await world.recorded("account_id = \(id)::uuid AND actor = 'operator' AND reason = 'case 7'")
     }
 
     @Test func `account disable ends the sessions, and enable lets the person in again`() async throws {
         let created = try await world.newAccount("disabled-by-command")
-        let id = try created.text("account.accountId")
-        #expect(try await run("account", "disable", id, "--reason", "case 7", world: world).status == 0)
-        #expect(try await status(created, world: world) == 401)
-        let refused = try await world.service.signInWithApple(try await world.appleToken("disabled-by-command"))
-        #expect(refused.status == 403)
-        #expect(try await run("account", "enable", id, "--reason", "case 7", world: world).status == 0)
-        #expect(
-            try await world.service.signInWithApple(try await world.appleToken("disabled-by-command")).status == 200)
-        #expect(try await recorded(id, world: world) == 2)
+        let id = try created.accountID()
+        #expect(try await world.run(["account", "disable", id, "--reason", "case 7"]).status == 0)
+        #expect(try await status(created) == 401)
+        try await world.signIn("disabled-by-command", with: .apple).expecting(403)
+        #expect(try await world.run(["account", "enable", id, "--reason", "case 7"]).status == 0)
+        #expect(try await world.signIn("disabled-by-command", with: .apple).status == 200)
+        #expect(try await recorded(id) == 2)
     }
 
     @Test func `account sign-out ends the sessions of the account that an address names`() async throws {
         let created = try await world.newAccount("signed-out-by-command")
         let email = try created.text("account.email")
-        #expect(try await run("account", "sign-out", email, "--reason", "case 7", world: world).status == 0)
-        #expect(try await status(created, world: world) == 401)
-        #expect(try await recorded(try created.text("account.accountId"), world: world) == 1)
+        #expect(try await world.run(["account", "sign-out", email, "--reason", "case 7"]).status == 0)
+        #expect(try await status(created) == 401)
+        #expect(try await recorded(try created.accountID()) == 1)
     }
 
     @Test func `account delete leaves nothing of the account but its trail`() async throws {
         let created = try await world.newAccount("deleted-by-command")
-        let id = try created.text("account.accountId")
+        let id = try created.accountID()
         let email = try created.text("account.email")
-        let deleted = try await run("account", "delete", email, "--yes", "--reason", "case 7", world: world)
+        let deleted = try await world.run(["account", "delete", email, "--yes", "--reason", "case 7"])
         #expect(deleted.status == 0 && deleted.output == "deleted \(id)\n", "\(deleted.error)")
-        #expect(try await status(created, world: world) == 401)
+        #expect(try await status(created) == 401)
         #expect(try await world.count("SELECT count(*) FROM accounts WHERE account_id = \(id)::uuid") == 0)
-        #expect(try await recorded(id, world: world) == 1)
-        let again = try await run("account", "delete", id, "--yes", world: world)
+        #expect(try await recorded(id) == 1)
+        let again = try await world.run(["account", "delete", id, "--yes"])
         #expect(again.status == 1 && again.error == "countersign: There is no account \(id).\n")
     }
 
     @Test func `what an operator does has the name that they state, and is theirs all the same`() async throws {
-        let id = try await world.newAccount("named-operator").text("account.accountId")
+        let id = try await world.newAccount("named-operator").accountID()
         for (settings, arguments) in [
             (["operator": "kim"], ["account", "disable", id, "--reason", "case 8"]),
             (["operator": "service"], ["account", "enable", id, "--reason", "case 8"]),
             (["operator": "kim"], ["keys", "rotate"]),
         ] {
-            let ending = try await Countersign.run(
-                arguments, settings.merging(["postgres.url": world.scratch.url]) { $1 })
+            let ending = try await world.run(arguments, settings)
             #expect(ending.status == 0 && ending.error.isEmpty, "\(ending.error)")
         }
-        let recorded = try await world.scratch.texts(
+        let recorded = try await scratch.texts(
             """
             SELECT concat_ws(' ', type, actor, COALESCE(actor_name, '-')) FROM audit_events
             WHERE account_id = \(id)::uuid AND reason = 'case 8' OR type = 'signing_key_rotated' AND actor_name = 'kim'
@@ -82,12 +71,12 @@ import Testing
 
     @Test func `session end ends one session`() async throws {
         let created = try await world.newAccount("ended-by-command")
-        let other = try await world.service.signInWithApple(try await world.appleToken("ended-by-command"))
-        let id = try created.text("session.sessionId")
-        #expect(try await run("session", "end", id, "--reason", "case 7", world: world).status == 0)
-        #expect(try await status(created, world: world) == 401)
-        #expect(try await status(other, world: world) == 200)
-        let again = try await run("session", "end", id, world: world)
+        let other = try await world.signIn("ended-by-command", with: .apple)
+        let id = try created.sessionID()
+        #expect(try await world.run(["session", "end", id, "--reason", "case 7"]).status == 0)
+        #expect(try await status(created) == 401)
+        #expect(try await status(other) == 200)
+        let again = try await world.run(["session", "end", id])
         #expect(again.status == 1 && again.error == "countersign: There is no session \(id).\n")
     }
 
@@ -96,15 +85,14 @@ import Testing
             ["account", "disable", "kim", "--reason", "a"], ["account", "disable", Self.unknown],
             ["account", "sign-out", Self.unknown, "--reason", "two\nlines"], ["account", "delete"],
             ["account", "delete", Self.unknown, "--yes", "--reason", ""], ["account", "delete", Self.unknown],
-            ["session", "end", "kim"],
-            ["account", "enable", Self.unknown, "--reason", "a", "--email", "kim"],
+            ["session", "end", "kim"], ["account", "enable", Self.unknown, "--reason", "a", "--email", "kim"],
         ] {
-            let ending = try await Countersign.run(arguments, ["postgres.url": world.scratch.url])
+            let ending = try await world.run(arguments)
             #expect(ending.status == 2, "\(arguments)")
             #expect(ending.error.hasPrefix("countersign: ") && ending.error.split(separator: "\n").count == 1)
         }
         for (act, name) in [("disable", Self.unknown), ("sign-out", "nobody@unknown.example")] {
-            let ending = try await run("account", act, name, "--reason", "a", world: world)
+            let ending = try await world.run(["account", act, name, "--reason", "a"])
             #expect(ending.status == 1 && ending.error == "countersign: There is no account \(name).\n")
         }
     }

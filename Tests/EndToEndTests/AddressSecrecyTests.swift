@@ -1,4 +1,3 @@
-import JOSE
 import Postgres
 import TestSupport
 import Testing
@@ -64,23 +63,21 @@ struct AddressSecrecyTests: WorldSuite {
         if hasBeenMailed {
             for purpose in ["signIn", "resetPassword", "bind"] {
                 for address in addresses {
-                    let answer = try await world.askForCode(
-                        purpose, address, ticket: purpose == "bind" ? ticket : nil)
+                    let answer = try await world.askForCode(purpose, address, ticket: purpose == "bind" ? ticket : nil)
                     #expect(answer.status == 202)
                 }
             }
         }
         let calls: [(String) async throws -> Answer] = [
-            { try await world.service.post("/v1/sign-in/email-code", ["email": .string($0), "code": "x23456"]) },
+            { try await service.post("/v1/sign-in/email-code", ["email": .string($0), "code": "x23456"]) },
             {
-                try await world.service.post(
+                try await service.post(
                     "/v1/accounts/password-reset",
                     ["email": .string($0), "code": "x23456", "newPassword": "another horse battery"])
             },
             {
-                try await world.service.post(
-                    "/v1/links/bind",
-                    ["linkTicket": .string(ticket), "email": .string($0), "emailCode": "x23456"])
+                try await service.post(
+                    "/v1/links/bind", ["linkTicket": .string(ticket), "email": .string($0), "emailCode": "x23456"])
             },
         ]
         for call in calls {
@@ -96,7 +93,7 @@ struct AddressSecrecyTests: WorldSuite {
             try await world.signIn($0, password: "a wrong password")
         }
         let bind = try await Self.same(addresses) {
-            try await world.service.post(
+            try await service.post(
                 "/v1/links/bind",
                 ["linkTicket": .string(ticket), "email": .string($0), "password": "a wrong password"])
         }

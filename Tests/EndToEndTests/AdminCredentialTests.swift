@@ -26,10 +26,10 @@ struct AdminCredentialTests: WorldSuite {
         async throws
     {
         let created = try await world.newAccount("victim")
-        let (access, refresh) = (try created.text("session.accessToken"), try created.text("session.refreshToken"))
+        let (access, refresh) = (try created.bearer(), try created.refreshToken())
         let ids = [
-            "{accountId}": try created.text("account.accountId"), "{sessionId}": try created.text("session.sessionId"),
-            "{identityId}": try created.text("identity.identityId"), "{clientId}": try await world.linkingClient().id,
+            "{accountId}": try created.accountID(), "{sessionId}": try created.sessionID(),
+            "{identityId}": try created.identityID(), "{clientId}": try await world.linkingClient().id,
         ]
         let key = try await world.adminKey("read,revoke,manage")
         let refused: [String: String?] = [
@@ -46,34 +46,34 @@ struct AdminCredentialTests: WorldSuite {
             let path = ids.reduce(operation.route.template) { $0.replacing($1.key, with: $1.value) }
                 .replacing(/\{\w+\}/, with: Self.unknownID)
             for (kind, authorization) in refused {
-                let answer = try await world.service.exchange(
-                    world.service.privatePort, operation.route.method.rawValue, path, authorization: authorization,
+                let answer = try await service.exchange(
+                    service.privatePort, operation.route.method.rawValue, path, authorization: authorization,
                     body: World.adminBody(operation.route.template))
                 answer.expectRefusal(401, "invalid_credentials", "\(kind): \(name(operation))")
                 #expect(answer["WWW-Authenticate"] == "Bearer", "\(kind): \(name(operation))")
             }
             // A caller without a key learns nothing about the form of a valid request.
-            let malformed = try await world.service.administer(
+            let malformed = try await service.administer(
                 operation.route.method.rawValue, path.replacing(Self.unknownID, with: "x") + "?limit=0", bearer: nil,
                 body: "{")
             #expect(malformed.status == 401, "\(name(operation))")
         }
         #expect(try await world.rows() == rows)
-        #expect(try await world.service.get("/v1/account", bearer: access).texts("identities").isEmpty)
-        #expect(try await world.service.get("/v1/account", bearer: access).status == 200)
+        #expect(try await service.get("/v1/account", bearer: access).texts("identities").isEmpty)
+        #expect(try await service.get("/v1/account", bearer: access).status == 200)
     }
 
     @Test func `a revoked key that somebody still tries is recorded by its name, and counted`() async throws {
         let (revoked, unknown) = (try await world.revokedAdminKey(), "csa_" + String(repeating: "B", count: 43))
         func series(_ reason: String) async throws -> Int {
             let name = #"countersign_admin_key_refusals_total{reason="\#(reason)"} "#
-            let page = try await world.service.privateGet("/metrics").text
+            let page = try await service.privateGet("/metrics").text
             let line = try #require(page.split(separator: "\n").first { $0.hasPrefix(name) })
             return try #require(Int(line.dropFirst(name.count)))
         }
         let before = (revoked: try await series("revoked"), unknown: try await series("unknown"))
         for key in [revoked, revoked, unknown] {
-            #expect(try await world.service.administer("GET", "/admin/v1/accounts", bearer: key).status == 401)
+            #expect(try await service.administer("GET", "/admin/v1/accounts", bearer: key).status == 401)
         }
         // At the console too.
         _ = try await ConsoleVisit(world).signIn(with: revoked)
@@ -91,7 +91,7 @@ struct AdminCredentialTests: WorldSuite {
             let unknown = try await recorded("reason = 'unknown' AND actor_name IS NULL")
             return revoked >= 3 && unknown >= 1
         }
-        #expect(!world.service.log.contains(revoked))
+        #expect(!service.log.contains(revoked))
     }
 
     @Test(arguments: ["read", "revoke", "manage", "read,revoke", "read,manage", "revoke,manage", "read,revoke,manage"])
@@ -100,15 +100,14 @@ struct AdminCredentialTests: WorldSuite {
         let held = Set(scopes.split(separator: ",").compactMap { AdminKey.Scope(rawValue: String($0)) })
         for operation in try await world.administration() {
             let (method, template) = (operation.route.method, operation.route.template)
-            let answer = try await world.service.administer(
+            let answer = try await service.administer(
                 method.rawValue, template.replacing(/\{\w+\}/, with: Self.unknownID), bearer: key,
                 body: method == .delete ? nil : World.adminBody(template))
             if !held.isDisjoint(with: operation.scope.openers) {
                 // The audit trail of a deleted account can be read, so any id has one, which may be empty.
                 let isList = !template.contains("{") || template.hasSuffix("/audit-events")
                 let creates = isList && operation.route.method == .post
-                #expect(
-                    answer.status == (creates ? 201 : isList ? 200 : 404), "\(name(operation)): \(answer.body)")
+                #expect(answer.status == (creates ? 201 : isList ? 200 : 404), "\(name(operation)): \(answer.body)")
             } else {
                 answer.expectRefusal(403, "forbidden", "\(name(operation))")
             }
@@ -121,8 +120,8 @@ struct AdminCredentialTests: WorldSuite {
         let key = try await world.adminKey("read,revoke,manage")
         let document = try APIDocument.read()
         for operation in document.operations {
-            let otherPort = operation.isPrivate ? world.service.port : world.service.privatePort
-            let answer = try await world.service.exchange(
+            let otherPort = operation.isPrivate ? service.port : service.privatePort
+            let answer = try await service.exchange(
                 otherPort, operation.method, operation.path(Self.unknownID), authorization: "Bearer \(key)",
                 body: operation.hasBody ? World.adminBody(operation.template) : nil)
             answer.expectRefusal(404, "not_found", "\(operation)")

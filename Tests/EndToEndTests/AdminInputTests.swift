@@ -1,4 +1,3 @@
-import HTTPServer
 import Postgres
 import TestSupport
 import Testing
@@ -11,9 +10,7 @@ import Testing
     private static let malformed = Result { try Fixtures.file("malformed-texts.json").decoded(as: [String].self) }
 
     private func call(_ method: String, _ path: String, key: String) async throws -> Int {
-        try await world.service.administer(
-            method, "/admin/v1\(path)", bearer: key, headers: "Content-Length: 0\r\n"
-        ).status
+        try await service.administer(method, "/admin/v1\(path)", bearer: key, headers: "Content-Length: 0\r\n").status
     }
 
     private static let filters = [
@@ -26,7 +23,7 @@ import Testing
     @Test func `a hostile text in any filter finds nothing and breaks nothing`() async throws {
         try #require(try Self.hostile.get().count == 26 && Self.malformed.get().count == 13)
         let key = try await world.adminKey("read,revoke,manage", name: "e2e")
-        let id = try await world.newAccount("admin-input-1").text("account.accountId")
+        let id = try await world.newAccount("admin-input-1").accountID()
         for (path, names) in Self.filters {
             for name in names {
                 for text in try Self.hostile.get() {
@@ -44,7 +41,7 @@ import Testing
 
     @Test func `a hostile text in place of an id is not found`() async throws {
         let key = try await world.adminKey("read,revoke,manage", name: "e2e")
-        let id = try await world.newAccount("admin-input-2").text("account.accountId")
+        let id = try await world.newAccount("admin-input-2").accountID()
         let near = [
             id.uppercased(), "{\(id)}", id.replacing("-", with: ""), id + "%00", id + "%20", id + "'", "%2E", "..",
         ]
@@ -53,14 +50,12 @@ import Testing
             ("DELETE", "/accounts/ID"), ("POST", "/accounts/ID/replace-email"),
             ("DELETE", "/accounts/ID/replace-email"), ("DELETE", "/sessions/ID"), ("GET", "/identities/ID"),
             ("DELETE", "/identities/ID"), ("POST", "/identities/ID/unblock"), ("GET", "/revocations/ID"),
-            ("POST", "/revocations/ID/retry"),
-            ("POST", "/provider-events/ID/replay"),
+            ("POST", "/revocations/ID/retry"), ("POST", "/provider-events/ID/replay"),
         ]
         for (method, template) in templates {
             for text in try Self.hostile.get() + Self.malformed.get() + near {
                 let path = template.replacing("ID", with: text)
-                #expect(
-                    try await call(method, path, key: key) == 404, "\(method) \(path)")
+                #expect(try await call(method, path, key: key) == 404, "\(method) \(path)")
             }
         }
         #expect(try await call("GET", "/accounts/\(id)", key: key) == 200)

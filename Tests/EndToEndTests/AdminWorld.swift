@@ -2,7 +2,7 @@ import Accounts
 import Administration
 import Foundation
 import HTTPAPI
-import HTTPServer
+import JSON
 import KeyRing
 import OAuthServer
 import SignIn
@@ -11,16 +11,37 @@ import TestSupport
 import Testing
 
 extension ScratchDatabase {
+    /// Runs a command on the database.
+    func run(_ words: [String], _ settings: Countersign.Settings = [:]) async throws -> Countersign.Ending {
+        try await Countersign.run(words, settings.merging(["postgres.url": url]) { $1 })
+    }
+
     /// A key of `countersign admin-key create`.
     func adminKey(_ scopes: String, name: String = "kim@support") async throws -> String {
-        let ending = try await Countersign.run(
-            ["admin-key", "create", "--name", name, "--scopes", scopes], ["postgres.url": url])
-        #expect(ending.status == 0, "\(ending.error)")
+        let ending = try await run(["admin-key", "create", "--name", name, "--scopes", scopes]).expecting(0)
         return ending.output.trimmingCharacters(in: .newlines)
     }
 }
 
+extension Countersign.Ending {
+    /// What was printed, which is one JSON value on one line.
+    var json: JSONValue {
+        get throws { try JSONValue(parsing: Array(output.utf8.filter { $0 != UInt8(ascii: "\n") })) }
+    }
+
+    /// Itself, which has this exit status.
+    @discardableResult
+    func expecting(_ status: Int32, sourceLocation: SourceLocation = #_sourceLocation) -> Self {
+        #expect(self.status == status, "\(error)", sourceLocation: sourceLocation)
+        return self
+    }
+}
+
 extension World {
+    func run(_ words: [String], _ settings: Countersign.Settings = [:]) async throws -> Countersign.Ending {
+        try await scratch.run(words, settings)
+    }
+
     func adminKey(_ scopes: String, name: String = "kim@support") async throws -> String {
         try await scratch.adminKey(scopes, name: name)
     }
@@ -35,11 +56,10 @@ extension World {
 
     /// Revokes the newest key of that name: another test may have revoked one before.
     func revokeAdminKey(named name: String) async throws {
-        let settings = ["postgres.url": scratch.url]
-        let list = try await Countersign.run(["admin-key", "list"], settings).output
+        let list = try await run(["admin-key", "list"]).output
         let line = try #require(list.split(separator: "\n").last { $0.contains(#""name":"\#(name)""#) })
         let id = try #require(line.firstMatch(of: /"keyId":"([^"]+)"/)?.1)
-        #expect(try await Countersign.run(["admin-key", "revoke", String(id)], settings).status == 0)
+        #expect(try await run(["admin-key", "revoke", String(id)]).status == 0)
     }
 
     /// A body that is complete for the operation of this template, if that takes one.
@@ -78,10 +98,19 @@ extension Countersign {
             headers: headers)
     }
 
+    /// A request to the public listener, of any form.
+    func ask(
+        _ method: String, _ target: String, bearer: String? = nil, host: String = "a", body: String? = nil,
+        type: String = "application/json", headers: String = ""
+    ) async throws -> RawAnswer {
+        try await exchange(
+            port, method, target, authorization: bearer.map { "Bearer \($0)" }, host: host, body: body, type: type,
+            headers: headers)
+    }
+
     func exchange(
         _ port: UInt16, _ method: String, _ target: String, authorization: String?, host: String = "a",
-        body: String? = nil,
-        type: String = "application/json", headers: String = ""
+        body: String? = nil, type: String = "application/json", headers: String = ""
     ) async throws -> RawAnswer {
         var head = "\(method) \(target) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\(headers)"
         if let authorization { head += "Authorization: \(authorization)\r\n" }

@@ -15,6 +15,16 @@ extension ReadableAnswer {
     /// The error code of a refusal.
     var code: String? { json?["code"]?.string }
 
+    /// What a list has on this page.
+    var items: [JSONValue] { json?["items"]?.elements ?? [] }
+
+    /// Itself, which has this status.
+    @discardableResult
+    func expecting(_ status: Int, sourceLocation: SourceLocation = #_sourceLocation) -> Self {
+        #expect(self.status == status, "\(text)", sourceLocation: sourceLocation)
+        return self
+    }
+
     func expectRefusal(
         _ status: Int, _ code: String, _ context: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -46,10 +56,30 @@ struct Answer: ReadableAnswer, Sendable {
         return try #require(value?.string, "no \(path) in \(status) \(text)", sourceLocation: location)
     }
 
-    /// The texts of an array, sorted.
-    func texts(_ name: String) -> [String] {
-        (json?[name]?.elements ?? []).compactMap(\.string).sorted()
+    func bearer(_ location: SourceLocation = #_sourceLocation) throws -> String {
+        try text("session.accessToken", location)
     }
+
+    func refreshToken(_ location: SourceLocation = #_sourceLocation) throws -> String {
+        try text("session.refreshToken", location)
+    }
+
+    func sessionID(_ location: SourceLocation = #_sourceLocation) throws -> String {
+        try text("session.sessionId", location)
+    }
+
+    func accountID(_ location: SourceLocation = #_sourceLocation) throws -> String {
+        try text("account.accountId", location)
+    }
+
+    func identityID(_ location: SourceLocation = #_sourceLocation) throws -> String {
+        try text("identity.identityId", location)
+    }
+
+    func linkTicket(_ location: SourceLocation = #_sourceLocation) throws -> String { try text("linkTicket", location) }
+
+    /// The texts of an array, sorted.
+    func texts(_ name: String) -> [String] { (json?[name]?.elements ?? []).compactMap(\.string).sorted() }
 
     func header(_ name: String) -> String? { headers.first(name) }
 
@@ -109,6 +139,8 @@ extension Countersign {
         Answer(try await fetch(FetchRequest(url: privateURL + path)))
     }
 
+    func isReady() async throws -> Bool { try await privateGet("/health/ready").status == 200 }
+
     /// Whether the process is ready, and writes wait for a standby.
     func holdsWrites() async throws -> Bool {
         let answer = try await privateGet("/health/ready")
@@ -120,6 +152,29 @@ extension Countersign {
         // The page of metrics has a series for each route.
         request.maximumBodyBytes = 1 << 20
         return try await fetcher.fetch(request)
+    }
+
+    /// Makes an account by a link ticket.
+    func create(_ ticket: String) async throws -> Answer {
+        try await post("/v1/links/create", ["linkTicket": .string(ticket)])
+    }
+
+    /// Binds by a link ticket to the account of a session.
+    func bind(_ ticket: String, bearer: String) async throws -> Answer {
+        try await post("/v1/links/bind", ["linkTicket": .string(ticket)], bearer: bearer)
+    }
+
+    func linkGoogle(_ token: String, bearer: String) async throws -> Answer {
+        try await post("/v1/account/identities/google", ["idToken": .string(token)], bearer: bearer)
+    }
+
+    func verifyEmail(_ code: String, bearer: String) async throws -> Answer {
+        try await post("/v1/account/verify-email", ["code": .string(code)], bearer: bearer)
+    }
+
+    /// - Parameter scope: `current`, `others` or `all`
+    func signOut(_ scope: String, bearer: String) async throws -> Answer {
+        try await post("/v1/sessions/revoke", ["scope": .string(scope)], bearer: bearer)
     }
 
     func signInWithApple(_ token: String, _ more: TokenMint.Members = [:]) async throws -> Answer {

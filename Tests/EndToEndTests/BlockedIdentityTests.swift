@@ -15,8 +15,7 @@ import Testing
         let time = EventWorld.now - age
         let event = try EventWorld.signed(
             EventWorld.googleEvent(
-                type, of: subject, id: id, [("iat", .integer(time))],
-                members: reason.map { [("reason", $0)] } ?? []))
+                type, of: subject, id: id, [("iat", .integer(time))], members: reason.map { [("reason", $0)] } ?? []))
         #expect(try await world.service.deliverGoogleEvent(event).status == 202)
         try await eventually("the end of the event") { try await world.isDone(id) }
         return Timestamp(seconds: time).rfc3339
@@ -24,15 +23,15 @@ import Testing
 
     /// The only identity of an account, wherever it is shown.
     private static func shown(_ signedIn: Answer, key: String, in world: EventWorld) async throws -> [JSONValue] {
-        let bearer = try signedIn.text("session.accessToken")
+        let bearer = try signedIn.bearer()
         let account = try await world.service.get("/v1/account", bearer: bearer)
         let list = try await world.service.get("/v1/account/identities", bearer: bearer)
-        let id = try signedIn.text("identity.identityId")
-        let path = "/admin/v1/accounts/\(try signedIn.text("account.accountId"))"
+        let id = try signedIn.identityID()
+        let path = "/admin/v1/accounts/\(try signedIn.accountID())"
         let record = try await world.service.administer("GET", path, bearer: key)
         let identity = try await world.service.administer("GET", "/admin/v1/identities/\(id)", bearer: key)
         let shown = [
-            account.json?["identities"]?.elements?.first, list.json?["items"]?.elements?.first,
+            account.json?["identities"]?.elements?.first, list.items.first,
             record.json?["identities"]?.elements?.first, identity.json,
         ].compactMap(\.self)
         #expect(shown.map { $0["identityId"]?.string } == [id, id, id, id])
@@ -47,7 +46,7 @@ import Testing
     @Test func `a blocked identity shows since when and why, and signs in again once it is unblocked`() async throws {
         let key = try await world.scratch.adminKey("read,manage")
         let signedIn = try await world.googleAccount("kim")
-        let id = try signedIn.text("identity.identityId")
+        let id = try signedIn.identityID()
         let path = "/admin/v1/identities/\(id)/unblock"
         let since = try await Self.deliver(
             "account-disabled", of: "kim", id: "g1", age: 30, reason: "bulk-account", to: world)
@@ -56,13 +55,11 @@ import Testing
             #expect(identity["blocked"]?["since"]?.string == since)
             #expect(identity["blocked"]?["reason"]?.string == "bulk-account")
         }
-        let settings = ["postgres.url": world.scratch.url]
         let list = ["identity", "list", "--blocked"]
-        let account = try signedIn.text("account.accountId")
-        let listed = try await Countersign.run(list, settings)
-        #expect(listed.status == 0, "\(listed.error)")
+        let account = try signedIn.accountID()
+        let listed = try await world.scratch.run(list).expecting(0)
         #expect(listed.output == "\(id) \(account) google main kim \(since) bulk-account\n")
-        let json = try await Countersign.run(list + ["--json"], settings)
+        let json = try await world.scratch.run(list + ["--json"])
         #expect(
             json.output == #"{"identityId":"\#(id)","accountId":"\#(account)","provider":"google","realm":"main","#
                 + #""subject":"kim","blocked":{"since":"\#(since)","reason":"bulk-account"}}"# + "\n")
@@ -92,34 +89,27 @@ import Testing
             #expect(identity["blocked"]?["reason"]?.string == "account-disabled")
         }
         #expect(try await Self.signIn("kim", in: world).code == "account_disabled")
-        let done = try await Countersign.run(["identity", "unblock", id, "--reason", "case 18"], settings)
-        #expect(done.status == 0, "\(done.error)")
+        let done = try await world.scratch.run(["identity", "unblock", id, "--reason", "case 18"]).expecting(0)
         #expect(done.output.isEmpty)
         #expect(try await Self.signIn("kim", in: world).status == 200)
-        let byOperator = try await world.count(
+        let byOperator = try await world.recorded(
             """
-            SELECT count(*) FROM audit_events
-            WHERE type = 'identity_unblocked' AND actor = 'operator' AND reason = 'case 18'
+            type = 'identity_unblocked' AND actor = 'operator' AND reason = 'case 18'
                 AND identity_id = \(id)::uuid
             """)
         #expect(byOperator == 1)
-        let none = try await Countersign.run(list, settings)
-        #expect(none.status == 1)
+        let none = try await world.scratch.run(list).expecting(1)
         #expect(none.output.isEmpty)
         #expect(none.error == "countersign: No identity is blocked.\n")
-        #expect(try await Countersign.run(["identity", "list"], settings).status == 2)
+        #expect(try await world.scratch.run(["identity", "list"]).status == 2)
     }
 
     @Test func `what can't be unblocked is refused in a sentence, or with its code`() async throws {
         let unknown = "01926a3e-0000-7000-8000-000000000000"
-        let settings = ["postgres.url": world.scratch.url]
-        let missing = try await Countersign.run(["identity", "unblock", unknown, "--reason", "a"], settings)
-        #expect(missing.status == 1)
+        let missing = try await world.scratch.run(["identity", "unblock", unknown, "--reason", "a"]).expecting(1)
         #expect(missing.error == "countersign: There is no identity \(unknown).\n")
-        for arguments in [
-            [unknown], [unknown.uppercased(), "--reason", "a"], [unknown, "--reason", "two\nlines"],
-        ] {
-            let ending = try await Countersign.run(["identity", "unblock"] + arguments, settings)
+        for arguments in [[unknown], [unknown.uppercased(), "--reason", "a"], [unknown, "--reason", "two\nlines"]] {
+            let ending = try await world.scratch.run(["identity", "unblock"] + arguments)
             #expect(ending.status == 2, "\(arguments)")
         }
         let (manage, read) = (
@@ -145,8 +135,7 @@ import Testing
         for identity in try await Self.shown(signedIn, key: key, in: world) {
             #expect(identity["credentialChangeRequired"]?.bool == true)
         }
-        let again = try await Self.signIn("kim", in: world)
-        #expect(again.status == 200)
+        let again = try await Self.signIn("kim", in: world).expecting(200)
         #expect(again.json?["identity"]?["credentialChangeRequired"] == nil)
         for identity in try await Self.shown(signedIn, key: key, in: world) {
             #expect(identity["credentialChangeRequired"] == nil)

@@ -19,9 +19,7 @@ struct Canaries {
     }
 
     /// The names of those that occur in a text.
-    func found(in text: String) -> [String] {
-        texts.filter { text.contains($0.text) }.map(\.name)
-    }
+    func found(in text: String) -> [String] { texts.filter { text.contains($0.text) }.map(\.name) }
 
     /// The names of those that occur in a dump of a database, which writes bytes in hexadecimal digits.
     func found(inDump dump: String) -> [String] {

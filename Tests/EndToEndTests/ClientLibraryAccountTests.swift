@@ -32,6 +32,10 @@ struct ClientLibraryAccountTests: WorldSuite {
 
     private struct Missing: Error {}
 
+    private static let ended = SessionError.reauthenticate(code: "invalid_refresh_token")
+
+    private static func refused(_ code: String, _ status: Int) -> SessionError { .refused(code: code, status: status) }
+
     private func state(_ client: SignInClient) async -> SessionState? {
         for await state in client.states { return state }
         return nil
@@ -41,10 +45,10 @@ struct ClientLibraryAccountTests: WorldSuite {
         let client = try world.app()
         let made = try await client.register(email: "reg@example.com", password: World.password, displayName: "Reg")
         #expect(made.displayName == "Reg" && made.hasPassword && made.emailProof == .claimed && !made.isEmailVerified)
-        await #expect(throws: SessionError.refused(code: "email_taken", status: 409)) {
+        await #expect(throws: Self.refused("email_taken", 409)) {
             try await world.app().register(email: "reg@example.com", password: World.password)
         }
-        await #expect(throws: SessionError.refused(code: "weak_password", status: 400)) {
+        await #expect(throws: Self.refused("weak_password", 400)) {
             try await world.app().register(email: "reg2@example.com", password: "password")
         }
         try await client.requestVerification(of: "reg@example.com")
@@ -54,20 +58,18 @@ struct ClientLibraryAccountTests: WorldSuite {
         #expect(try await client.setDisplayName(nil).displayName == nil)
 
         try await client.requestEmailChange(to: "moved@example.com")
-        await #expect(throws: SessionError.refused(code: "invalid_credentials", status: 401)) {
-            try await client.verifyEmail(code: "wrong")
-        }
+        await #expect(throws: Self.refused("invalid_credentials", 401)) { try await client.verifyEmail(code: "wrong") }
         try await client.verifyEmail(code: try await world.code(1, mailedTo: "moved@example.com"))
         #expect(try await client.account().email == "moved@example.com")
 
-        await #expect(throws: SessionError.refused(code: "invalid_credentials", status: 401)) {
+        await #expect(throws: Self.refused("invalid_credentials", 401)) {
             try await client.setPassword("another horse battery", current: "wrong")
         }
         try await client.setPassword("another horse battery", current: World.password)
         try await client.requestPasswordReset(for: "moved@example.com")
         let code = try await world.code(2, mailedTo: "moved@example.com")
         try await client.resetPassword(email: "moved@example.com", code: code, newPassword: World.password)
-        await #expect(throws: SessionError.reauthenticate(code: "invalid_refresh_token")) { try await client.account() }
+        await #expect(throws: Self.ended) { try await client.account() }
         #expect(try await client.signIn(email: "moved@example.com", password: World.password).id == made.id)
     }
 
@@ -84,12 +86,10 @@ struct ClientLibraryAccountTests: WorldSuite {
 
         let id = try #require(devices.first { $0.name == "Tablet" }?.id)
         try await phone.signOut(device: id)
-        await #expect(throws: SessionError.reauthenticate(code: "invalid_refresh_token")) { try await tablet.account() }
-        await #expect(throws: SessionError.refused(code: "not_found", status: 404)) {
-            try await phone.signOut(device: id)
-        }
+        await #expect(throws: Self.ended) { try await tablet.account() }
+        await #expect(throws: Self.refused("not_found", 404)) { try await phone.signOut(device: id) }
         try await phone.signOutOtherDevices()
-        await #expect(throws: SessionError.reauthenticate(code: "invalid_refresh_token")) { try await laptop.account() }
+        await #expect(throws: Self.ended) { try await laptop.account() }
         #expect(try await phone.account().id == account.id)
 
         _ = try await tablet.signIn(google: try await google("devices"))
@@ -101,31 +101,29 @@ struct ClientLibraryAccountTests: WorldSuite {
         _ = try await tablet.signIn(google: try await google("devices"))
         try await phone.signOutEverywhere()
         #expect(await state(phone) == .signedOut)
-        await #expect(throws: SessionError.reauthenticate(code: "invalid_refresh_token")) { try await tablet.account() }
+        await #expect(throws: Self.ended) { try await tablet.account() }
     }
 
     @Test func `a provider is added, and the one that opened the session is taken away`() async throws {
         let client = try world.app()
         let account = try await newAccount("linked", client)
         let google = try #require(account.identities.first)
-        await #expect(throws: SessionError.refused(code: "last_sign_in_method", status: 409)) {
+        await #expect(throws: Self.refused("last_sign_in_method", 409)) {
             try await client.unlink(identity: google.id)
         }
         let both = try await client.link(apple: try await apple("linked"))
         #expect(both.id == account.id && both.identities.map(\.provider) == [.google, .apple])
-        await #expect(throws: SessionError.refused(code: "identity_already_linked", status: 409)) {
+        await #expect(throws: Self.refused("identity_already_linked", 409)) {
             try await client.link(apple: try await self.apple("linked"))
         }
         try await world.newPerson("linked-2")
-        await #expect(throws: SessionError.refused(code: "provider_already_linked", status: 409)) {
+        await #expect(throws: Self.refused("provider_already_linked", 409)) {
             try await client.link(google: try await self.google("linked-2"))
         }
         try await client.unlink(identity: google.id)
         // Without a call that the service could refuse.
-        let request = URLRequest(url: try #require(URL(string: world.service.url + "/things")))
-        await #expect(throws: SessionError.reauthenticate(code: "invalid_refresh_token")) {
-            try await client.authorize(request)
-        }
+        let request = URLRequest(url: try #require(URL(string: service.url + "/things")))
+        await #expect(throws: Self.ended) { try await client.authorize(request) }
         #expect(await state(client) == .ended(code: "invalid_refresh_token"))
         guard case .signedIn(let left) = try await client.signIn(apple: try await apple("linked")) else {
             throw Missing()
@@ -138,7 +136,7 @@ struct ClientLibraryAccountTests: WorldSuite {
         let client = try world.app(on: "Phone", store)
         let account = try await newAccount("leaver", client)
         try await world.age(sessionsOf: account.id)
-        let stale = SessionError.refused(code: "reauthentication_required", status: 403)
+        let stale = Self.refused("reauthentication_required", 403)
         await #expect(throws: stale) { try await client.deleteAccount() }
         await #expect(throws: stale) { try await client.exportAccount() }
         await #expect(throws: stale) { try await client.link(apple: try await self.apple("leaver")) }
@@ -179,9 +177,7 @@ struct ClientLibraryAccountTests: WorldSuite {
         #expect(linked.id == service.id && linked.name == "Google" && linked.scopes.contains("email"))
         try await client.unlink(service: linked.id)
         #expect(try await client.linkedServices().isEmpty)
-        await #expect(throws: SessionError.refused(code: "not_found", status: 404)) {
-            try await client.unlink(service: linked.id)
-        }
+        await #expect(throws: Self.refused("not_found", 404)) { try await client.unlink(service: linked.id) }
     }
 
     @Test func `an identity that its provider has disabled shows, and a replacement of the address is stopped`()
@@ -190,7 +186,7 @@ struct ClientLibraryAccountTests: WorldSuite {
         let client = try world.app()
         let account = try await newAccount("troubled", client)
         let key = try await world.adminKey("read,manage")
-        let asked = try await world.service.administer(
+        let asked = try await service.administer(
             "POST", "/admin/v1/accounts/\(account.id)/replace-email", bearer: key,
             body: #"{"email":"new@new.example","reason":"case 17"}"#)
         #expect(asked.status == 202, "\(asked.body)")
@@ -198,7 +194,7 @@ struct ClientLibraryAccountTests: WorldSuite {
         try await client.cancelEmailReplacement()
         #expect(try await client.account().emailReplacement == nil)
 
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             UPDATE identities SET blocked_at = now(), block_reason = 'hijacking' WHERE account_id = \(account.id)::uuid
             """)

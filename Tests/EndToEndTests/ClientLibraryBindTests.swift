@@ -19,8 +19,7 @@ struct ClientLibraryBindTests: WorldSuite {
     }
 
     private func ticket(_ client: SignInClient, _ person: String) async throws -> LinkTicket {
-        let outcome = try await client.signIn(
-            google: GoogleCredential(idToken: try await world.googleToken(person)))
+        let outcome = try await client.signIn(google: GoogleCredential(idToken: try await world.googleToken(person)))
         guard case .linkRequired(let ticket) = outcome else { throw Unexpected(outcome: "\(outcome)") }
         return ticket
     }
@@ -86,7 +85,7 @@ struct ClientLibraryBindTests: WorldSuite {
 
         // The person's list of devices has this one.
         let (data, _) = try await client.data(
-            for: URLRequest(url: try #require(URL(string: world.service.url + "/v1/sessions"))))
+            for: URLRequest(url: try #require(URL(string: service.url + "/v1/sessions"))))
         #expect(String(decoding: data, as: UTF8.self).contains(#""device":{"name":"Kim’s phone","platform":"iOS"}"#))
     }
 
@@ -101,14 +100,12 @@ struct ClientLibraryBindTests: WorldSuite {
         #expect(account.id == holder.device.account.id && !wasShown)
     }
 
-    @Test func `an app binds by the ticket alone to an account without identities, once a code was right`()
-        async throws
-    {
+    @Test
+    func `an app binds by the ticket alone to an account without identities, once a code was right`() async throws {
         let rows = ["bare", "bare-too"].map {
             #"{"externalId":"\#($0)","email":"\#($0)@company.example","emailVerified":true}"#
         }
-        let run = try await ImportedPersonTests.import("bare", rows, into: world.scratch)
-        #expect(run.status == 0, "\(run.error)")
+        let run = try await ImportedPersonTests.import("bare", rows, into: scratch).expecting(0)
 
         // By the code to sign in with.
         let client = try world.app()

@@ -1,5 +1,4 @@
 import Foundation
-import HTTPServer
 import JSON
 import Primitives
 import TestSupport
@@ -70,8 +69,8 @@ import Testing
     {
         try await shifted { world, other, clock in
             try await world.newPerson("kim")
-            let ticket = try await other.signInWithGoogle(try await world.googleToken("kim")).text("linkTicket")
-            var session = try await other.post("/v1/links/create", ["linkTicket": .string(ticket)])
+            let ticket = try await other.signInWithGoogle(try await world.googleToken("kim")).linkTicket()
+            var session = try await other.create(ticket)
             #expect(session.status == 201)
 
             for ahead in [300, 0, -300, 0, -Self.hour, 0] {
@@ -102,8 +101,8 @@ import Testing
     {
         try await shifted { world, other, clock in
             try await world.newPerson("kim")
-            let ticket = try await other.signInWithGoogle(try await world.googleToken("kim")).text("linkTicket")
-            let created = try await other.post("/v1/links/create", ["linkTicket": .string(ticket)])
+            let ticket = try await other.signInWithGoogle(try await world.googleToken("kim")).linkTicket()
+            let created = try await other.create(ticket)
             try clock.set(Self.nineteenYears)
             #expect(try await other.account(of: created).code == "invalid_session")
             #expect(try await other.refresh(of: created).code == "invalid_refresh_token")

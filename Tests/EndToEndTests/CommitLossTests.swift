@@ -1,4 +1,3 @@
-import JOSE
 import Postgres
 import TestSupport
 import Testing
@@ -38,13 +37,9 @@ import Testing
     }
 
     /// Terminates the connection whose COMMIT waits, and returns the answer to the request behind it.
-    private func loseCommit(
-        of ticket: String, waiting event: String, _ world: World
-    ) async throws -> Answer {
-        try await interruptCommit(
-            Self.isCommitting("accounts", waiting: event), by: "pg_terminate_backend", world
-        ) {
-            try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+    private func loseCommit(of ticket: String, waiting event: String, _ world: World) async throws -> Answer {
+        try await interruptCommit(Self.isCommitting("accounts", waiting: event), by: "pg_terminate_backend", world) {
+            try await world.service.create(ticket)
         }
     }
 
@@ -52,12 +47,12 @@ import Testing
     private func newcomer(_ world: World) async throws -> (ticket: String, credential: World.Credential) {
         try await world.newPerson("kim")
         let credential = try await world.authorize("kim")
-        return (try await world.service.signIn(.apple, credential.codeAlone).text("linkTicket"), credential)
+        return (try await world.service.signIn(.apple, credential.codeAlone).linkTicket(), credential)
     }
 
     /// What a client that retries finds after a creation that was carried out and answered 503.
     private func expectCreated(_ ticket: String, _ credential: World.Credential, _ world: World) async throws {
-        #expect(try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)]).status == 410)
+        #expect(try await world.service.create(ticket).status == 410)
         let answer = try await world.service.signIn(.apple, credential.tokenAlone)
         #expect(try answer.text("status") == "signedIn")
         #expect(try answer.text("identity.authorization") == "active")
@@ -93,7 +88,7 @@ import Testing
             let unconfirmed = try await interruptCommit(
                 Self.isCommitting("accounts", waiting: "SyncRep"), by: "pg_cancel_backend", world
             ) {
-                try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+                try await world.service.create(ticket)
             }
             try await letCommitsGo(world)
             unconfirmed.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...)
@@ -104,8 +99,7 @@ import Testing
     @Test func `a sign-in that the standby did not confirm is no success`() async throws {
         try await World.onCluster { _, world in
             let (ticket, credential) = try await newcomer(world)
-            let created = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-            #expect(created.status == 201)
+            try await world.service.create(ticket).expecting(201)
             let sessions = try await world.count("SELECT count(*) FROM sessions")
             try await world.scratch.makeCommitsWait()
             // A lone statement, which commits by itself.
@@ -126,8 +120,7 @@ import Testing
         try await World.onCluster { _, world in
             let (ticket, credential) = try await newcomer(world)
             try await world.scratch.makeCommitsWait()
-            let late = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-            late.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...)
+            try await world.service.create(ticket).expectRefusal(503, "temporarily_unavailable", retryAfter: 1...)
             let condition = Self.isCommitting("accounts", waiting: "SyncRep")
             #expect(try await Self.waits(condition, world))
             // It waits for no standby, and says that they wait.
@@ -156,7 +149,7 @@ import Testing
             lost.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...)
 
             #expect(try await world.count("SELECT count(*) FROM accounts") == 0)
-            #expect(try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)]).status == 201)
+            #expect(try await world.service.create(ticket).status == 201)
             let answer = try await world.service.signIn(.apple, credential.tokenAlone)
             #expect(try answer.text("identity.authorization") == "active")
             try await expectOneAccount(world)

@@ -1,5 +1,4 @@
 import Foundation
-import JOSE
 import Postgres
 import TestSupport
 import Testing
@@ -20,9 +19,7 @@ private actor Acknowledged {
         for person in 0..<Self.people {
             try await world.newPerson("p\(person)")
             let token = try await world.appleToken("p\(person)")
-            for _ in 0..<5 {
-                tickets.append((person, try await world.service.signInWithApple(token).text("linkTicket")))
-            }
+            for _ in 0..<5 { tickets.append((person, try await world.service.signInWithApple(token).linkTicket())) }
         }
         return tickets
     }
@@ -62,7 +59,7 @@ private actor Acknowledged {
         try await World.run(shared) { world in
             let settings = try World.settings(world.scratch, world.sandbox).merging(shared) { $1 }
             let created = try await world.newAccount("kim")
-            let access = try created.text("session.accessToken")
+            let access = try created.bearer()
             let token = try await world.appleToken("kim")
             try await Countersign.serve(settings) { other in
                 let load = Load()
@@ -98,8 +95,7 @@ private actor Acknowledged {
                     try await group.waitForAll()
                 }
                 #expect(Set(load.counts.keys) == ["200"], "\(load.counts)")
-                let refreshed = try await other.refresh(try created.text("session.refreshToken"))
-                #expect(refreshed.status == 200)
+                try await other.refresh(try created.refreshToken()).expecting(200)
                 #expect(other.isRunning)
             }
         }
@@ -115,9 +111,9 @@ private actor Acknowledged {
             for (person, ticket) in tickets {
                 group.addTask {
                     // Most of these find the connection broken; that is the test.
-                    let answer = try? await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+                    let answer = try? await world.service.create(ticket)
                     guard let answer, answer.status == 201 else { return }
-                    let account = try answer.text("account.accountId")
+                    let account = try answer.accountID()
                     await acknowledged.record(account, of: person)
                 }
             }
@@ -131,16 +127,13 @@ private actor Acknowledged {
         }
         try await expectInvariants(world)
 
-        try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
-            let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
+        try await World.serve(scratch, world.sandbox) { next in
             for person in 0..<Self.people {
-                let answer = try await service.signInWithApple(try await world.appleToken("p\(person)"))
+                let answer = try await next.signIn("p\(person)", with: .apple)
                 if let account = await acknowledged.accounts[person] {
-                    #expect(try answer.text("account.accountId") == account)
+                    #expect(try answer.accountID() == account)
                 } else if try answer.text("status") == "linkRequired" {
-                    let created = try await service.post(
-                        "/v1/links/create", ["linkTicket": .string(try answer.text("linkTicket"))])
-                    #expect(created.status == 201)
+                    try await next.service.create(try answer.linkTicket()).expecting(201)
                 }
             }
             try await expectInvariants(next)

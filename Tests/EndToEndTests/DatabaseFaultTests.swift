@@ -1,5 +1,4 @@
 import Foundation
-import JOSE
 import Postgres
 import TestSupport
 import Testing
@@ -51,16 +50,14 @@ import Testing
                 ]
                 try await World.serve(owner, sandbox, urls, arguments: ["--migrate"]) { world in
                     let created = try await world.newAccount("kim")
-                    try await body(
-                        cluster, world, created.text("session.accessToken"), created.text("session.refreshToken"))
+                    try await body(cluster, world, created.bearer(), created.refreshToken())
                 }
             }
         }
     }
 
-    @Test func `every fault of the database is answered 503, and the service is back within five seconds`()
-        async throws
-    {
+    @Test
+    func `every fault of the database is answered 503, and the service is back within five seconds`() async throws {
         try await service { cluster, world, access, first in
             let service = world.service
             let appleToken = try await world.appleToken("kim")
@@ -74,7 +71,7 @@ import Testing
                 async let account = service.get("/v1/account", bearer: access)
                 async let signIn = service.signInWithApple(appleToken)
                 async let renewal = service.refresh(token)
-                async let signOut = service.post("/v1/sessions/revoke", ["scope": "others"], bearer: access)
+                async let signOut = service.signOut("others", bearer: access)
                 var refused = try await [signIn, renewal, signOut]
                 let read = try await account
                 if !fault.readsSucceed || read.status != 200 { refused.append(read) }
@@ -94,9 +91,8 @@ import Testing
         }
     }
 
-    @Test func `connections that are terminated again and again cost some requests a 503, and nothing more`()
-        async throws
-    {
+    @Test
+    func `connections that are terminated again and again cost some requests a 503, and nothing more`() async throws {
         try await service { _, world, access, _ in
             let token = try await world.appleToken("kim")
             try await withThrowingTaskGroup(of: [Answer].self) { group in

@@ -14,12 +14,11 @@ import Testing
         for provider in Sandbox.Provider.allCases {
             let created = try await world.newGrantedAccount("kim-\(provider)", provider)
             let late = try await world.authorize("kim-\(provider)", provider, token: .init(expired: true))
-            let answer = try await world.service.signIn(provider, late.both)
-            #expect(answer.status == 200, "\(answer.text)")
-            #expect(try answer.text("account.accountId") == created.text("account.accountId"))
+            let answer = try await service.signIn(provider, late.both).expecting(200)
+            #expect(try answer.accountID() == created.accountID())
             var lines: [JSONValue] = []
             try await eventually("the line about the token") {
-                lines = try world.service.logLines().filter {
+                lines = try service.logLines().filter {
                     $0["message"]?.string == "token refused, code tried instead"
                         && $0["requestId"]?.string == answer.header("X-Request-Id")
                 }
@@ -28,8 +27,8 @@ import Testing
             #expect(lines.map { $0["reason"]?.string } == ["expired"])
             #expect(lines.first?["provider"]?.string == provider.rawValue)
             // The code is spent, and two refusals look like one.
-            let again = try await world.service.signIn(provider, late.both)
-            let alone = try await world.service.signIn(provider, late.tokenAlone)
+            let again = try await service.signIn(provider, late.both)
+            let alone = try await service.signIn(provider, late.tokenAlone)
             again.expectRefusal(401, "invalid_token")
             #expect(again.withoutRequestID == alone.withoutRequestID)
         }
@@ -43,13 +42,11 @@ import Testing
                 let large = World.Credential(
                     provider: provider, token: String(repeating: "a", count: size),
                     code: try await world.authorize("large-\(provider)", provider).code)
-                let alone = try await world.service.signIn(provider, large.tokenAlone)
-                alone.expectRefusal(401, "invalid_token")
-                let answer = try await world.service.signIn(provider, large.both)
-                #expect(answer.status == 200, "\(answer.text)")
-                #expect(try answer.text("account.accountId") == created.text("account.accountId"))
+                try await service.signIn(provider, large.tokenAlone).expectRefusal(401, "invalid_token")
+                let answer = try await service.signIn(provider, large.both).expecting(200)
+                #expect(try answer.accountID() == created.accountID())
                 // The code is spent, and the refusal is that of any token.
-                let again = try await world.service.signIn(provider, large.both)
+                let again = try await service.signIn(provider, large.both)
                 #expect(again.status == 401 && again.code == "invalid_token", "\(again.text)")
             }
             try await eventually("the reasons in the trail") {
@@ -65,17 +62,13 @@ import Testing
     @Test(.world(["limits.junkCodesPerNetwork": "2/15min", "server.trustedProxies": "127.0.0.1"]))
     func `a network that posts made-up codes waits as long as the answer says, and tokens do not`() async throws {
         func post(_ members: TokenMint.Members, from address: String = "192.0.2.7") async throws -> Answer {
-            try await world.service.post(
-                "/v1/sign-in/apple", members, headers: [("X-Forwarded-For", address)])
+            try await service.post("/v1/sign-in/apple", members, headers: [("X-Forwarded-For", address)])
         }
         for _ in 0..<2 { #expect(try await post(Self.junk).code == "invalid_token") }
-        let refused = try await post(Self.junk, from: "192.0.2.200")
-        refused.expectRefusal(429, "rate_limited", retryAfter: 1...450)
+        try await post(Self.junk, from: "192.0.2.200").expectRefusal(429, "rate_limited", retryAfter: 1...450)
         #expect(try await world.exchanges().values.reduce(0, +) == 2)
-        let refusals = try await world.service.metric(
-            "countersign_limit_refusals_total", #"limit="junkCodesPerNetwork""#)
-        #expect(refusals == 1)
-        let signIns = try await world.service.metric(
+        #expect(try await service.metric("countersign_limit_refusals_total", #"limit="junkCodesPerNetwork""#) == 1)
+        let signIns = try await service.metric(
             "countersign_sign_ins_total", #"provider="apple""#, #"reason="junkCodesPerNetwork""#)
         #expect(signIns == 1)
 
@@ -104,7 +97,7 @@ import Testing
             // No network has more than a quarter of the places.
             for index in 0..<CodesUnderWay.limit {
                 group.addTask {
-                    try await world.service.post(
+                    try await service.post(
                         "/v1/sign-in/apple", Self.junk, headers: [("X-Forwarded-For", "192.\(index / 4).2.7")]
                     ).status
                 }
@@ -112,7 +105,7 @@ import Testing
             let hanging = try await world.sandbox.history(
                 path: "/apple/auth/token", count: exchanges + CodesUnderWay.limit, wait: 60)
             try #require(hanging.count == exchanges + CodesUnderWay.limit)
-            let refused = try await world.service.signIn(.apple, code)
+            let refused = try await service.signIn(.apple, code)
             group.addTask { 0 }
             let isInTime = try await group.next() == 0
             try await world.sandbox.clearFaults()
@@ -121,14 +114,12 @@ import Testing
             refused.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...1)
             #expect(statuses == Array(repeating: 503, count: CodesUnderWay.limit))
             #expect(try await codesNotSent() == notSent + 1)
-            let signedIn = try await world.service.signIn(.apple, code)
-            #expect(signedIn.status == 200, "\(signedIn.text)")
+            try await service.signIn(.apple, code).expecting(200)
             return true
         }
     }
 
     private func codesNotSent() async throws -> Double {
-        try await world.service.metric(
-            "countersign_code_exchanges_total", #"provider="apple""#, #"outcome="not_sent""#)
+        try await service.metric("countersign_code_exchanges_total", #"provider="apple""#, #"outcome="not_sent""#)
     }
 }

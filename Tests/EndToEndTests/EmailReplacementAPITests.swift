@@ -1,5 +1,3 @@
-import HTTPServer
-import JOSE
 import JSON
 import Postgres
 import TestSupport
@@ -17,29 +15,24 @@ struct EmailReplacementAPITests: WorldSuite {
         init(_ name: String, in world: World) async throws {
             let email = "\(name)@example.com"
             let registered = try await world.register(email)
-            id = try registered.text("account.accountId")
-            bearer = try registered.text("session.accessToken")
+            id = try registered.accountID()
+            bearer = try registered.bearer()
             try await world.verify(email, bearer: bearer)
         }
 
         var path: String { "/admin/v1/accounts/\(id)" }
     }
 
-    private func request(
-        _ email: String, for member: Member, key: String, in world: World
-    ) async throws -> RawAnswer {
+    private func request(_ email: String, for member: Member, key: String) async throws -> RawAnswer {
         let body: TokenMint.Members = ["email": .string(email), "reason": "case 17"]
-        return try await world.service.administer(
-            "POST", "\(member.path)/replace-email", bearer: key, body: String(decoding: body.bytes, as: UTF8.self))
+        return try await service.administer("POST", "\(member.path)/replace-email", bearer: key, body: body.text)
     }
 
     @Test func `the request is answered and mailed, and shown masked in a session`() async throws {
-        let service = world.service
         let key = try await world.adminKey("read,manage")
         let member = try await Member("lost", in: world)
         let before = try world.mailbox("lost@example.com").count
-        let answer = try await request("Lost@New.Example", for: member, key: key, in: world)
-        #expect(answer.status == 202, "\(answer.body)")
+        let answer = try await request("Lost@New.Example", for: member, key: key).expecting(202)
         #expect(answer.json?.members?.map(\.name) == ["email", "requestedAt", "dueAt", "requestedBy"])
         #expect(answer.json?["email"]?.string == "lost@new.example")
         #expect(answer.json?["requestedBy"]?.string == "kim@support")
@@ -57,7 +50,6 @@ struct EmailReplacementAPITests: WorldSuite {
     }
 
     @Test func `a session stops it, and so does an administrator, and neither minds that there is none`() async throws {
-        let service = world.service
         let key = try await world.adminKey("read,manage")
         let member = try await Member("kept", in: world)
         let isPending = {
@@ -70,7 +62,7 @@ struct EmailReplacementAPITests: WorldSuite {
             try await service.administer("DELETE", "\(member.path)/replace-email?reason=case%2018", bearer: key).status
         }
         for stopping in [stop, stopAsAdministrator] {
-            #expect(try await request("kept@new.example", for: member, key: key, in: world).status == 202)
+            #expect(try await request("kept@new.example", for: member, key: key).status == 202)
             #expect(try await isPending())
             for _ in 0..<2 { #expect(try await stopping() == 204) }
             #expect(try await !isPending())
@@ -85,13 +77,13 @@ struct EmailReplacementAPITests: WorldSuite {
         let member = try await Member("refused", in: world)
         _ = try await Member("holder", in: world)
         func code(_ email: String) async throws -> String? {
-            let answer = try await request(email, for: member, key: key, in: world)
+            let answer = try await request(email, for: member, key: key)
             return "\(answer.status) \(answer.code ?? "")"
         }
         #expect(try await code("HOLDER@example.com") == "409 email_taken")
         #expect(try await code("refused@example.com") == "400 invalid_request")
         #expect(try await code("nobody") == "400 invalid_request")
-        let disabled = try await world.service.administer(
+        let disabled = try await service.administer(
             "POST", "\(member.path)/disable", bearer: key, body: #"{"reason":"case 19"}"#)
         #expect(disabled.status == 204)
         #expect(try await code("refused@new.example") == "403 account_disabled")
@@ -101,10 +93,10 @@ struct EmailReplacementAPITests: WorldSuite {
     // MARK: countersign account
 
     private func run(
-        _ command: String, _ id: String, _ more: String..., mailed: Bool = true, in world: World
+        _ command: String, _ id: String, _ more: String..., mailed: Bool = true
     ) async throws -> Countersign.Ending {
         var settings = mailed ? MailedWorld.settings(port: try #require(MailedWorld.server).port) : [:]
-        settings["postgres.url"] = world.scratch.url
+        settings["postgres.url"] = scratch.url
         return try await Countersign.run(["account", command, id, "--reason", "case 20"] + more, settings)
     }
 
@@ -113,35 +105,31 @@ struct EmailReplacementAPITests: WorldSuite {
     {
         let member = try await Member("command", in: world)
         let before = try world.mailbox("command@example.com").count
-        let done = try await run("replace-email", member.id, "--email", "Command@New.Example", in: world)
-        #expect(done.status == 0, "\(done.error)")
+        let done = try await run("replace-email", member.id, "--email", "Command@New.Example").expecting(0)
         #expect(done.output.wholeMatch(of: /command@new\.example \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n/) != nil)
         _ = try await world.mail(before + 1, to: "command@example.com")
-        let seen = try await world.service.get("/v1/account", bearer: member.bearer)
+        let seen = try await service.get("/v1/account", bearer: member.bearer)
         #expect(done.output.contains(try seen.text("emailReplacement.dueAt")))
         #expect(!done.error.contains("notice"), "\(done.error)")
         func shown() async throws -> [Substring] {
-            let shown = try await Countersign.run(
-                ["account", "show", member.id], ["postgres.url": world.scratch.url])
+            let shown = try await world.run(["account", "show", member.id])
             return shown.output.split(separator: "\n")
         }
         #expect(try await shown().dropFirst().first == "emailReplacement \(done.output.dropLast())")
-        for _ in 0..<2 { #expect(try await run("cancel-replace-email", member.id, in: world).status == 0) }
+        for _ in 0..<2 { #expect(try await run("cancel-replace-email", member.id).status == 0) }
         #expect(try await !shown().contains { $0.hasPrefix("emailReplacement") })
-        let recorded = try await world.count(
+        let recorded = try await world.recorded(
             """
-            SELECT count(*) FROM audit_events
-            WHERE account_id = \(member.id)::uuid AND actor = 'operator' AND reason = 'case 20'
+            account_id = \(member.id)::uuid AND actor = 'operator' AND reason = 'case 20'
                 AND type IN ('email_replacement_requested', 'email_replacement_cancelled')
             """)
         #expect(recorded == 2)
-        #expect(
-            try await world.service.get("/v1/account", bearer: member.bearer).json?["emailReplacement"] == nil)
+        #expect(try await service.get("/v1/account", bearer: member.bearer).json?["emailReplacement"] == nil)
     }
 
     @Test func `account replace-email says where it can notify no mailbox of the account`() async throws {
-        let id = try await world.register("unproven@example.com").text("account.accountId")
-        let done = try await run("replace-email", id, "--email", "unproven@new.example", in: world)
+        let id = try await world.register("unproven@example.com").accountID()
+        let done = try await run("replace-email", id, "--email", "unproven@new.example")
         #expect(done.status == 0 && done.output.hasPrefix("unproven@new.example "), "\(done.error)")
         #expect(done.error.contains("no notice is mailed"), "\(done.error)")
     }
@@ -155,25 +143,23 @@ struct EmailReplacementAPITests: WorldSuite {
             return ending.error
         }
         #expect(
-            sentence(try await run("replace-email", nobody, email[0], email[1], in: world))
+            sentence(try await run("replace-email", nobody, email[0], email[1]))
                 == "countersign: There is no account \(nobody).\n")
         #expect(
-            sentence(try await run("cancel-replace-email", nobody, in: world))
-                == "countersign: There is no account \(nobody).\n")
+            sentence(try await run("cancel-replace-email", nobody)) == "countersign: There is no account \(nobody).\n")
         #expect(
-            sentence(try await run("replace-email", member.id, "--email", "speechless@example.com", in: world))
+            sentence(try await run("replace-email", member.id, "--email", "speechless@example.com"))
                 == "countersign: The account has this address already.\n")
         #expect(
-            sentence(try await run("replace-email", member.id, email[0], email[1], mailed: false, in: world))
+            sentence(try await run("replace-email", member.id, email[0], email[1], mailed: false))
                 .contains("No mail is configured"))
         _ = try await Member("speaker", in: world)
         #expect(
-            sentence(try await run("replace-email", member.id, "--email", "speaker@example.com", in: world))
+            sentence(try await run("replace-email", member.id, "--email", "speaker@example.com"))
                 == "countersign: Another account has this address.\n")
-        try await world.scratch.execute(
-            "UPDATE accounts SET status = 'disabled' WHERE account_id = \(member.id)::uuid")
+        try await scratch.execute("UPDATE accounts SET status = 'disabled' WHERE account_id = \(member.id)::uuid")
         #expect(
-            sentence(try await run("replace-email", member.id, email[0], email[1], in: world))
+            sentence(try await run("replace-email", member.id, email[0], email[1]))
                 == "countersign: The account is disabled: enable it first.\n")
         for arguments in [
             ["replace-email", "kim", "--reason", "a"] + email, ["replace-email", member.id, "--reason", "a"],
@@ -182,7 +168,7 @@ struct EmailReplacementAPITests: WorldSuite {
             ["replace-email", member.id, "--reason", "a", "--email", "nobody"],
             ["cancel-replace-email", member.id.uppercased(), "--reason", "a"],
         ] {
-            let ending = try await Countersign.run(["account"] + arguments, ["postgres.url": world.scratch.url])
+            let ending = try await world.run(["account"] + arguments)
             #expect(ending.status == 2, "\(arguments)")
             #expect(ending.error.hasPrefix("countersign: "), "\(ending.error)")
         }

@@ -16,8 +16,7 @@ import Testing
             let other = try await world.googleAccount(person)
             #expect(try await world.service.isOpen(session))
             let event = try EventWorld.signed(EventWorld.appleEvent("consent-revoked", of: person, id: "a-\(person)"))
-            let answer = try await world.service.deliverAppleEvent(event)
-            #expect(answer.status == 200)
+            try await world.service.deliverAppleEvent(event).expecting(200)
             try await eventually("the end of the session") { try await !world.service.isOpen(session) }
             #expect(try await world.service.isOpen(other))
 
@@ -37,7 +36,7 @@ import Testing
 
     @Test func `an account shows whether mail to its relay address arrives`() async throws {
         let session = try await world.appleAccount("kim")
-        let bearer = try session.text("session.accessToken")
+        let bearer = try session.bearer()
         func shown() async throws -> JSONValue? {
             let account = try await world.service.get("/v1/account", bearer: bearer)
             let identity =
@@ -61,8 +60,7 @@ import Testing
         let (apple, google) = (try await world.appleAccount("kim"), try await world.googleAccount("kim"))
         let key = try await world.scratch.adminKey("read")
         func read(_ target: String) async throws -> JSONValue {
-            let answer = try await world.service.administer("GET", "/admin/v1/\(target)", bearer: key)
-            #expect(answer.status == 200, "\(answer.body)")
+            let answer = try await world.service.administer("GET", "/admin/v1/\(target)", bearer: key).expecting(200)
             return try JSONValue(parsing: Array(answer.body.utf8))
         }
         let since = Timestamp(seconds: EventWorld.now - 60).rfc3339
@@ -83,7 +81,7 @@ import Testing
                 trail.filter { $0["type"]?.string == type }.compactMap { $0["accountId"]?.string }
             }
         }
-        let (ofApple, ofGoogle) = (try apple.text("account.accountId"), try google.text("account.accountId"))
+        let (ofApple, ofGoogle) = (try apple.accountID(), try google.accountID())
         #expect(accounts("authorization_revoked", "email_undeliverable") == [ofApple, ofApple])
         #expect(accounts("identity_blocked", "credential_change_required") == [ofGoogle, ofGoogle])
 

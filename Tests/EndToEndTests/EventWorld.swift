@@ -1,6 +1,5 @@
 import Accounts
 import Foundation
-import JOSE
 import Postgres
 import Synchronization
 import TestSupport
@@ -29,8 +28,7 @@ struct EventWorld: TestFixture {
                 "google.keysUrl": keyServer.url + "/google",
             ].merging(settings) { _, asked in asked }
             try await Countersign.serve(all) { service in
-                try await body(
-                    EventWorld(service: service, scratch: scratch, settings: all, keyServer: keyServer))
+                try await body(EventWorld(service: service, scratch: scratch, settings: all, keyServer: keyServer))
             }
         }
     }
@@ -114,10 +112,7 @@ struct EventWorld: TestFixture {
     }
 
     private func account(_ signIn: Answer) async throws -> Answer {
-        let created = try await service.post(
-            "/v1/links/create", ["linkTicket": .string(try signIn.text("linkTicket"))])
-        #expect(created.status == 201)
-        return created
+        try await service.create(try signIn.linkTicket()).expecting(201)
     }
 
     func count(_ query: SQL) async throws -> Int64 { try await scratch.count(query) }
@@ -140,7 +135,7 @@ extension Countersign {
 
     /// Whether the session of this answer is live.
     func isOpen(_ signedIn: Answer) async throws -> Bool {
-        let answer = try await get("/v1/account", bearer: try signedIn.text("session.accessToken"))
+        let answer = try await get("/v1/account", bearer: try signedIn.bearer())
         #expect([200, 401].contains(answer.status))
         return answer.status == 200
     }

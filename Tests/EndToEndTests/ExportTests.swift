@@ -1,5 +1,4 @@
 import Foundation
-import HTTPServer
 import JSON
 import Postgres
 import TestSupport
@@ -12,10 +11,7 @@ import Testing
     /// A new account with a grant of Apple's and a password.
     private static func newAccount(_ name: String, in world: World) async throws -> Answer {
         let created = try await world.newGrantedAccount(name)
-        let set = try await world.service.send(
-            "PUT", "/v1/account/password", ["newPassword": .string(World.password)],
-            bearer: try created.text("session.accessToken"))
-        #expect(set.status == 204, "\(set.body)")
+        try await world.service.setPassword(bearer: try created.bearer())
         return created
     }
 
@@ -39,10 +35,8 @@ import Testing
 
     @Test func `the owner gets all that is stored of them, and no secret`() async throws {
         let created = try await Self.newAccount("export-owner", in: world)
-        let id = try created.text("account.accountId")
-        let answer = try await world.service.get(
-            "/v1/account/export", bearer: try created.text("session.accessToken"))
-        #expect(answer.status == 200, "\(answer.text)")
+        let id = try created.accountID()
+        let answer = try await service.get("/v1/account/export", bearer: try created.bearer()).expecting(200)
         #expect(answer.header("Content-Type") == "application/json")
         #expect(answer.header("Cache-Control") == "no-store")
         let json = try #require(answer.json)
@@ -50,57 +44,46 @@ import Testing
         #expect(json["account"]?["email"]?.string == "export-owner@example.com")
         #expect(json["account"]?["hasPassword"]?.bool == true)
         let identity = try #require(json["identities"]?.elements?.first)
-        #expect(identity["identityId"]?.string == (try created.text("identity.identityId")))
+        #expect(identity["identityId"]?.string == (try created.identityID()))
         #expect(identity["subject"]?.string == (try created.text("identity.subject")))
         #expect(identity["authorization"]?.string == "active")
         #expect(json["providerGrants"]?.elements?.count == 1)
         let sessions = json["sessions"]?.elements?.map { $0["sessionId"]?.string }
-        #expect(sessions == [try created.text("session.sessionId")])
+        #expect(sessions == [try created.sessionID()])
         let audited = Set((json["auditEvents"]?.elements ?? []).compactMap { $0["type"]?.string })
         #expect(audited.isSuperset(of: ["account_created", "password_changed", "account_exported"]))
         #expect(json["incompleteLists"] == nil)
 
-        let tokens = [
-            try created.text("session.accessToken"), try created.text("session.refreshToken"), World.password,
-        ]
+        let tokens = [try created.bearer(), try created.refreshToken(), World.password]
         for secret in try await Self.secrets(of: id, in: world) + tokens { #expect(!answer.text.contains(secret)) }
     }
 
     @Test func `an old authentication is refused, and so is the sixth in an hour`() async throws {
         let created = try await world.newAccount("export-often")
-        let id = try created.text("account.accountId")
-        let bearer = try created.text("session.accessToken")
-        func export() async throws -> Answer { try await world.service.get("/v1/account/export", bearer: bearer) }
-        #expect(try await world.service.get("/v1/account/export").code == "invalid_session")
+        let id = try created.accountID()
+        let bearer = try created.bearer()
+        func export() async throws -> Answer { try await service.get("/v1/account/export", bearer: bearer) }
+        #expect(try await service.get("/v1/account/export").code == "invalid_session")
         try await world.age(sessionsOf: id)
-        let stale = try await export()
-        stale.expectRefusal(403, "reauthentication_required")
-        let head = try await world.service.exchange(
-            world.service.port, "HEAD", "/v1/account/export", authorization: "Bearer \(bearer)")
-        #expect(head.status == 403)
+        try await export().expectRefusal(403, "reauthentication_required")
+        try await service.ask("HEAD", "/v1/account/export", bearer: bearer).expecting(403)
         try await world.age(sessionsOf: id, minutes: 0)
         for number in 1...5 { #expect(try await export().status == 200, "\(number)") }
         let limited = try await export()
         limited.expectRefusal(429, "rate_limited")
         let wait = try #require(limited.retryAfter)
         #expect(1...720 ~= wait)
-        let recorded = try await world.count(
-            "SELECT count(*) FROM audit_events WHERE type = 'account_exported' AND account_id = \(id)::uuid")
-        #expect(recorded == 5)
+        #expect(try await world.recorded("type = 'account_exported' AND account_id = \(id)::uuid") == 5)
     }
 
     @Test func `an administrator and an operator get the same, and each is recorded`() async throws {
         let created = try await Self.newAccount("export-admin", in: world)
-        let id = try created.text("account.accountId")
+        let id = try created.accountID()
         let key = try await world.adminKey("manage", name: "exporter")
         let path = "/admin/v1/accounts/\(id)/export"
-        let owners = try await world.service.get(
-            "/v1/account/export", bearer: try created.text("session.accessToken"))
-        let answer = try await world.service.administer("GET", path, bearer: key)
-        #expect(answer.status == 200, "\(answer.body)")
-        let settings = ["postgres.url": world.scratch.url]
-        let command = try await Countersign.run(["account", "export", id], settings)
-        #expect(command.status == 0, "\(command.error)")
+        let owners = try await service.get("/v1/account/export", bearer: try created.bearer())
+        let answer = try await service.administer("GET", path, bearer: key).expecting(200)
+        let command = try await world.run(["account", "export", id]).expecting(0)
         #expect(command.output.hasSuffix("}\n"))
 
         /// The document without what differs from export to export.
@@ -115,7 +98,7 @@ import Testing
         #expect(try document(answer.body) == document(owners.text))
         #expect(try document(command.output) == document(owners.text))
 
-        let exports = try #require(try JSONValue(parsing: Array(command.output.utf8))["auditEvents"]?.elements)
+        let exports = try #require(try command.json["auditEvents"]?.elements)
             .filter { $0["type"]?.string == "account_exported" }
         #expect(exports.map { $0["actor"]?.string } == ["operator", "administrator", "person"])
         #expect(exports.map { $0["actorName"]?.string } == [nil, "exporter", nil])
@@ -124,18 +107,17 @@ import Testing
 
     @Test func `HEAD makes no export: none is recorded, and none is counted`() async throws {
         let created = try await world.newAccount("export-head")
-        let id = try created.text("account.accountId")
-        let bearer = try created.text("session.accessToken")
+        let id = try created.accountID()
+        let bearer = try created.bearer()
         let key = try await world.adminKey("manage")
         let path = "/admin/v1/accounts/\(id)/export"
         func ask(_ authorization: String?) async throws -> RawAnswer {
-            try await world.service.exchange(
-                world.service.port, "HEAD", "/v1/account/export", authorization: authorization)
+            try await service.exchange(service.port, "HEAD", "/v1/account/export", authorization: authorization)
         }
         var answers: [RawAnswer] = []
         for _ in 1...6 {
             answers.append(try await ask("Bearer \(bearer)"))
-            answers.append(try await world.service.administer("HEAD", path, bearer: key))
+            answers.append(try await service.administer("HEAD", path, bearer: key))
         }
         for answer in answers {
             #expect(answer.status == 200, "\(answer.text)")
@@ -145,15 +127,12 @@ import Testing
             #expect(answer.body.isEmpty)
         }
         #expect(try await ask(nil).status == 401)
-        let missing = try await world.service.administer(
-            "HEAD", "/admin/v1/accounts/\(Self.unknown)/export", bearer: key)
-        #expect(missing.status == 404)
+        try await service.administer("HEAD", "/admin/v1/accounts/\(Self.unknown)/export", bearer: key).expecting(404)
         func recorded() async throws -> Int64 {
-            try await world.count(
-                "SELECT count(*) FROM audit_events WHERE type = 'account_exported' AND account_id = \(id)::uuid")
+            try await world.recorded("type = 'account_exported' AND account_id = \(id)::uuid")
         }
         #expect(try await recorded() == 0)
-        #expect(try await world.service.get("/v1/account/export", bearer: bearer).status == 200)
+        #expect(try await service.get("/v1/account/export", bearer: bearer).status == 200)
         #expect(try await recorded() == 1)
     }
 
@@ -165,7 +144,7 @@ import Testing
     /// A new account with a long audit trail.
     private static func longAccount(_ name: String, in world: World) async throws -> Answer {
         let created = try await world.newAccount(name)
-        let id = try created.text("account.accountId")
+        let id = try created.accountID()
         try await world.scratch.execute(
             """
             INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
@@ -183,16 +162,15 @@ import Testing
         return connection
     }
 
-    @Test(.world)
-    func `a long document arrives whole, and the process stays as small as it was`() async throws {
+    @Test(.world) func `a long document arrives whole, and the process stays as small as it was`() async throws {
         let created = try await Self.longAccount("export-long", in: world)
-        let bearer = try created.text("session.accessToken")
-        let other = try await world.newAccount("export-short").text("session.accessToken")
+        let bearer = try created.bearer()
+        let other = try await world.newAccount("export-short").bearer()
         // What the first of anything takes, is taken.
-        #expect(try await world.service.get("/v1/account/export", bearer: other).status == 200)
-        let before = try memory(of: world.service, "VmHWM")
-        let answer = RawAnswer(try await Self.ask(world.service.port, "/v1/account/export", bearer).readToEnd())
-        let after = try memory(of: world.service, "VmHWM")
+        #expect(try await service.get("/v1/account/export", bearer: other).status == 200)
+        let before = try memory(of: service, "VmHWM")
+        let answer = RawAnswer(try await Self.ask(service.port, "/v1/account/export", bearer).readToEnd())
+        let after = try memory(of: service, "VmHWM")
         #expect(answer.status == 200)
         #expect(answer.isWhole)
         #expect(answer.body.utf8.count > Self.bytes)
@@ -203,44 +181,37 @@ import Testing
     @Test(.world)
     func `administrators that don't read have four places apart, and give them up when they go`() async throws {
         let created = try await Self.longAccount("export-stalled", in: world)
-        let bearer = try created.text("session.accessToken")
+        let bearer = try created.bearer()
         let key = try await world.adminKey("manage")
-        let path = "/admin/v1/accounts/\(try created.text("account.accountId"))/export"
-        var stalled = try (1...4).map { _ in try Self.ask(world.service.privatePort, path, key) }
-        try await eventually("all to have begun") {
-            try await world.count("SELECT count(*) FROM audit_events WHERE type = 'account_exported'") == 4
-        }
-        let owner = try Self.ask(world.service.port, "/v1/account/export", bearer)
+        let path = "/admin/v1/accounts/\(try created.accountID())/export"
+        var stalled = try (1...4).map { _ in try Self.ask(service.privatePort, path, key) }
+        try await eventually("all to have begun") { try await world.recorded("type = 'account_exported'") == 4 }
+        let owner = try Self.ask(service.port, "/v1/account/export", bearer)
         #expect(await owner.readSome().starts(with: Array("HTTP/1.1 200 ".utf8)))
-        let administrators = try await world.service.administer("GET", path, bearer: key)
-        #expect(administrators.status == 503)
-        #expect(administrators["Retry-After"] == "1")
+        #expect(try await service.administer("GET", path, bearer: key).expecting(503)["Retry-After"] == "1")
         // Until here they are open.
         withExtendedLifetime(stalled) {}
         stalled = []
         try await eventually("a place to be free") {
-            let client = try Self.ask(world.service.privatePort, path, key)
+            let client = try Self.ask(service.privatePort, path, key)
             return await client.readSome().starts(with: Array("HTTP/1.1 200 ".utf8))
         }
     }
 
-    @Test(.world)
-    func `an owner that doesn't read has two places, and gives them up on going`() async throws {
+    @Test(.world) func `an owner that doesn't read has two places, and gives them up on going`() async throws {
         let created = try await Self.longAccount("export-stalled", in: world)
-        let bearer = try created.text("session.accessToken")
-        var stalled = try (1...2).map { _ in try Self.ask(world.service.port, "/v1/account/export", bearer) }
-        try await eventually("both to have begun") {
-            try await world.count("SELECT count(*) FROM audit_events WHERE type = 'account_exported'") == 2
-        }
-        let third = try await world.service.get("/v1/account/export", bearer: bearer)
+        let bearer = try created.bearer()
+        var stalled = try (1...2).map { _ in try Self.ask(service.port, "/v1/account/export", bearer) }
+        try await eventually("both to have begun") { try await world.recorded("type = 'account_exported'") == 2 }
+        let third = try await service.get("/v1/account/export", bearer: bearer)
         third.expectRefusal(503, "temporarily_unavailable", retryAfter: 1...1)
-        let other = try await world.newAccount("export-beside").text("session.accessToken")
-        #expect(try await world.service.get("/v1/account/export", bearer: other).status == 200)
+        let other = try await world.newAccount("export-beside").bearer()
+        #expect(try await service.get("/v1/account/export", bearer: other).status == 200)
         // Until here they are open.
         withExtendedLifetime(stalled) {}
         stalled = []
         try await eventually("a place to be free") {
-            let client = try Self.ask(world.service.port, "/v1/account/export", bearer)
+            let client = try Self.ask(service.port, "/v1/account/export", bearer)
             return await client.readSome().starts(with: Array("HTTP/1.1 200 ".utf8))
         }
     }
@@ -249,7 +220,7 @@ import Testing
         try await World.onCluster { cluster, world in
             let service = world.service
             let created = try await Self.longAccount("export-cut", in: world)
-            let bearer = try created.text("session.accessToken")
+            let bearer = try created.bearer()
             let client = try Self.ask(service.port, "/v1/account/export", bearer)
             var begun = await client.readSome()
             #expect(String(decoding: begun, as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
@@ -268,8 +239,7 @@ import Testing
             _ = try await cluster.start()
             try await world.scratch.awaitWrites(of: "postgres")
             try await world.awaitService(bearer)
-            let whole = RawAnswer(
-                try await Self.ask(service.port, "/v1/account/export", bearer).readToEnd())
+            let whole = RawAnswer(try await Self.ask(service.port, "/v1/account/export", bearer).readToEnd())
             #expect(whole.isWhole)
             #expect(whole.body.utf8.count > Self.bytes)
         }
@@ -278,14 +248,12 @@ import Testing
     // MARK: - Who gets none
 
     @Test func `account export finds no account that is not there`() async throws {
-        let settings = ["postgres.url": world.scratch.url]
-        let id = try await world.newAccount("export-refused").text("account.accountId")
-        let ending = try await Countersign.run(["account", "export", Self.unknown], settings)
-        #expect(ending.status == 1)
+        let id = try await world.newAccount("export-refused").accountID()
+        let ending = try await world.run(["account", "export", Self.unknown]).expecting(1)
         #expect(ending.output.isEmpty)
         #expect(ending.error == "countersign: There is no account \(Self.unknown).\n")
         for argument in ["kim", id.uppercased()] {
-            #expect(try await Countersign.run(["account", "export", argument], settings).status == 2, "\(argument)")
+            #expect(try await world.run(["account", "export", argument]).status == 2, "\(argument)")
         }
     }
 }

@@ -1,4 +1,3 @@
-import JOSE
 import Postgres
 import Synchronization
 import TestSupport
@@ -56,34 +55,26 @@ import Testing
     private func makePersons(_ number: Int, _ world: World) async throws -> Persons {
         let service = world.service
         let two = try await world.newAccount("unlinker-\(number)")
-        let google = try await service.signInWithGoogle(try await world.googleToken("unlinker-\(number)"))
-        let linked = try await service.post(
-            "/v1/links/bind", ["linkTicket": .string(try google.text("linkTicket"))],
-            bearer: try two.text("session.accessToken"))
+        let google = try await world.signIn("unlinker-\(number)", with: .google)
+        let linked = try await service.bind(try google.linkTicket(), bearer: try two.bearer())
         try await world.newPerson("newcomer-\(number)")
-        let newcomer = try await service.signInWithApple(try await world.appleToken("newcomer-\(number)"))
+        let newcomer = try await world.signIn("newcomer-\(number)", with: .apple)
         let binder = try await world.newAccount("binder-\(number)")
-        let second = try await service.signInWithGoogle(try await world.googleToken("binder-\(number)"))
+        let second = try await world.signIn("binder-\(number)", with: .google)
         let replacer = try await world.newAccount("replacer-\(number)")
         try await world.newPerson("replacement-\(number)")
-        let replacement = try await service.signInWithApple(try await world.appleToken("replacement-\(number)"))
+        let replacement = try await world.signIn("replacement-\(number)", with: .apple)
         let leaver = try await world.newAccount("leaver-\(number)")
         return Persons(
             // The session of the binding: unlinking ends those that the identity opened.
-            unlinker: (
-                try linked.text("session.accessToken"), try two.text("identity.identityId"),
-                try two.text("account.accountId")
-            ),
-            newcomer: (try newcomer.text("linkTicket"), "newcomer-\(number)@example.com"),
+            unlinker: (try linked.bearer(), try two.identityID(), try two.accountID()),
+            newcomer: (try newcomer.linkTicket(), "newcomer-\(number)@example.com"),
             binder: (
-                try binder.text("session.accessToken"), try binder.text("session.refreshToken"),
-                try binder.text("session.sessionId"), try second.text("linkTicket"), "binder-\(number)@example.com"
+                try binder.bearer(), try binder.refreshToken(),
+                try binder.sessionID(), try second.linkTicket(), "binder-\(number)@example.com"
             ),
-            replacer: (
-                try replacer.text("session.accessToken"), try replacement.text("linkTicket"),
-                "replacement-\(number)@example.com"
-            ),
-            leaver: (try leaver.text("session.accessToken"), try leaver.text("account.accountId")),
+            replacer: (try replacer.bearer(), try replacement.linkTicket(), "replacement-\(number)@example.com"),
+            leaver: (try leaver.bearer(), try leaver.accountID()),
             forgetful: number % 4 == 0 ? try await forgetful(number, world) : nil)
     }
 
@@ -93,7 +84,7 @@ import Testing
         let email = "forgetful-\(number)@example.com"
         let registered = try await world.register(email)
         let code = try await world.mailedCode("resetPassword", to: email)
-        return (email, code, try registered.text("account.accountId"))
+        return (email, code, try registered.accountID())
     }
 
     private static func act(
@@ -122,10 +113,10 @@ import Testing
             return try await service.delete(path, bearer: unlinker.access).status
         }
         try await change(.created, newcomer.email, 201, repeated: [410]) {
-            try await service.post("/v1/links/create", ["linkTicket": .string(newcomer.ticket)]).status
+            try await service.create(newcomer.ticket).status
         }
         try await change(.signedOut, unlinker.accountID, 204, repeated: [401]) {
-            try await service.post("/v1/sessions/revoke", ["scope": "all"], bearer: unlinker.access).status
+            try await service.signOut("all", bearer: unlinker.access).status
         }
         try await change(.bound, binder.email, 200, repeated: [410]) { try await bind(binder.ticket, binder.access) }
         try await change(.refreshed, binder.sessionID, 200, repeated: []) {
@@ -193,9 +184,7 @@ import Testing
                 let before = acknowledged.all.count
                 acknowledged.isPrimaryDead.store(true, ordering: .relaxed)
                 try await standby.promote()
-                try await eventually("the service to be back") {
-                    try await world.service.privateGet("/health/ready").status == 200
-                }
+                try await eventually("the service to be back") { try await world.service.isReady() }
                 try await group.waitForAll()
                 #expect(Set(acknowledged.all[before...].map(\.kind)) == Set(Kind.allCases))
             }

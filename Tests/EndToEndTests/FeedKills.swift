@@ -36,9 +36,7 @@ final class FeedKills: Sendable {
         }
     }
 
-    private init(scratch: ScratchDatabase, receiver: Receiver) {
-        (self.scratch, self.receiver) = (scratch, receiver)
-    }
+    private init(scratch: ScratchDatabase, receiver: Receiver) { (self.scratch, self.receiver) = (scratch, receiver) }
 
     private func run(
         _ kills: Int, _ cluster: PrivateCluster, _ settings: Countersign.Settings, _ report: (String) -> Void
@@ -143,9 +141,18 @@ enum WebhookEndpointFile {
         try await body([
             "webhooks.endpoints": "crm", "webhooks.endpoint.crm.url": url,
             "webhooks.endpoint.crm.secretPath": try directory.write("secret", secret + "\n"),
-            "webhooks.allowedNetworks": "127.0.0.0/8",
-            "webhooks.retrySeconds": "1,2,3",
+            "webhooks.allowedNetworks": "127.0.0.0/8", "webhooks.retrySeconds": "1,2,3",
         ])
+    }
+
+    /// Runs a world whose service pushes to the endpoint.
+    static func serve(
+        _ url: String, _ more: Countersign.Settings = [:], _ body: (World, Countersign.Settings) async throws -> Void
+    ) async throws {
+        try await with(url) { endpoint in
+            let settings = endpoint.merging(more) { $1 }
+            try await World.run(settings) { world in try await body(world, settings) }
+        }
     }
 }
 

@@ -1,6 +1,4 @@
-import Accounts
 import Foundation
-import HTTPServer
 import JSON
 import Postgres
 import TestSupport
@@ -45,7 +43,7 @@ import Testing
         let admin = try await world.adminKey("manage", name: "admin")
         let start = try await reader.end()
         let account = try await world.newAccount("feed-1")
-        let id = try account.text("account.accountId")
+        let id = try account.accountID()
         let born = try await reader.events(2, after: start)
         #expect(Self.types(born.events) == ["account.created", "identity.linked"])
         let first = try #require(born.events.first)
@@ -56,14 +54,12 @@ import Testing
 
         // It waits for what comes, also from another process.
         async let coming = reader.events(2, after: born.next)
-        let done = try await Countersign.run(
-            ["account", "disable", id, "--reason", "a test"], ["postgres.url": world.scratch.url])
-        #expect(done.status == 0, "\(done.error)")
+        try await world.run(["account", "disable", id, "--reason", "a test"]).expecting(0)
         let disabled = try await coming
         #expect(Self.types(disabled.events) == ["account.disabled", "session.revoked"])
         #expect(disabled.events[1]["data"]?["count"]?.integer == 1)
 
-        let deleted = try await world.service.administer("DELETE", "/admin/v1/accounts/\(id)", bearer: admin)
+        let deleted = try await service.administer("DELETE", "/admin/v1/accounts/\(id)", bearer: admin)
         #expect(deleted.status == 202 || deleted.status == 204)
         let (gone, _) = try await reader.events(1, after: disabled.next)
         #expect(Self.types(gone).contains("account.deleted"))
@@ -76,8 +72,7 @@ import Testing
         let filtered = try await reader.json("after=\(start)&types=account.deleted,account.disabled")
         #expect(Self.types(filtered["items"]?.elements ?? []) == ["account.disabled", "account.deleted"])
         let whole = try await reader.read("after=\(start)&limit=1000").body
-        let printed = try await Countersign.run(["feed", "--after", start], ["postgres.url": world.scratch.url])
-        #expect(printed.status == 0, "\(printed.error)")
+        let printed = try await world.run(["feed", "--after", start]).expecting(0)
         let lines = printed.output.split(separator: "\n")
         #expect(lines.count >= 5)
         for line in lines { #expect(whole.contains(line)) }
@@ -98,15 +93,13 @@ import Testing
         let ending = await follower.end()
         #expect(ending.status == 0, "\(ending.error)")
         let cursor = try #require(ending.error.split(separator: "\n").last)
-        let rest = try await Countersign.run(
-            ["feed", "--after", String(cursor)], ["postgres.url": world.scratch.url])
+        let rest = try await world.run(["feed", "--after", String(cursor)])
         #expect(rest.status == 0 && rest.output.isEmpty, "\(rest.error)")
         // Behind the first of the two.
         let lines = ending.output.split(separator: "\n")
         let first = try JSONValue(parsing: Array(lines[0].utf8))
         let id = try #require(first["id"]?.string)
-        let behind = try await Countersign.run(["feed", "--after", id], ["postgres.url": world.scratch.url])
-        #expect(behind.output.split(separator: "\n") == Array(lines[1...]))
+        #expect(try await world.run(["feed", "--after", id]).output.split(separator: "\n") == Array(lines[1...]))
     }
 
     @Test(.noFixture(World.self)) func `a follower is stopped also while the database is away`() async throws {
@@ -128,21 +121,18 @@ import Testing
         for query in [
             "after=\(forged)", "after=x", "after=00000000-0000-7000-8000-000000000000", "types=account.created,",
             "types=endpoint.test", "types=", "limit=0", "limit=1001", "wait=26", "wait=-1", "other=1",
-        ] {
-            #expect(try await reader.read(query).status == 400, "\(query)")
-        }
+        ] { #expect(try await reader.read(query).status == 400, "\(query)") }
         for (query, status) in [("wait=0&limit=1000", 200), ("after=\(end)&wait=1", 200)] {
             #expect(try await reader.read(query).status == status, "\(query)")
         }
         for scopes in ["revoke", "manage"] {
             let key = try await world.adminKey(scopes, name: scopes)
-            let answer = try await world.service.administer("GET", "/admin/v1/feed", bearer: key)
-            #expect(answer.status == 403)
+            try await service.administer("GET", "/admin/v1/feed", bearer: key).expecting(403)
         }
         // A key for the feed opens nothing else.
         let key = try await world.adminKey("feed", name: "feed")
-        #expect(try await world.service.administer("GET", "/admin/v1/feed", bearer: key).status == 200)
-        #expect(try await world.service.administer("GET", "/admin/v1/outbox", bearer: key).status == 403)
+        #expect(try await service.administer("GET", "/admin/v1/feed", bearer: key).status == 200)
+        #expect(try await service.administer("GET", "/admin/v1/outbox", bearer: key).status == 403)
     }
 
     @Test func `a key that is revoked during a wait opens nothing of what comes`() async throws {
@@ -167,7 +157,7 @@ import Testing
         let (events, _) = try await reader.events(2, after: start)
         let end = try await reader.end()
         // As if all of it had lain in a day that is over.
-        try await world.scratch.execute(
+        try await scratch.execute(
             "DELETE FROM account_events", "UPDATE feed_head SET dropped_position = last_position")
         let id = try #require(events.first?["id"]?.string)
         for after in [start, id] {

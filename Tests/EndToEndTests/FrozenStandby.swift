@@ -1,5 +1,4 @@
 import Accounts
-import JOSE
 import Postgres
 import Synchronization
 import TestSupport
@@ -64,10 +63,10 @@ struct FrozenStandby: Sendable {
                 try await Task.sleep(for: .milliseconds(20))
                 continue
             }
-            let id = try signedIn.text("session.sessionId")
+            let id = try signedIn.sessionID()
             acknowledged.note(id)
-            var access = try signedIn.text("session.accessToken")
-            var refresh = try signedIn.text("session.refreshToken")
+            var access = try signedIn.bearer()
+            var refresh = try signedIn.refreshToken()
             var isKnown = true
             for _ in 0..<2 where isKnown {
                 let renewed = try await world.service.refresh(refresh)
@@ -81,8 +80,7 @@ struct FrozenStandby: Sendable {
             // One statement, or a transaction.
             let scope = isSigningOutEverywhere ? "all" : "current"
             isSigningOutEverywhere.toggle()
-            let signedOut = try await world.service.post(
-                "/v1/sessions/revoke", ["scope": .string(scope)], bearer: access)
+            let signedOut = try await world.service.signOut(scope, bearer: access)
             if try isDone(signedOut, 204) { acknowledged.note(id, isEnded: true) }
         }
     }

@@ -1,5 +1,4 @@
 import Foundation
-import JOSE
 import Postgres
 import TestSupport
 import Testing
@@ -21,9 +20,7 @@ import Testing
         switch point {
         case .beforeTheAnswer:
             try await world.sandbox.fail("/apple/auth/token", .hang, times: 1, afterwards: true)
-            try await kill(service, amid: credential) {
-                try await world.grants(of: person).count == issued
-            }
+            try await kill(service, amid: credential) { try await world.grants(of: person).count == issued }
         case .beforeTheCommit:
             try await world.scratch.withPool { database in
                 try await database.transaction { transaction in
@@ -79,19 +76,17 @@ import Testing
             """)
         #expect(rows == 0)
 
-        try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
-            let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
+        try await World.serve(scratch, world.sandbox) { next in
             // The phone that got no answer tries again: the code is spent, the token still valid.
-            let spent = try await service.signIn(.apple, lost.codeAlone)
-            spent.expectRefusal(401, "invalid_token")
-            let ticket = try await service.signIn(.apple, lost.both).text("linkTicket")
-            #expect(try await service.post("/v1/links/cancel", ["linkTicket": .string(ticket)]).status == 204)
+            try await next.service.signIn(.apple, lost.codeAlone).expectRefusal(401, "invalid_token")
+            let ticket = try await next.service.signIn(.apple, lost.both).linkTicket()
+            #expect(try await next.service.post("/v1/links/cancel", ["linkTicket": .string(ticket)]).status == 204)
 
             let created = try await next.create(try await next.authorize("kim"), by: \.codeAlone)
             #expect(try created.text("identity.authorization") == "active")
             // The refresh token that was never stored here ends with the others.
-            let access = try created.text("session.accessToken")
-            #expect(try await service.delete("/v1/account", bearer: access).status == 202)
+            let access = try created.bearer()
+            #expect(try await next.service.delete("/v1/account", bearer: access).status == 202)
             try await eventually("the revocation") { try await next.grants(of: "kim").allSatisfy { !$0.isLive } }
             #expect(try await next.grants(of: "kim").count == 2)
         }
@@ -104,10 +99,9 @@ import Testing
         let created = try await world.newGrantedAccount("kim")
         try await kill(world.service, at: point, of: try await world.authorize("kim"), person: "kim", world)
         #expect(try await world.count("SELECT count(*) FROM provider_grants WHERE identity_id IS NOT NULL") == 1)
-        try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
-            let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
-            let answer = try await service.signIn(.apple, try await next.authorize("kim").codeAlone)
-            #expect(try answer.text("account.accountId") == (try created.text("account.accountId")))
+        try await World.serve(scratch, world.sandbox) { next in
+            let answer = try await next.service.signIn(.apple, try await next.authorize("kim").codeAlone)
+            #expect(try answer.accountID() == (try created.accountID()))
             #expect(try answer.text("identity.authorization") == "active")
             #expect(try await next.count("SELECT count(*) FROM provider_grants") == 1)
         }

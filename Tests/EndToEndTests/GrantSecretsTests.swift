@@ -1,5 +1,4 @@
 import Foundation
-import JOSE
 import JSON
 import OpenSSL
 import Postgres
@@ -73,11 +72,9 @@ import Testing
                     "authorizationCode": .string(secrets.add("Apple code", phone.authorizationCode)),
                     "fullName": name,
                 ])
-            let created = try await service.post(
-                "/v1/links/create", ["linkTicket": .string(try ticket.text("linkTicket"))])
-            #expect(created.status == 201)
+            let created = try await service.create(try ticket.linkTicket()).expecting(201)
             #expect(try created.text("account.displayName") == "Canarygiven Canaryfamily")
-            let access = try created.text("session.accessToken")
+            let access = try created.bearer()
 
             let other = try await world.sandbox.authorizeGoogle(
                 "bird", clientID: Countersign.googleClient, forceConsent: true, exchange: exchange("google", &secrets))
@@ -88,15 +85,13 @@ import Testing
                     "idToken": .string(secrets.add(token: "Google token", other.idToken)),
                     "serverAuthCode": .string(secrets.add("Google code", other.serverAuthCode)),
                 ])
-            let linked = try await service.post(
-                "/v1/links/bind", ["linkTicket": .string(try linkRequired.text("linkTicket"))], bearer: access)
-            #expect(linked.status == 200)
+            let linked = try await service.bind(try linkRequired.linkTicket(), bearer: access).expecting(200)
             #expect(try linked.text("identity.authorization") == "active")
             try await provokeRefusals(world, &secrets)
 
             let leaving = try await service.signIn(
                 .apple, try await world.authorize("bird").tokenAlone.with("device", device))
-            let bearer = try leaving.text("session.accessToken")
+            let bearer = try leaving.bearer()
 
             // The dump can be searched: stored data is found.
             let living = try await dump(world)
@@ -132,7 +127,7 @@ import Testing
 
                 let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
                 let again = try await next.create(try await next.authorize("bird"))
-                #expect(try again.text("account.accountId") != (try created.text("account.accountId")))
+                #expect(try again.accountID() != (try created.accountID()))
                 #expect(again.json?["account"]?["displayName"] == nil)
                 #expect(try again.text("identity.authorization") == "active")
             }

@@ -1,5 +1,4 @@
 import Foundation
-import JOSE
 import JSON
 import Postgres
 import Primitives
@@ -15,7 +14,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(rows.joined(separator: "\n").utf8).write(to: file)
         let words = undo ? ["undo", name] : ["ndjson", file.path, "--id", name, "--apple-team", "main"]
-        return try await Countersign.run(["import"] + words, ["postgres.url": scratch.url])
+        return try await scratch.run(["import"] + words)
     }
 
     private static func claims(_ token: String) throws -> JSONValue {
@@ -35,25 +34,22 @@ import Testing
             #"{"externalId":"old/2","identities":[{"provider":"apple","subject":"\#(subject)"}]}"#,
             #"{"externalId":"old/3","email":"untouched@example.com"}"#,
         ]
-        let run = try await Self.import("moved", rows, into: world.scratch)
-        #expect(run.status == 0, "\(run.error)")
+        try await Self.import("moved", rows, into: scratch).expecting(0)
 
-        let wrong = try await world.signIn("imported@example.com", password: "wrong")
-        #expect(wrong.status == 401)
+        try await world.signIn("imported@example.com", password: "wrong").expecting(401)
         for _ in 0..<2 {
-            let signedIn = try await world.signIn("imported@example.com", password: "test")
-            #expect(signedIn.status == 200)
+            let signedIn = try await world.signIn("imported@example.com", password: "test").expecting(200)
             #expect(try signedIn.text("account.externalId") == "old/1")
             #expect(try signedIn.text("account.emailProof") == "stated")
-            #expect(try Self.claims(signedIn.text("session.accessToken"))["external_id"]?.string == "old/1")
-            let refreshed = try await world.service.refresh(try signedIn.text("session.refreshToken"))
+            #expect(try Self.claims(signedIn.bearer())["external_id"]?.string == "old/1")
+            let refreshed = try await service.refresh(try signedIn.refreshToken())
             #expect(try Self.claims(refreshed.text("accessToken"))["external_id"]?.string == "old/1")
         }
-        let byApple = try await world.service.signInWithApple(try await world.appleToken("imported-kim"))
+        let byApple = try await world.signIn("imported-kim", with: .apple)
         #expect(try byApple.text("status") == "signedIn")
         #expect(try byApple.text("account.externalId") == "old/2")
 
-        let found = try await world.service.administer(
+        let found = try await service.administer(
             "GET", "/admin/v1/accounts?externalId=old%2F1", bearer: try await world.adminKey("read"))
         #expect(found.status == 200)
         #expect(found.text.contains("imported@example.com"), "\(found)")
@@ -64,8 +60,7 @@ import Testing
         let system = try await visit.open("/console/system").html.text
         for word in ["moved", "ndjson", "created 3"] { #expect(system.contains(word), "\(word)") }
 
-        let undone = try await Self.import("moved", [], into: world.scratch, undo: true)
-        #expect(undone.status == 1)
+        let undone = try await Self.import("moved", [], into: scratch, undo: true).expecting(1)
         #expect(undone.output.contains("old/1") && undone.output.contains("old/2"), "\(undone.output)")
         #expect(!undone.output.contains("old/3"))
         #expect(undone.error.contains("1 removed, 2 kept"), "\(undone.error)")
@@ -73,25 +68,22 @@ import Testing
 
     @Test func `a person moves here from another installation with the hash that it has made`() async throws {
         func hash(of id: String) async throws -> String {
-            try #require(
-                try await world.scratch.texts("SELECT password_hash FROM accounts WHERE external_id = \(id)").first)
+            try #require(try await scratch.texts("SELECT password_hash FROM accounts WHERE external_id = \(id)").first)
         }
         func row(_ id: String, hash: String) -> String {
             #"{"externalId":"\#(id)","email":"\#(id)@example.com","passwordHash":"\#(hash)"}"#
         }
         let bcrypt = "$2y$04$mIJxfrCaEI3GukZe11CiXublhEFanu5.ododkll1WphfSp6pn4zIu"
-        #expect(try await Self.import("there", [row("there", hash: bcrypt)], into: world.scratch).status == 0)
+        #expect(try await Self.import("there", [row("there", hash: bcrypt)], into: scratch).status == 0)
         #expect(try await world.signIn("there@example.com", password: "test").status == 200)
         let made = try await hash(of: "there")
         try #require(made.hasPrefix("$scrypt$ln="))
 
-        let run = try await Self.import("moving", [row("moving", hash: made)], into: world.scratch)
+        let run = try await Self.import("moving", [row("moving", hash: made)], into: scratch)
         #expect(run.status == 0 && !run.output.contains("notes"), "\(run.output)\(run.error)")
         #expect(try await hash(of: "moving") == String(made.dropFirst()))
         #expect(try await world.signIn("moving@example.com", password: "wrong").status == 401)
-        for _ in 0..<2 {
-            #expect(try await world.signIn("moving@example.com", password: "test").status == 200)
-        }
+        for _ in 0..<2 { #expect(try await world.signIn("moving@example.com", password: "test").status == 200) }
         let replaced = try await hash(of: "moving")
         #expect(replaced.hasPrefix("$scrypt$ln=") && replaced != made)
     }
@@ -160,8 +152,7 @@ import Testing
                 "allauth", "--from", other.url, "--id", "django", "--apple-team", "main", "--provider-alias",
                 "siwa=apple",
             ]
-            let run = try await Countersign.run(["import"] + words, ["postgres.url": world.scratch.url])
-            #expect(run.status == 0, "\(run.error)")
+            let run = try await world.run(["import"] + words).expecting(0)
             #expect(!run.output.contains("notes"), "\(run.output)")
             #expect(run.error.contains("created 7"), "\(run.error)")
             for hasher in ["pbkdf2", "pbkdf2sha1", "argon2", "bcryptsha256", "scrypt"] {
@@ -174,10 +165,10 @@ import Testing
                     #expect(try signedIn.text("account.emailProof") == "stated")
                 }
             }
-            let found = try await world.service.administer(
+            let found = try await service.administer(
                 "GET", "/admin/v1/accounts?provider=google&subject=109", bearer: try await world.adminKey("read"))
             #expect(found.text.contains("kim@example.com"), "\(found)")
-            let inactive = try await world.service.administer(
+            let inactive = try await service.administer(
                 "GET", "/admin/v1/accounts?email=lee@example.com", bearer: try await world.adminKey("read"))
             #expect(inactive.text.contains(#""status":"disabled""#), "\(inactive)")
         }

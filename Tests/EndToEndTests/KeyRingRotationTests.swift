@@ -25,8 +25,7 @@ import Testing
                     try World.settings(world.scratch, world.sandbox).merging(own) { _, new in new })
             }
             func run(_ arguments: String..., ring: String) async throws -> Countersign.Ending {
-                try await Countersign.run(
-                    arguments, ["postgres.url": world.scratch.url, "keyring.path": ring])
+                try await world.run(arguments, ["keyring.path": ring])
             }
             let veteran = try await world.newGrantedAccount("veteran")
             let feedKey = try await world.adminKey("feed")
@@ -35,10 +34,10 @@ import Testing
             }
             let born = try await feed("limit=1&wait=25", of: world.service)
             let cursor = try #require(born.json?["next"]?.string, "\(born.body)")
-            let event = try #require(born.json?["items"]?.elements?.first?["id"]?.string, "\(born.body)")
+            let event = try #require(born.items.first?["id"]?.string, "\(born.body)")
             await world.service.stop()
             var services = [try await start(rings[0]), try await start(rings[0])]
-            var refresh = try veteran.text("session.refreshToken")
+            var refresh = try veteran.refreshToken()
             var stage = 0
 
             /// Expects that each process accepts the tokens of the other one.
@@ -48,7 +47,7 @@ import Testing
                     let name = "stage-\(stage)-\(one.port)"
                     let here = World(service: one, sandbox: world.sandbox, scratch: world.scratch)
                     let created = try await here.newGrantedAccount(name)
-                    let answer = try await other.refresh(try created.text("session.refreshToken"))
+                    let answer = try await other.refresh(try created.refreshToken())
                     #expect(answer.status == 200, "stage \(stage)")
                     let access = try answer.text("accessToken")
                     #expect(try await one.delete("/v1/account", bearer: access).status == 202, "stage \(stage)")
@@ -85,8 +84,7 @@ import Testing
                         while !load.isOver || number == 0 {
                             number += 1
                             let created = try await here.newGrantedAccount("load-\(index)-\(number)")
-                            let answer = try await service.refresh(try created.text("session.refreshToken"))
-                            #expect(answer.status == 200)
+                            try await service.refresh(try created.refreshToken()).expecting(200)
                         }
                     }
                 }
@@ -116,8 +114,7 @@ import Testing
             #expect(try await feed("after=\(event)", of: services[0]).status == 200)
             #expect(try await run("keyring", "rewrap", ring: rings[3]).status == 0)
             #expect(try await run("audit", "verify", ring: rings[2]).status == 0)
-            let alone = try await run("audit", "verify", ring: rings[3])
-            #expect(alone.status == 1)
+            let alone = try await run("audit", "verify", ring: rings[3]).expecting(1)
             #expect(alone.output.contains("the key ring lacks the key k1"))
             for service in services { #expect(await service.stop().status == 0) }
         }
@@ -131,9 +128,8 @@ import Testing
             try await eventually("a seal") { try await world.count("SELECT count(*) FROM audit_seals") > 0 }
             await world.service.stop()
             try await world.scratch.execute("DELETE FROM keyring_lines")
-            let ending = try await Countersign.run(
-                ["keyring", "rewrap"],
-                ["postgres.url": world.scratch.url, "keyring.path": try World.privateFile("ring-new", new + old)])
+            let ending = try await world.run(
+                ["keyring", "rewrap"], ["keyring.path": try World.privateFile("ring-new", new + old)])
             #expect(ending.status == 0, "\(ending.error)")
             #expect(ending.output.contains("line k1: wrote until before this was noted: keep it for tokens.refresh"))
             #expect(ending.output.contains("seals of the audit trail"), "\(ending.output)")
@@ -152,12 +148,9 @@ import Testing
             let before = try await world.scratch.texts(rows).sorted()
             #expect(before.count == 2)
             func run(_ arguments: [String], _ ring: String) async throws -> Countersign.Ending {
-                try await Countersign.run(
-                    arguments,
-                    ["postgres.url": world.scratch.url, "keyring.path": try World.privateFile("ring-wrong", ring)])
+                try await world.run(arguments, ["keyring.path": try World.privateFile("ring-wrong", ring)])
             }
-            let foreign = try await run(["keys", "rotate", "--lead", "5"], Self.line("k9"))
-            #expect(foreign.status == 1)
+            let foreign = try await run(["keys", "rotate", "--lead", "5"], Self.line("k9")).expecting(1)
             #expect(foreign.error.contains("and no key was made. The key ring lacks a key"), "\(foreign.error)")
             #expect(foreign.output.isEmpty)
             // The right id, and other bytes.
@@ -166,8 +159,7 @@ import Testing
                 (["keys", "rotate"], mistaken), (["keyring", "rewrap"], mistaken),
                 (["keys", "rotate"], mistaken + old), (["keyring", "rewrap"], mistaken + old),
             ] {
-                let ending = try await run(arguments, ring)
-                #expect(ending.status == 1)
+                let ending = try await run(arguments, ring).expecting(1)
                 #expect(ending.error.contains("the key ring, k2, opens nothing that is sealed"), "\(ending.error)")
                 #expect(ending.output.isEmpty)
             }
@@ -180,19 +172,16 @@ import Testing
         let own = ["keyring.path": try World.privateFile("ring-before", old + new)]
         try await World.run(Self.address.merging(own) { _, new in new }) { world in
             func run(_ arguments: [String], _ ring: String) async throws -> Countersign.Ending {
-                try await Countersign.run(
-                    arguments,
-                    ["postgres.url": world.scratch.url, "keyring.path": try World.privateFile("ring-of-next", ring)])
+                try await world.run(arguments, ["keyring.path": try World.privateFile("ring-of-next", ring)])
             }
             func keyID(_ ending: Countersign.Ending) throws -> String {
                 #expect(ending.status == 0, "\(ending.error)")
-                let line = try JSONValue(parsing: Array(ending.output.utf8))
+                let line = try ending.json
                 return try #require(line["keyId"]?.string)
             }
             // Nothing of the service's is under k2 yet, so that this can't be seen.
             let bad = try keyID(try await run(["keys", "rotate"], Self.line("k2") + old))
-            let rewrap = try await run(["keyring", "rewrap"], new + old)
-            #expect(rewrap.status == 1)
+            let rewrap = try await run(["keyring", "rewrap"], new + old).expecting(1)
             #expect(rewrap.output.contains("signing keys: 1 resealed, 1 under other lines; 1 can't be opened: "))
             #expect(rewrap.output.contains("of that id. The first is \(bad)."), "\(rewrap.output)")
 
@@ -211,9 +200,8 @@ import Testing
     @Test func `what no line of the ring opens is reported, and the exit status is 1`() async throws {
         try await World.run { world in
             try await world.newGrantedAccount("kim")
-            let ending = try await Countersign.run(
-                ["keyring", "rewrap"],
-                ["postgres.url": world.scratch.url, "keyring.path": try World.privateFile("other", Self.line("other"))])
+            let ending = try await world.run(
+                ["keyring", "rewrap"], ["keyring.path": try World.privateFile("other", Self.line("other"))])
             #expect(ending.status == 1)
             let line = "grants: 0 resealed, 1 under other lines; 1 can't be opened: The key ring"
             #expect(ending.output.contains(line), "\(ending.output)")

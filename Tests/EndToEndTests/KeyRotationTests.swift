@@ -19,7 +19,7 @@ import Testing
 
     /// The lines that the command prints.
     private static func keys(_ world: World, _ arguments: String...) async throws -> [JSONValue] {
-        let ending = try await Countersign.run(["keys"] + arguments, ["postgres.url": world.scratch.url])
+        let ending = try await world.run(["keys"] + arguments)
         try #require(ending.status == 0, "\(ending.error)")
         return try ending.output.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
     }
@@ -46,17 +46,15 @@ import Testing
             let load = Load()
             try await withThrowingTaskGroup { group in
                 for (index, service) in services.enumerated() {
-                    var refresh = try await world.newAccount("load-\(index)").text("session.refreshToken")
+                    var refresh = try await world.newAccount("load-\(index)").refreshToken()
                     group.addTask {
                         while !load.isOver {
-                            let answer = try await service.refresh(refresh)
-                            #expect(answer.status == 200)
+                            let answer = try await service.refresh(refresh).expecting(200)
                             refresh = try answer.text("refreshToken")
                             let token = try answer.text("accessToken")
                             load.count(try Self.keyID(token))
                             // At the process that did not issue it.
-                            let account = try await services[1 - index].get("/v1/account", bearer: token)
-                            #expect(account.status == 200)
+                            try await services[1 - index].get("/v1/account", bearer: token).expecting(200)
                             for verifier in verifiers { try await verifier.submit(token) }
                         }
                     }
@@ -97,7 +95,7 @@ import Testing
     @Test func `tokens of a leaked key are refused by every process, and a refresh replaces them`() async throws {
         try await Self.withTwo { world, second in
             let session = try await world.newAccount("kim")
-            let access = try session.text("session.accessToken")
+            let access = try session.bearer()
             #expect(try await second.get("/v1/account", bearer: access).status == 200)
             let new = try #require(try await Self.keys(world, "rotate", "--leaked").first?["keyId"]?.string)
             #expect(try await Self.keys(world, "list").map { $0["keyId"]?.string } == [new])
@@ -106,7 +104,7 @@ import Testing
                     try await service.get("/v1/account", bearer: access).status == 401
                 }
             }
-            let refreshed = try await world.service.refresh(try session.text("session.refreshToken"))
+            let refreshed = try await world.service.refresh(try session.refreshToken())
             let good = try refreshed.text("accessToken")
             #expect(try Self.keyID(good) == new)
             #expect(try await second.get("/v1/account", bearer: good).status == 200)
@@ -119,20 +117,13 @@ import Testing
             (["--lead", "-1"], "--lead"), (["--if-older-than", "30"], "30d"), (["--if-older-than", "0d"], "30d"),
             (["--leaked", "--if-older-than", "30d"], "exclude"),
         ] {
-            let ending = try await Countersign.run(["keys", "rotate"] + arguments)
-            #expect(ending.status == 2)
+            let ending = try await Countersign.run(["keys", "rotate"] + arguments).expecting(2)
             #expect(ending.error.contains(word), "\(ending.error)")
         }
         try await ScratchDatabase.withMigrated { scratch in
-            let none = try await Countersign.run(["keys", "list"], ["postgres.url": scratch.url])
-            #expect(none.status == 0)
-            #expect(none.output.isEmpty)
-            let first = try await Countersign.run(
-                ["keys", "rotate", "--if-older-than", "30d"], ["postgres.url": scratch.url])
-            #expect(first.status == 0, "\(first.error)")
-            let second = try await Countersign.run(
-                ["keys", "rotate", "--if-older-than", "30d"], ["postgres.url": scratch.url])
-            #expect(second.status == 0)
+            #expect(try await scratch.run(["keys", "list"]).expecting(0).output.isEmpty)
+            let first = try await scratch.run(["keys", "rotate", "--if-older-than", "30d"]).expecting(0)
+            let second = try await scratch.run(["keys", "rotate", "--if-older-than", "30d"]).expecting(0)
             #expect(second.output == first.output)
             try await scratch.execute(
                 "UPDATE signing_keys SET signs_from = now() - interval '1 minute'",
@@ -140,8 +131,7 @@ import Testing
                 INSERT INTO signing_keys (key_id, sealed_private_key, created_at, signs_from)
                 SELECT 'k' || number, '\\x00', now(), now() - interval '1 hour' FROM generate_series(1, 15) AS number
                 """)
-            let many = try await Countersign.run(["keys", "rotate"], ["postgres.url": scratch.url])
-            #expect(many.status == 1)
+            let many = try await scratch.run(["keys", "rotate"]).expecting(1)
             #expect(many.error.contains("there are 16 keys already"), "\(many.error)")
             #expect(many.output.isEmpty)
         }

@@ -1,4 +1,3 @@
-import HTTPServer
 import JSON
 import TestSupport
 import Testing
@@ -13,9 +12,7 @@ import Testing
             let credential = try await world.authorize("kim", .apple)
             let answer = try await world.service.post(
                 "/v1/sign-in/apple", credential.both,
-                headers: [
-                    ("X-Request-Id", "looked-for"), ("traceparent", "00-\(Self.trace)-00f067aa0ba902b7-01"),
-                ])
+                headers: [("X-Request-Id", "looked-for"), ("traceparent", "00-\(Self.trace)-00f067aa0ba902b7-01")])
             #expect(answer.status == 200)
             _ = try await world.service.logged("looked-for")
             let lines = try world.service.logLines().filter { $0["requestId"]?.string == "looked-for" }
@@ -31,7 +28,7 @@ import Testing
         for isAllowed in [true, false] {
             try await World.run(["log.personalData": "\(isAllowed)"]) { world in
                 try await world.newPerson("kim", email: "kim@example.com")
-                let ticket = try await world.service.signInWithApple(try await world.appleToken("kim"))
+                let ticket = try await world.signIn("kim", with: .apple)
                 let wrong = try await world.signIn("lee@example.com", password: "wrong-password")
                 for (answer, email) in [(ticket, "kim@example.com"), (wrong, "lee@example.com")] {
                     let line = try await world.service.logged(try #require(answer.header("X-Request-Id")))

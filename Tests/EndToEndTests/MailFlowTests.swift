@@ -1,4 +1,3 @@
-import JOSE
 import JSON
 import Postgres
 import TestSupport
@@ -11,19 +10,15 @@ struct MailFlowTests: WorldSuite {
     func `a person registers, verifies the address, signs in, binds, resets the password and changes the address`()
         async throws
     {
-        let service = world.service
         let (old, new) = ("walker@example.com", "walker@new.example")
-        let registered = try await world.register(old)
-        #expect(registered.status == 201)
+        let registered = try await world.register(old).expecting(201)
         #expect(registered.json?["account"]?["emailVerified"]?.bool == false)
-        let id = try registered.text("account.accountId")
-        let first = try registered.text("session.accessToken")
+        let id = try registered.accountID()
+        let first = try registered.bearer()
 
         // Verification of the address.
         let verify = try await world.mailedCode("verifyEmail", to: old)
-        let verified = try await service.post("/v1/account/verify-email", ["code": .string(verify)], bearer: first)
-        #expect(verified.status == 204)
-        #expect(verified.body.isEmpty)
+        #expect(try await service.verifyEmail(verify, bearer: first).expecting(204).body.isEmpty)
         #expect(try await service.get("/v1/account", bearer: first).json?["emailVerified"]?.bool == true)
 
         // A session by a code.
@@ -32,12 +27,11 @@ struct MailFlowTests: WorldSuite {
             "email": .string("WALKER@example.com"), "code": .string(code),
             "device": .raw(#"{"name":"Kim's tablet","platform":"android"}"#),
         ]
-        let signedIn = try await service.post("/v1/sign-in/email-code", members)
-        #expect(signedIn.status == 200)
+        let signedIn = try await service.post("/v1/sign-in/email-code", members).expecting(200)
         #expect(signedIn.json?.members?.map(\.name) == ["status", "session", "account"])
-        #expect(try signedIn.text("account.accountId") == id)
+        #expect(try signedIn.accountID() == id)
         #expect(try await service.post("/v1/sign-in/email-code", members).code == "invalid_credentials")
-        let sessions = try await service.get("/v1/sessions", bearer: first).json?["items"]?.elements ?? []
+        let sessions = try await service.get("/v1/sessions", bearer: first).items
         // The session that asks is the first one.
         #expect(sessions.map { $0["amr"]?.elements?.compactMap(\.string) } == [["pwd"], ["otp"]])
         #expect(sessions.last?["device"]?["name"]?.string == "Kim's tablet")
@@ -48,7 +42,7 @@ struct MailFlowTests: WorldSuite {
         let bound = try await service.post(
             "/v1/links/bind", ["linkTicket": .string(ticket), "email": .string(old), "emailCode": .string(bind)])
         #expect(bound.status == 200)
-        #expect(try bound.text("account.accountId") == id)
+        #expect(try bound.accountID() == id)
         #expect(try bound.text("identity.provider") == "google")
         let linked = try await world.mail(4, to: old)
         #expect(linked.header("Subject")?.contains("Google was linked") == true)
@@ -59,11 +53,11 @@ struct MailFlowTests: WorldSuite {
             "/v1/accounts/password-reset",
             ["email": .string(old), "code": .string(reset), "newPassword": "another horse battery"])
         #expect(answer.status == 204)
-        for session in [first, try signedIn.text("session.accessToken"), try bound.text("session.accessToken")] {
+        for session in [first, try signedIn.bearer(), try bound.bearer()] {
             #expect(try await service.get("/v1/account", bearer: session).code == "invalid_session")
         }
         let again = try await world.signIn(old, password: "another horse battery")
-        let bearer = try again.text("session.accessToken")
+        let bearer = try again.bearer()
 
         // Another address; both are notified.
         let before = try world.mailbox(old).count
@@ -72,38 +66,33 @@ struct MailFlowTests: WorldSuite {
         #expect(requested.body == "{}")
         let change = try World.code(in: try await world.mail(1, to: new))
         #expect(try await service.get("/v1/account", bearer: bearer).text("email") == old)
-        let changed = try await service.post("/v1/account/verify-email", ["code": .string(change)], bearer: bearer)
-        #expect(changed.status == 204)
+        let changed = try await service.verifyEmail(change, bearer: bearer).expecting(204)
         #expect(try await service.get("/v1/account", bearer: bearer).text("email") == new)
         let subjects = try [await world.mail(before + 1, to: old), await world.mail(before + 2, to: old)]
             .compactMap { $0.header("Subject") }
         #expect(subjects.contains { $0.contains("was changed") })
-        #expect(try await world.service.signInWithGoogle(try await world.googleToken("walker")).status == 200)
+        #expect(try await world.signIn("walker", with: .google).status == 200)
     }
 
     @Test func `while a change of address is under way the one of before can still be proven`() async throws {
         let (old, new) = ("settler@example.com", "settler@new.example")
-        let service = world.service
-        let bearer = try await world.register(old).text("session.accessToken")
-        let requested = try await service.send("PUT", "/v1/account/email", ["email": .string(new)], bearer: bearer)
-        #expect(requested.status == 202)
+        let bearer = try await world.register(old).bearer()
+        try await service.send("PUT", "/v1/account/email", ["email": .string(new)], bearer: bearer).expecting(202)
         try await world.verify(old, bearer: bearer)
         let proven = try await service.get("/v1/account", bearer: bearer)
         #expect(try proven.text("email") == old)
         #expect(try proven.text("emailProof") == "proven")
 
         let code = try await world.code(1, mailedTo: new)
-        let changed = try await service.post("/v1/account/verify-email", ["code": .string(code)], bearer: bearer)
-        #expect(changed.status == 204)
+        try await service.verifyEmail(code, bearer: bearer).expecting(204)
         #expect(try await service.get("/v1/account", bearer: bearer).text("email") == new)
     }
 
     @Test func `an identity is replaced over HTTP, and every address is notified once`() async throws {
-        let service = world.service
         try await world.newPerson("replacer", email: "replacer-old@example.com")
-        let ticket = try await service.signInWithGoogle(try await world.googleToken("replacer")).text("linkTicket")
-        let created = try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-        let bearer = try created.text("session.accessToken")
+        let ticket = try await world.signIn("replacer", with: .google).linkTicket()
+        let created = try await service.create(ticket)
+        let bearer = try created.bearer()
         let other = try await world.ticket("replacer-new")
         let members: TokenMint.Members = ["linkTicket": .string(other)]
 
@@ -117,15 +106,13 @@ struct MailFlowTests: WorldSuite {
                 "/v1/links/bind", members.with("onConflict", .string(resolution)), bearer: bearer)
             #expect(refused.status == 400, "\(resolution)")
         }
-        let replaced = try await service.post(
-            "/v1/links/bind", members.with("onConflict", "replace"), bearer: bearer)
-        #expect(replaced.status == 200)
+        try await service.post("/v1/links/bind", members.with("onConflict", "replace"), bearer: bearer).expecting(200)
         // The old identity opened the proving session.
         #expect(try await service.get("/v1/account", bearer: bearer).code == "invalid_session")
         for email in ["replacer-old@example.com", "replacer-new@example.com"] {
             _ = try await world.mail(about: "another Google account", to: email)
         }
-        let gone = try await service.signInWithGoogle(try await world.googleToken("replacer"))
+        let gone = try await world.signIn("replacer", with: .google)
         #expect(try gone.text("status") == "linkRequired")
         // The old address was mailed when the account was made, too.
         try await eventually("all of the mail") {

@@ -1,4 +1,3 @@
-import HTTPServer
 import JSON
 import TestSupport
 import Testing
@@ -47,9 +46,7 @@ extension World {
     /// Asks for a code, and reads it in the mail, which may come among notices.
     func mailedCode(_ purpose: String, to email: String, ticket: String? = nil) async throws -> String {
         let before = try codes(mailedTo: email).count
-        let answer = try await askForCode(purpose, email, ticket: ticket)
-        #expect(answer.status == 202)
-        #expect(answer.text == "{}")
+        #expect(try await askForCode(purpose, email, ticket: ticket).expecting(202).text == "{}")
         return try await code(before + 1, mailedTo: email)
     }
 
@@ -59,14 +56,15 @@ extension World {
         return try codes(mailedTo: email)[number - 1]
     }
 
-    private func codes(mailedTo email: String) throws -> [String] {
-        try mailbox(email).compactMap(Self.codeIfAny)
-    }
+    private func codes(mailedTo email: String) throws -> [String] { try mailbox(email).compactMap(Self.codeIfAny) }
 
     func askForCode(_ purpose: String, _ email: String, ticket: String? = nil) async throws -> Answer {
         let members: TokenMint.Members = ["email": .string(email), "purpose": .string(purpose)]
         return try await service.post("/v1/email-codes", members.with("linkTicket", ticket.map { .string($0) }))
     }
+
+    /// Another code than this one.
+    static func wrong(_ code: String) -> String { code == "000000" ? "000001" : "000000" }
 
     static func code(in message: MailServer.Message) throws -> String {
         try #require(codeIfAny(message), "\(message.text ?? "")")
@@ -79,7 +77,7 @@ extension World {
     /// The link ticket of a new person.
     func ticket(_ name: String, email: String? = nil) async throws -> String {
         try await newPerson(name, email: email)
-        return try await service.signInWithGoogle(try await googleToken(name)).text("linkTicket")
+        return try await service.signInWithGoogle(try await googleToken(name)).linkTicket()
     }
 }
 
@@ -88,7 +86,14 @@ extension Countersign {
     func send(
         _ method: String, _ path: String, _ members: TokenMint.Members, bearer: String? = nil
     ) async throws -> RawAnswer {
-        try await exchange(port, method, path, authorization: bearer.map { "Bearer \($0)" }, body: members.text)
+        try await ask(method, path, bearer: bearer, body: members.text)
+    }
+
+    /// Gives the account of a session its first password.
+    func setPassword(bearer: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let members: TokenMint.Members = ["newPassword": .string(World.password)]
+        let set = try await send("PUT", "/v1/account/password", members, bearer: bearer)
+        set.expecting(204, sourceLocation: sourceLocation)
     }
 }
 

@@ -1,12 +1,11 @@
-import JOSE
 import TestSupport
 import Testing
 
 /// The metrics of sign-ins, links and refreshes, and the gauges of the service's state.
 @Suite(.limitedConcurrency, .fixture(World.self), .timeLimit(.minutes(30))) struct MetricsTests: WorldSuite {
     /// The samples of the metrics page: name with labels, and value.
-    private func scrape(_ world: World) async throws -> [String: Double] {
-        let page = try await world.service.privateGet("/metrics").text
+    private func scrape() async throws -> [String: Double] {
+        let page = try await service.privateGet("/metrics").text
         var samples: [String: Double] = [:]
         for line in page.split(separator: "\n") where !line.hasPrefix("#") {
             let end = try #require(line.lastIndex(of: " "))
@@ -18,10 +17,9 @@ import Testing
     }
 
     @Test func `every sign-in, link and refresh is counted by its outcome`() async throws {
-        let service = world.service
-        let before = try await scrape(world)
+        let before = try await scrape()
         let created = try await world.newAccount("kim")
-        #expect(try await service.signInWithApple(try await world.appleToken("kim")).status == 200)
+        #expect(try await world.signIn("kim", with: .apple).status == 200)
         let forged = try await world.appleToken("kim", .init(signature: .forged))
         #expect(try await service.signInWithApple(forged).status == 401)
         let wrong: TokenMint.Members = ["email": "nobody@example.com", "password": "wrong-password"]
@@ -29,14 +27,13 @@ import Testing
         let bind = try await service.post(
             "/v1/links/bind", ["linkTicket": "spent", "email": "a@example.com", "password": "x"])
         #expect(bind.status == 410)
-        let refresh = try created.text("session.refreshToken")
+        let refresh = try created.refreshToken()
         let next = try await service.refresh(refresh)
-        let third = try await service.refresh(try next.text("refreshToken"))
-        #expect(third.status == 200)
+        try await service.refresh(try next.text("refreshToken")).expecting(200)
         let reused = try await service.refresh(refresh)
         #expect(reused.status == 401 && reused.code == "refresh_token_reused", "\(reused.text)")
 
-        let after = try await scrape(world)
+        let after = try await scrape()
         let expected = [
             #"countersign_sign_ins_total{outcome="link_required",provider="apple",reason="-"}"#,
             #"countersign_sign_ins_total{outcome="signed_in",provider="apple",reason="-"}"#,
@@ -61,8 +58,8 @@ import Testing
         try await world.newGrantedAccount("lee", .apple)
         // Google's keys are fetched without a request that waits for them.
         let google = #"countersign_key_set_keys{provider="google"}"#
-        try await eventually("Google's keys") { try await scrape(world)[google] ?? 0 >= 1 }
-        let samples = try await scrape(world)
+        try await eventually("Google's keys") { try await scrape()[google] ?? 0 >= 1 }
+        let samples = try await scrape()
         for provider in ["apple", "google"] {
             try #expect(#require(samples["countersign_key_set_keys{provider=\"\(provider)\"}"]) >= 1)
             try #expect(
@@ -92,11 +89,10 @@ import Testing
     @Test(.world(["apple.keysUrl": "http://127.0.0.1:1/"]))
     func `keys that can't be fetched show in the metrics`() async throws {
         let failed = #"countersign_key_set_fetches_total{outcome="failed",provider="apple"}"#
-        try await eventually("a failed fetch") { try await scrape(world)[failed] ?? 0 >= 1 }
+        try await eventually("a failed fetch") { try await scrape()[failed] ?? 0 >= 1 }
         try await world.newPerson("ash")
-        let refused = try await world.service.signInWithApple(try await world.appleToken("ash"))
-        #expect(refused.status == 503)
-        let samples = try await scrape(world)
+        try await world.signIn("ash", with: .apple).expecting(503)
+        let samples = try await scrape()
         #expect(samples[#"countersign_key_set_keys{provider="apple"}"#] == 0)
         let unavailable =
             #"countersign_sign_ins_total{outcome="unavailable",provider="apple",reason="keys_unavailable"}"#

@@ -1,6 +1,4 @@
-import Accounts
 import Foundation
-import JOSE
 import JSON
 import OpenSSL
 import TestSupport
@@ -14,9 +12,7 @@ import Testing
     private func claims(_ subject: String) -> TokenMint.Members {
         EventWorld.appleClaims(
             subject,
-            [
-                ("email", .string("\(subject)@example.com")), ("email_verified", true), ("is_private_email", false),
-            ])
+            [("email", .string("\(subject)@example.com")), ("email_verified", true), ("is_private_email", false)])
     }
 
     private func signIn(
@@ -30,8 +26,7 @@ import Testing
         let document = mint.keySetDocument
         let attacker = try LoopbackServer { _ in [.respond(body: document)] }
         let jwk = TokenMint.Literal.raw(
-            String(decoding: document, as: UTF8.self).split(separator: "[")[1].split(separator: "}")[0]
-                + "}")
+            String(decoding: document, as: UTF8.self).split(separator: "[")[1].split(separator: "}")[0] + "}")
         let address = TokenMint.Literal.string(attacker.url + "/keys")
         for keyID in [TokenMint.rsaKeyID, "theirs"] {
             for (name, value) in [("jwk", jwk), ("jku", address), ("x5u", address), ("x5c", ["MIIB"])] {

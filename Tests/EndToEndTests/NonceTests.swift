@@ -1,4 +1,3 @@
-import HTTPServer
 import JSON
 import OpenSSL
 import Primitives
@@ -9,14 +8,12 @@ import Testing
 @Suite(.limitedConcurrency, .world(["nonces.policy": "required"]), .timeLimit(.minutes(30)))
 struct NonceTests: WorldSuite {
     private static func issue(_ provider: String) async throws -> String {
-        let answer = try await World.current.service.post("/v1/nonces", ["provider": .string(provider)])
-        #expect(answer.status == 201)
+        let answer = try await World.current.service.post("/v1/nonces", ["provider": .string(provider)]).expecting(201)
         return try answer.text("nonce")
     }
 
     @Test func `a nonce is issued for ten minutes`() async throws {
-        let answer = try await world.service.post("/v1/nonces", ["provider": "apple"])
-        #expect(answer.status == 201)
+        let answer = try await service.post("/v1/nonces", ["provider": "apple"]).expecting(201)
         #expect(try answer.text("nonce").hasPrefix("csn_"))
         #expect(try answer.text("expiresAt").wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
         #expect(answer.json?.members?.map(\.name).sorted() == ["expiresAt", "nonce"])
@@ -32,30 +29,27 @@ struct NonceTests: WorldSuite {
         let googleToken = try await world.googleToken("nonce", nonce: google)
         let crossed = try await world.googleToken("nonce", nonce: apple)
 
-        #expect(try await world.service.signInWithGoogle(crossed, ["nonce": .string(apple)]).status == 401)
-        #expect(try await world.service.signInWithApple(appleToken).status == 401)
-        #expect(try await world.service.signInWithApple(appleToken, ["nonce": .string(apple)]).status == 200)
-        #expect(try await world.service.signInWithGoogle(googleToken, ["nonce": .string(google)]).status == 200)
+        #expect(try await service.signInWithGoogle(crossed, ["nonce": .string(apple)]).status == 401)
+        #expect(try await service.signInWithApple(appleToken).status == 401)
+        #expect(try await service.signInWithApple(appleToken, ["nonce": .string(apple)]).status == 200)
+        #expect(try await service.signInWithGoogle(googleToken, ["nonce": .string(google)]).status == 200)
 
-        let again = try await world.service.signInWithApple(appleToken, ["nonce": .string(apple)])
-        let forged = try await world.service.signInWithApple("a.b.c", ["nonce": .string(apple)])
+        let again = try await service.signInWithApple(appleToken, ["nonce": .string(apple)])
+        let forged = try await service.signInWithApple("a.b.c", ["nonce": .string(apple)])
         #expect(again.code == "invalid_token")
         // The caller does not learn which check failed.
         #expect(again.withoutRequestID == forged.withoutRequestID)
         let id = try #require(again.header("X-Request-Id"))
-        #expect(try await world.service.logged(id)["reason"]?.string == "nonce_spent")
+        #expect(try await service.logged(id)["reason"]?.string == "nonce_spent")
     }
 
     @Test func `what is no provider gets no nonce`() async throws {
-        let service = world.service
         let bodies: [TokenMint.Members] = [
             [:], ["provider": "facebook"], ["provider": "Apple"], ["provider": ""], ["provider": .null],
-            ["provider": 1],
-            ["provider": "apple", "nonce": "csn_mine"],
+            ["provider": 1], ["provider": "apple", "nonce": "csn_mine"],
         ]
         for body in bodies {
-            let answer = try await service.post("/v1/nonces", body)
-            answer.expectRefusal(400, "invalid_request", "\(String(decoding: body.bytes, as: UTF8.self))")
+            try await service.post("/v1/nonces", body).expectRefusal(400, "invalid_request", "\(body.text)")
         }
     }
 }

@@ -14,7 +14,7 @@ struct NoticeFloodTests: WorldSuite {
             try await eventually("an empty outbox") {
                 try await world.count("SELECT count(*) FROM outbox WHERE recipient = \(email)") == 0
             }
-            #expect(try await world.service.delete("/v1/account", bearer: device.bearer).status == 202)
+            #expect(try await service.delete("/v1/account", bearer: device.bearer).status == 202)
         }
         #expect(try world.mailbox(email).count == 2)
     }

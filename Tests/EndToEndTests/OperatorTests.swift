@@ -1,6 +1,5 @@
 import Curl
 import Foundation
-import JOSE
 import JSON
 import OpenSSL
 import Postgres
@@ -12,10 +11,8 @@ import Testing
 @Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct OperatorTests: WorldSuite {
     // MARK: countersign identity revoke
 
-    private func revoke(_ identityID: String, _ more: String..., world: World) async throws -> Countersign.Ending {
-        try await Countersign.run(
-            ["identity", "revoke", identityID, "--reason", "a stolen phone"] + more,
-            ["postgres.url": world.scratch.url])
+    private func revoke(_ identityID: String, _ more: String...) async throws -> Countersign.Ending {
+        try await world.run(["identity", "revoke", identityID, "--reason", "a stolen phone"] + more)
     }
 
     /// The words of the command's output: the revocation's id, its status, and `unlinked` or `kept`.
@@ -26,18 +23,16 @@ import Testing
 
     @Test func `identity revoke ends the authorization and its sessions, and unlinks the identity`() async throws {
         let created = try await world.newGrantedAccount("two-ways")
-        let apple = try created.text("identity.identityId")
-        let access = try created.text("session.accessToken")
-        let ticket = try await world.service.signIn(
-            .google, try await world.authorize("two-ways", .google).codeAlone)
-        let bound = try await world.service.post(
-            "/v1/links/bind", ["linkTicket": .string(try ticket.text("linkTicket"))], bearer: access)
-        let other = try bound.text("session.accessToken")
+        let apple = try created.identityID()
+        let access = try created.bearer()
+        let ticket = try await service.signIn(.google, try await world.authorize("two-ways", .google).codeAlone)
+        let bound = try await service.bind(try ticket.linkTicket(), bearer: access)
+        let other = try bound.bearer()
 
-        let done = words(try await revoke(apple, world: world))
+        let done = words(try await revoke(apple))
         #expect(done.dropFirst() == ["pending", "unlinked"])
-        #expect(try await world.service.get("/v1/account", bearer: access).status == 401)
-        let account = try await world.service.get("/v1/account", bearer: other)
+        #expect(try await service.get("/v1/account", bearer: access).status == 401)
+        let account = try await service.get("/v1/account", bearer: other)
         let left = account.json?["identities"]?.elements ?? []
         #expect(left.map { $0["provider"]?.string } == ["google"])
         #expect(left.map { $0["authorization"]?.string } == ["active"])
@@ -47,10 +42,9 @@ import Testing
             try await world.count("SELECT count(*) FROM outbox WHERE message_id = \(done[0])::uuid AND status = 'done'")
                 == 1
         }
-        let recorded = try await world.count(
+        let recorded = try await world.recorded(
             """
-            SELECT count(*) FROM audit_events
-            WHERE identity_id = \(apple)::uuid AND revocation_id = \(done[0])::uuid AND account_id IS NOT NULL AND (
+            identity_id = \(apple)::uuid AND revocation_id = \(done[0])::uuid AND account_id IS NOT NULL AND (
                 type = 'revocation_requested' AND actor = 'operator' AND reason = 'a stolen phone'
                 OR type = 'revocation_done' AND actor = 'service')
             """)
@@ -58,28 +52,24 @@ import Testing
     }
 
     @Test func `identity revoke keeps the last way in`() async throws {
-        let identity = try await world.newGrantedAccount("one-way").text("identity.identityId")
-        #expect(words(try await revoke(identity, world: world)).dropFirst() == ["pending", "kept"])
+        let identity = try await world.newGrantedAccount("one-way").identityID()
+        #expect(words(try await revoke(identity)).dropFirst() == ["pending", "kept"])
     }
 
-    @Test func `identity revoke keeps an identity with --keep, and is done where nothing was granted`()
-        async throws
-    {
-        let identity = try await world.newAccount("never-granted").text("identity.identityId")
-        #expect(words(try await revoke(identity, "--keep", world: world)).dropFirst() == ["done", "kept"])
+    @Test func `identity revoke keeps an identity with --keep, and is done where nothing was granted`() async throws {
+        let identity = try await world.newAccount("never-granted").identityID()
+        #expect(words(try await revoke(identity, "--keep")).dropFirst() == ["done", "kept"])
     }
 
     @Test func `identity revoke says in a sentence what it can't do`() async throws {
-        let missing = try await revoke("01926a3e-0000-7000-8000-000000000000", world: world)
-        #expect(missing.status == 1)
+        let missing = try await revoke("01926a3e-0000-7000-8000-000000000000").expecting(1)
         #expect(missing.error == "countersign: There is no identity 01926a3e-0000-7000-8000-000000000000.\n")
-        let settings = ["postgres.url": world.scratch.url]
-        let identity = try await world.newAccount("never-revoked").text("identity.identityId")
+        let identity = try await world.newAccount("never-revoked").identityID()
         for arguments in [
             ["kim", "--reason", "a"], [identity.uppercased(), "--reason", "a"], [identity], [identity, "--reason", ""],
             [identity, "--reason", "two\nlines"], [identity, "--reason", String(repeating: "a", count: 1_025)],
         ] {
-            let ending = try await Countersign.run(["identity", "revoke"] + arguments, settings)
+            let ending = try await world.run(["identity", "revoke"] + arguments)
             #expect(ending.status == 2, "\(arguments)")
             #expect(ending.error.hasPrefix("countersign: "), "\(ending.error)")
         }
@@ -89,15 +79,14 @@ import Testing
     // MARK: countersign apple client-secret
 
     private func clientSecret(
-        _ clientID: String = Countersign.appleClient, _ changes: Countersign.Settings = [:], world: World
+        _ clientID: String = Countersign.appleClient, _ changes: Countersign.Settings = [:]
     ) async throws -> Countersign.Ending {
         let settings = try World.codeSettings(world.sandbox).merging(changes) { _, new in new }
         return try await Countersign.run(["apple", "client-secret", "--client-id", clientID], settings)
     }
 
     @Test func `apple client-secret prints a secret that Apple's endpoint accepts, and nothing else`() async throws {
-        let ending = try await clientSecret(world: world)
-        #expect(ending.status == 0)
+        let ending = try await clientSecret().expecting(0)
         #expect(ending.error == "")
         let lines = ending.output.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count == 2 && lines[1] == "")
@@ -113,7 +102,7 @@ import Testing
     }
 
     @Test func `apple client-secret says in its help how long its secret is good`() async throws {
-        let payload = try #require(try await clientSecret(world: world).output.split(separator: ".").dropFirst().first)
+        let payload = try #require(try await clientSecret().output.split(separator: ".").dropFirst().first)
         let claims = try JSONValue(parsing: try #require(Base64URL.decode(String(payload))))
         let left = try #require(claims["exp"]?.integer) - Int64(Date().timeIntervalSince1970)
         let help = try await Countersign.run(["apple", "client-secret", "--help"])
@@ -122,22 +111,15 @@ import Testing
     }
 
     @Test func `apple client-secret wants a client of ours, and a key that is a secret`() async throws {
-        let unknown = try await clientSecret("com.example.other", world: world)
-        #expect(unknown.status == 2)
+        let unknown = try await clientSecret("com.example.other").expecting(2)
         #expect(unknown.error.contains("--client-id com.example.other is no client of an Apple team"))
 
         let pem = String(decoding: try World.appleKey.get().pem(), as: UTF8.self)
         let trailing = try World.privateFile("trailing.p8", pem + "and more\n")
         let missing = try await Countersign.run(["apple", "client-secret", "--client-id", Countersign.appleClient])
         for (ending, name) in [
-            (
-                try await clientSecret(Countersign.appleClient, ["apple.privateKeyPath": trailing], world: world),
-                trailing
-            ),
-            (
-                try await clientSecret(Countersign.appleClient, ["apple.privateKeyPath": "/etc/passwd"], world: world),
-                ""
-            ),
+            (try await clientSecret(Countersign.appleClient, ["apple.privateKeyPath": trailing]), trailing),
+            (try await clientSecret(Countersign.appleClient, ["apple.privateKeyPath": "/etc/passwd"]), ""),
             (missing, ""),
         ] {
             #expect(ending.status == 2)

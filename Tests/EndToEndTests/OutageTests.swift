@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 
@@ -18,30 +17,26 @@ import Testing
             let token = try await world.appleToken("kim")
             let refused = try await world.service.signInWithApple(token)
             refused.expectRefusal(503, "provider_unavailable", retryAfter: 1...5)
-            try await eventually("readiness") { try await world.service.privateGet("/health/ready").status == 200 }
-            #expect(try await world.service.signInWithGoogle(try await world.googleToken("kim")).status == 200)
+            try await eventually("readiness") { try await world.service.isReady() }
+            #expect(try await world.signIn("kim", with: .google).status == 200)
 
             try await world.sandbox.clearFaults()
-            try await eventually("a sign-in") {
-                try await world.service.signInWithApple(token).status == 200
-            }
+            try await eventually("a sign-in") { try await world.service.signInWithApple(token).status == 200 }
         }
     }
 
-    @Test(.world)
-    func `keys that are known go on working while the provider answers nothing`() async throws {
+    @Test(.world) func `keys that are known go on working while the provider answers nothing`() async throws {
         try await world.newPerson("kim")
         let token = try await world.appleToken("kim")
         // The fetch that the service makes when it starts, which no token forces.
         let first = try #require(try await world.sandbox.history(path: Self.appleKeys, count: 1, wait: 30).first)
-        #expect(try await world.service.signInWithApple(token).status == 200)
+        #expect(try await service.signInWithApple(token).status == 200)
         try await world.sandbox.fail("/apple/*", .status(500))
         // An unknown key makes the service fetch the key set, which fails.
         let unknown = try await world.appleToken("kim", .init(header: #"{"kid":"new"}"#))
-        let refused = try await world.service.signInWithApple(unknown)
-        refused.expectRefusal(401, "invalid_token", retryAfter: 1...60)
+        try await service.signInWithApple(unknown).expectRefusal(401, "invalid_token", retryAfter: 1...60)
         #expect(try await world.sandbox.history(path: Self.appleKeys, after: first.id).map(\.status) == [500])
-        for _ in 0..<20 { #expect(try await world.service.signInWithApple(token).status == 200) }
-        try await eventually("readiness") { try await world.service.privateGet("/health/ready").status == 200 }
+        for _ in 0..<20 { #expect(try await service.signInWithApple(token).status == 200) }
+        try await eventually("readiness") { try await service.isReady() }
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import JOSE
 import TestSupport
 import Testing
 
@@ -12,7 +11,7 @@ struct PasswordTests: WorldSuite {
     private func limiting<Result>(toFurtherMiB count: Int, _ body: () async throws -> Result) async throws -> Result {
         func limit(to bytes: String) async throws {
             let run = try await FinishedProcess.run(
-                URL(filePath: "/usr/bin/prlimit"), ["--pid", "\(world.service.processID)", "--as=\(bytes):"])
+                URL(filePath: "/usr/bin/prlimit"), ["--pid", "\(service.processID)", "--as=\(bytes):"])
             try #require(run.code == 0, "\(run.errors)")
         }
         try await limit(to: "\((try memory(of: world.service, "VmSize") + count * 1024) * 1024)")
@@ -24,7 +23,7 @@ struct PasswordTests: WorldSuite {
     /// A hash of ours takes 128 MiB, the imported ones 64.
     @Test func `a hash that gets no memory is answered 503, and the next one is made`() async throws {
         func register() async throws -> Answer {
-            try await world.service.post(
+            try await service.post(
                 "/v1/accounts", ["email": "memory@example.com", "password": .string(World.password)])
         }
         let refused = try await limiting(toFurtherMiB: 48) { try await register() }
@@ -53,7 +52,7 @@ struct PasswordTests: WorldSuite {
     @Test func `sixty logins at once take the memory of two, and delay no other request`() async throws {
         try await world.newPerson("fast")
         let token = try await world.appleToken("fast")
-        let base = try memory(of: world.service, "VmRSS")
+        let base = try memory(of: service, "VmRSS")
         func timed(_ ask: () async throws -> Answer) async throws -> (answer: Answer, latency: Duration) {
             let start = ContinuousClock.now
             return (try await ask(), ContinuousClock.now - start)
@@ -64,11 +63,7 @@ struct PasswordTests: WorldSuite {
                     try await timed { try await world.signIn("nobody@example.com", password: "a wrong password") }
                 }
             }
-            for _ in 0..<30 {
-                group.addTask {
-                    try await timed { try await world.service.signInWithApple(token) }
-                }
-            }
+            for _ in 0..<30 { group.addTask { try await timed { try await service.signInWithApple(token) } } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         let others = results.filter { $0.answer.status == 200 }.map(\.latency).sorted()
@@ -85,7 +80,7 @@ struct PasswordTests: WorldSuite {
         }
         // A request that had queued behind the passwords would be among the last.
         #expect(others[others.count / 2] < hashed[hashed.count / 2], "\(others) and \(hashed)")
-        let peak = try memory(of: world.service, "VmHWM")
+        let peak = try memory(of: service, "VmHWM")
         #expect(peak <= base + 2 * 131_072 + 65_536, "\(base) KiB, then \(peak) KiB")
     }
 }

@@ -1,4 +1,3 @@
-import HTTPServer
 import JOSE
 import JSON
 import Primitives
@@ -77,17 +76,17 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
                 "kim", clientID: Countersign.appleClient, nonce: rejected.nonce, audience: rejected.audience,
                 token: rejected.changes
             ).identityToken
-            let answer = try await world.service.post(
+            let answer = try await service.post(
                 "/v1/sign-in/apple", rejected.posted.with("identityToken", .string(token)),
                 headers: [("X-Request-Id", id)])
             answer.expectRefusal(401, "invalid_token", "\(rejected.testDescription)")
-            let line = try await world.service.logged(id)
+            let line = try await service.logged(id)
             #expect(line["reason"]?.string == rejected.reason.rawValue, "\(rejected.testDescription)")
             if rejected.reason != .keyUnknown {
                 #expect(answer.retryAfter == nil, "\(rejected.testDescription)")
             } else {
                 // The keys were fetched for it or just before, and a minute has to pass before they are once more.
-                let again = try await world.service.post(
+                let again = try await service.post(
                     "/v1/sign-in/apple", rejected.posted.with("identityToken", .string(token)))
                 #expect(again.status == 401)
                 #expect((1...60).contains(again.retryAfter ?? 0))
@@ -97,18 +96,15 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
         }
         #expect(answers.count == 1, "\(answers)")
         #expect(try await world.rows().isEmpty)
-        #expect(world.service.isRunning)
+        #expect(service.isRunning)
     }
 
     @Test(arguments: try Vectors.realIDTokens + Vectors.realAppleNotifications)
     func `tokens and events that the providers really signed are refused here, at both endpoints`(
         _ token: Vectors.RealToken
     ) async throws {
-        let service = world.service
-        for answer in [try await service.signInWithApple(token.token), try await service.signInWithGoogle(token.token)]
-        {
-            answer.expectRefusal(401, "invalid_token")
-        }
+        try await service.signInWithApple(token.token).expectRefusal(401, "invalid_token")
+        try await service.signInWithGoogle(token.token).expectRefusal(401, "invalid_token")
     }
 
     /// A `kid` is compared, and used for nothing else.
@@ -124,21 +120,19 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
         changes.append(Sandbox.TokenChanges(withoutHeader: ["kid"]))
         for (index, change) in changes.enumerated() {
             let token = try await world.appleToken("sam", change)
-            let answer = try await world.service.post(
+            let answer = try await service.post(
                 "/v1/sign-in/apple", ["identityToken": .string(token)], headers: [("X-Request-Id", "kid-\(index)")])
             #expect(answer.status == 401, "\(change.header)")
-            let line = try await world.service.logged("kid-\(index)")
+            let line = try await service.logged("kid-\(index)")
             #expect(["header_rejected", "key_unknown"].contains(line["reason"]?.string), "\(change.header)")
         }
-        #expect(try world.service.logLines().allSatisfy { $0["level"]?.string != "error" })
-        #expect(world.service.isRunning)
+        #expect(try service.logLines().allSatisfy { $0["level"]?.string != "error" })
+        #expect(service.isRunning)
     }
 
     @Test func `a key id of a megabyte is refused before it is a token`() async throws {
-        let service = world.service
         let header = Base64URL.encode(Array(#"{"alg":"RS256","kid":"\#(String(repeating: "k", count: 30_000))"}"#.utf8))
-        let large = try await service.signInWithApple("\(header).e30.AAAA")
-        large.expectRefusal(401, "invalid_token")
+        try await service.signInWithApple("\(header).e30.AAAA").expectRefusal(401, "invalid_token")
         let huge = try await service.signInWithApple(String(repeating: "k", count: 1 << 20))
         huge.expectRefusal(413, "payload_too_large")
         #expect(service.isRunning)

@@ -1,5 +1,4 @@
 import Foundation
-import HTTPServer
 import TestSupport
 import Testing
 
@@ -37,8 +36,7 @@ import Testing
             try files.write()
             try await Self.reload(service, "adopted", #""changed":"apple.clientIds""#)
             #expect(try await service.signInWithApple(new).status == 200)
-            let removed = try await service.signInWithApple(old)
-            #expect(removed.status == 401)
+            let removed = try await service.signInWithApple(old).expecting(401)
             #expect(try removed.text("code") == "invalid_token")
             #expect(try await service.privateGet("/metrics").text.contains("_last_reload_successful 1\n"))
             load.cancel()
@@ -84,7 +82,7 @@ import Testing
             try await Self.reload(service, "adopted")
             #expect(try await service.signInWithApple(token).status == 200)
             #expect(try await service.signInWithGoogle(elsewhere).status == 200)
-            #expect(try await service.signInWithGoogle(try await world.googleToken("ada")).status == 401)
+            #expect(try await world.signIn("ada", with: .google).status == 401)
         }
     }
 
@@ -102,9 +100,7 @@ import Testing
             try files.writeKeyRing(id: "other")
             let log = try await Self.reload(service, "adopted", #""changed":"log.level""#)
             for key in ["tokens.issuer", "mail.serviceName", "keyring.path"] {
-                #expect(
-                    log.contains(#""message":"changed key takes effect at next start","key":"\#(key)""#),
-                    "\(log)")
+                #expect(log.contains(#""message":"changed key takes effect at next start","key":"\#(key)""#), "\(log)")
             }
             let document = try await service.get("/.well-known/openid-configuration")
             #expect(try document.text("issuer") == service.url)

@@ -88,9 +88,7 @@ final class ReloadedFiles {
 // MARK: - Faults
 
 extension ReloadedFiles {
-    static var faults: [Fault] {
-        get throws { try texts() + contents + lines() + secrets }
-    }
+    static var faults: [Fault] { get throws { try texts() + contents + lines() + secrets } }
 
     private static func fault(
         _ name: String, _ key: String?, _ words: String, _ make: @escaping @Sendable (ReloadedFiles) throws -> Void

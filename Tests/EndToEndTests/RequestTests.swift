@@ -14,13 +14,13 @@ private struct Call: Sendable {
     /// All calls, once each; the tokens are good, so that a refusal is due to the form.
     static func all(in world: World, person: String) async throws -> [Call] {
         let account = try await world.newAccount(person)
-        let access = try account.text("session.accessToken")
+        let access = try account.bearer()
         try await world.newPerson("\(person)-new")
         let apple = try await world.appleToken("\(person)-new")
         let values = [
             "apple": apple, "google": try await world.googleToken("\(person)-new"),
-            "ticket": try await world.service.signInWithApple(apple).text("linkTicket"),
-            "refresh": try account.text("session.refreshToken"), "email": "\(person)@example.net",
+            "ticket": try await world.service.signInWithApple(apple).linkTicket(),
+            "refresh": try account.refreshToken(), "email": "\(person)@example.net",
         ]
         var text = try Fixtures.file("calls.json").text
         for (name, value) in values { text.replace("{\(name)}", with: value) }
@@ -65,7 +65,7 @@ private struct Call: Sendable {
         var count = 0
         for call in calls {
             for (field, body) in bodies(call) {
-                let answer = try await world.service.post(call.path, body: body, type: type, bearer: call.bearer)
+                let answer = try await service.post(call.path, body: body, type: type, bearer: call.bearer)
                 #expect(answer.status == status, "\(call.path) \(field): \(answer.text)")
                 #expect(answer.code == code, "\(call.path) \(field)")
                 count += 1
@@ -73,7 +73,7 @@ private struct Call: Sendable {
         }
         #expect(count >= calls.count)
         #expect(try await world.rows() == before)
-        #expect(world.service.isRunning)
+        #expect(service.isRunning)
     }
 
     @Test(arguments: ["\"a\\u0000b\"", "\"a\\u000d\\u000ab\"", "\"\\u001f\"", "\"a\u{1}b\""])
@@ -92,7 +92,7 @@ private struct Call: Sendable {
     @Test func `a member that comes twice is refused, also when one is escaped`() async throws {
         try await expectRefusals(
             of: { call in
-                let text = String(decoding: call.members.bytes, as: UTF8.self).dropLast()
+                let text = call.members.text.dropLast()
                 return call.names.flatMap { name in
                     let first = String(name.unicodeScalars.first?.value ?? 0, radix: 16)
                     let value = call.members[name]?.text ?? ""
@@ -108,7 +108,7 @@ private struct Call: Sendable {
     @Test func `a member that a call does not know is refused and named`() async throws {
         for call in try await Call.all(in: world, person: "unknown") {
             for name in ["email", "sub", "accountId", "role", "emailVerified"] where !call.names.contains(name) {
-                let answer = try await world.service.post(
+                let answer = try await service.post(
                     call.path, call.members.with(name, "victim@example.com"), bearer: call.bearer)
                 #expect(answer.status == 400, "\(call.path) \(name)")
                 let error = answer.json?["errors"]?.elements?.first { $0["field"]?.string == name }
@@ -119,30 +119,28 @@ private struct Call: Sendable {
 
     /// Who misspells a member would otherwise look for what is missing elsewhere.
     @Test func `a member that an operation does not know is named beside everything that it lacks`() async throws {
-        let bearer = try await world.newAccount("bogus").text("session.accessToken")
+        let bearer = try await world.newAccount("bogus").bearer()
         // Providers send tokens there, of which nothing but the signature is trusted.
         let operations = try APIDocument.read().operations.filter {
             $0.template.hasPrefix("/v1/") && !$0.template.hasPrefix("/v1/events/") && $0.hasBody
         }
         #expect(operations.count > 15)
         for operation in operations {
-            let answer = try await world.service.send(
+            let answer = try await service.send(
                 operation.method, operation.path("google"), ["bogus": 1], bearer: bearer)
             #expect(answer.status == 400, "\(operation)")
             #expect(answer.json?.fieldErrors.last == "bogus unknown", "\(operation): \(answer.text)")
         }
     }
 
-    @Test func `a link ticket is unknown to a purpose that takes none, and not where the purpose is missing`()
-        async throws
-    {
+    @Test
+    func `a link ticket is unknown to a purpose that takes none, and not where the purpose is missing`() async throws {
         let faults: [(purpose: TokenMint.Literal?, errors: [String])] = [
             (nil, ["purpose required"]), ("binding", ["purpose not_allowed"]), ("signIn", ["linkTicket unknown"]),
         ]
         for (purpose, errors) in faults {
             let members: TokenMint.Members = ["email": "a@example.com", "linkTicket": "t"]
-            let answer = try await world.service.post("/v1/email-codes", members.with("purpose", purpose))
-            #expect(answer.status == 400)
+            let answer = try await service.post("/v1/email-codes", members.with("purpose", purpose)).expecting(400)
             #expect(answer.json?.fieldErrors == errors)
         }
     }
@@ -162,9 +160,8 @@ private struct Call: Sendable {
             ),
         ]
         for (path, members, errors) in faults {
-            let answer = try await world.service.post("/v1/sign-in/\(path)", members)
-            #expect(answer.status == 400)
-            #expect(answer.json?.fieldErrors == errors, "\(path) \(String(decoding: members.bytes, as: UTF8.self))")
+            let answer = try await service.post("/v1/sign-in/\(path)", members).expecting(400)
+            #expect(answer.json?.fieldErrors == errors, "\(path) \(members.text)")
         }
     }
 
@@ -179,7 +176,7 @@ private struct Call: Sendable {
                 ("/v1/sessions/refresh", ["refreshToken": long], 401, "invalid_refresh_token"),
             ]
             for (path, members, status, code) in calls {
-                let answer = try await world.service.post(path, members)
+                let answer = try await service.post(path, members)
                 #expect(answer.status == status, "\(path) \(length): \(answer.text)")
                 #expect(answer.code == code)
             }

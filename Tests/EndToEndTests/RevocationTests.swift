@@ -1,5 +1,4 @@
 import Foundation
-import JOSE
 import JSON
 import Postgres
 import Synchronization
@@ -30,7 +29,7 @@ import Testing
             var leavers: [Leaver] = []
             for number in stride(from: lane, to: count, by: lanes) {
                 let name = "leaver-\(number)"
-                let access = try await world.newGrantedAccount(name).text("session.accessToken")
+                let access = try await world.newGrantedAccount(name).bearer()
                 leavers.append(Leaver(name: name, access: access))
             }
             return leavers
@@ -110,26 +109,22 @@ import Testing
     }
 
     @Test(.world)
-    func `a revocation has an identity, and one that a ticket left behind an id that no identity has`()
-        async throws
-    {
+    func `a revocation has an identity, and one that a ticket left behind an id that no identity has`() async throws {
         let key = try await world.adminKey("read,revoke")
         let owner = try await world.newGrantedAccount("owner")
-        let identity = try owner.text("identity.identityId")
-        let asked = try await world.service.administer(
+        let identity = try owner.identityID()
+        let asked = try await service.administer(
             "POST", "/admin/v1/identities/\(identity)/revoke", bearer: key, body: #"{"reason":"a test"}"#)
         #expect(asked.status == 202)
         #expect(asked.body.contains(#""identityId":"\#(identity)""#))
 
         try await world.newPerson("stray")
         let credential = try await world.authorize("stray", .apple)
-        let stray = try await retryWhenLate { try await world.service.signIn(.apple, credential.codeAlone) }
-        let cancelled = try await world.service.post(
-            "/v1/links/cancel", ["linkTicket": .string(stray.text("linkTicket"))])
-        #expect(cancelled.status == 204)
+        let stray = try await retryWhenLate { try await service.signIn(.apple, credential.codeAlone) }
+        try await service.post("/v1/links/cancel", ["linkTicket": .string(stray.linkTicket())]).expecting(204)
         let left = "SELECT count(*) FROM outbox WHERE kind = 'revocation' AND identity_id IS NULL" as SQL
         try await eventually("the revocation of what the ticket held") { try await world.count(left) == 1 }
-        let list = try await world.service.administer("GET", "/admin/v1/revocations", bearer: key)
+        let list = try await service.administer("GET", "/admin/v1/revocations", bearer: key)
         let items = try #require(try JSONValue(parsing: Array(list.body.utf8))["items"]?.elements)
         #expect(items.count == 2)
         let ids = items.map { ($0["identityId"]?.string, $0["revocationId"]?.string) }
@@ -178,12 +173,12 @@ import Testing
     @Test(.world)
     func `a person who returns while the revocation is pending ends up in the provider's state`() async throws {
         let old = try await world.newGrantedAccount("kim")
-        try await deleteDuringOutage(try old.text("session.accessToken"), world)
+        try await deleteDuringOutage(try old.bearer(), world)
 
         let new = try await world.create(try await world.authorize("kim"), by: \.codeAlone)
-        #expect(try new.text("account.accountId") != (try old.text("account.accountId")))
+        #expect(try new.accountID() != (try old.accountID()))
         #expect(try new.text("identity.authorization") == "active")
-        let access = try new.text("session.accessToken")
+        let access = try new.bearer()
         #expect(try await world.grants(of: "kim").map(\.isLive) == [true, true])
 
         // The revocation that comes now ends the new authorization with the old one, and the service detects that. The
@@ -192,23 +187,22 @@ import Testing
         try await eventually("the end of the authorization") {
             try await world.count("SELECT count(*) FROM identities WHERE authorization_status = 'revoked'") == 1
         }
-        #expect(try await world.service.get("/v1/account", bearer: access).status == 200)
+        #expect(try await service.get("/v1/account", bearer: access).status == 200)
         #expect(try await pending(world) == 0)
         #expect(try await world.grants(of: "kim").map(\.isLive) == [false, false])
-        let token = try await world.service.signIn(.apple, try await world.authorize("kim").tokenAlone)
+        let token = try await service.signIn(.apple, try await world.authorize("kim").tokenAlone)
         #expect(try token.text("identity.authorization") == "revoked")
-        #expect(try token.text("account.accountId") == (try new.text("account.accountId")))
+        #expect(try token.accountID() == (try new.accountID()))
 
-        let code = try await world.service.signIn(.apple, try await world.authorize("kim").codeAlone)
+        let code = try await service.signIn(.apple, try await world.authorize("kim").codeAlone)
         #expect(try code.text("identity.authorization") == "active")
         #expect(try await world.grants(of: "kim").map(\.isLive) == [false, false, true])
     }
 
     // MARK: The key ring
 
-    @Test func `a key that only reads still opens what it sealed, and without it a revocation waits for it`()
-        async throws
-    {
+    @Test
+    func `a key that only reads still opens what it sealed, and without it a revocation waits for it`() async throws {
         func line(_ id: String) -> String {
             "\(id) \(Data((0..<32).map { _ in .random(in: 0...255) }).base64EncodedString())\n"
         }
@@ -223,8 +217,8 @@ import Testing
             }
         }
         try await World.run(Self.address.merging(["keyring.path": rings["before"] ?? ""]) { _, new in new }) { world in
-            let kim = try await world.newGrantedAccount("kim").text("session.accessToken")
-            let lee = try await world.newGrantedAccount("lee").text("session.accessToken")
+            let kim = try await world.newGrantedAccount("kim").bearer()
+            let lee = try await world.newGrantedAccount("lee").bearer()
             await world.service.stop()
 
             try await serve("rotated", world) { world in

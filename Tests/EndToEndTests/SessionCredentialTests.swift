@@ -1,5 +1,4 @@
 import Foundation
-import HTTPServer
 import JOSE
 import JSON
 import KeyRing
@@ -25,20 +24,19 @@ struct SessionCredentialTests: WorldSuite {
             let now = Int64(Date().timeIntervalSince1970)
             claims = [
                 "iss": .string(world.service.url), "aud": .string(world.service.url),
-                "sub": .string(try created.text("account.accountId")),
-                "sid": .string(try created.text("session.sessionId")), "iat": .integer(now), "exp": .integer(now + 900),
-                "jti": .string(name), "auth_time": .integer(now), "amr": ["apple"],
+                "sub": .string(try created.accountID()), "sid": .string(try created.sessionID()), "iat": .integer(now),
+                "exp": .integer(now + 900), "jti": .string(name), "auth_time": .integer(now), "amr": ["apple"],
             ]
         }
 
-        var bearer: String { get throws { try created.text("session.accessToken") } }
+        var bearer: String { get throws { try created.bearer() } }
     }
 
     /// The key by which the service signs access tokens.
-    private func signingKey(_ world: World) async throws -> (id: String, key: P256PrivateKey) {
+    private func signingKey() async throws -> (id: String, key: P256PrivateKey) {
         let keyRing = try KeyRing(
             parsing: try String(contentsOfFile: try Countersign.keyRingPath.get(), encoding: .utf8))
-        return try await world.scratch.withPool { database in
+        return try await scratch.withPool { database in
             let stored = try #require(try await ServiceDatabase(database, keyRing: keyRing).signingKeys.keys().first)
             let der = try keyRing.open(
                 stored.sealedPrivateKey, for: .signing, at: StoredSigningKey.location(keyID: stored.keyID))
@@ -49,11 +47,10 @@ struct SessionCredentialTests: WorldSuite {
     /// Values of `Authorization` that are no live session's, by their kind.
     ///
     /// - Parameter name: the name of a new person, to whom most of the credentials belong.
-    private func refused(_ name: String, in world: World) async throws -> [String: String] {
-        let service = world.service
+    private func refused(_ name: String) async throws -> [String: String] {
         let owner = try await Owner(name, in: world)
         let access = try owner.bearer
-        let (keyID, key) = try await signingKey(world)
+        let (keyID, key) = try await signingKey()
         let signer = TokenSigner(key: key, keyID: keyID, type: "at+jwt")
         let otherType = TokenSigner(key: key, keyID: keyID, type: "JWT")
         let otherSigner = TokenSigner(key: try P256PrivateKey(), keyID: keyID, type: "at+jwt")
@@ -61,14 +58,14 @@ struct SessionCredentialTests: WorldSuite {
 
         /// The access token of one more session.
         func another() async throws -> (id: String, bearer: String) {
-            let session = try await service.signInWithApple(try await world.appleToken(name))
-            return (try session.text("session.sessionId"), try session.text("session.accessToken"))
+            let session = try await world.signIn(name, with: .apple)
+            return (try session.sessionID(), try session.bearer())
         }
         let ended = try await another()
         #expect(try await service.delete("/v1/sessions/\(ended.id)", bearer: access).status == 204)
         let lapsed = try await another()
         let disabled = try await Owner("\(name)-disabled", in: world)
-        try await world.scratch.execute(
+        try await scratch.execute(
             "UPDATE sessions SET expires_at = now() - interval '1 hour' WHERE session_id = \(lapsed.id)::uuid",
             "UPDATE accounts SET status = 'disabled' WHERE email = \("\(name)-disabled@example.com")")
         let deleted = try await Owner("\(name)-deleted", in: world)
@@ -80,7 +77,7 @@ struct SessionCredentialTests: WorldSuite {
         let tokens = [
             "malformed": "a.b.c", "cut short": String(access.dropLast()),
             "an admin key": try await world.adminKey("read,revoke,manage"),
-            "a refresh token": try owner.created.text("session.refreshToken"),
+            "a refresh token": try owner.created.refreshToken(),
             "a link ticket": try await world.ticket("\(name)-unlinked"),
             "Apple's": try await world.appleToken(name), "Google's": try await world.googleToken(name),
             "expired": try signer.sign(
@@ -98,7 +95,7 @@ struct SessionCredentialTests: WorldSuite {
 
     /// A request that succeeds with the owner's session: the parameter of its path, and its body.
     private func request(
-        _ operation: APIDocument.Operation, of owner: Owner, in world: World
+        _ operation: APIDocument.Operation, of owner: Owner
     ) async throws -> (id: String, body: TokenMint.Members?) {
         func token() async throws -> TokenMint.Members {
             ["idToken": .string(try await world.googleToken(owner.name))]
@@ -110,7 +107,7 @@ struct SessionCredentialTests: WorldSuite {
         case "PATCH /v1/account": return ("", ["displayName": "Kim"])
         case "POST /v1/account/verify-email":
             let email = "\(owner.name)@new.example"
-            let asked = try await world.service.send(
+            let asked = try await service.send(
                 "PUT", "/v1/account/email", ["email": .string(email)], bearer: try owner.bearer)
             #expect(asked.status == 202)
             return ("", ["code": .string(try World.code(in: try await world.mail(1, to: email)))])
@@ -118,17 +115,16 @@ struct SessionCredentialTests: WorldSuite {
         case "PUT /v1/account/password": return ("", ["newPassword": "correct horse battery"])
         case "POST /v1/account/identities/{providerOrIdentityId}": return ("google", try await token())
         case "DELETE /v1/account/identities/{providerOrIdentityId}":
-            let linked = try await world.service.post(
+            let linked = try await service.post(
                 "/v1/account/identities/google", try await token(), bearer: try owner.bearer)
             return (try linked.text("identityId"), nil)
-        case "DELETE /v1/sessions/{sessionId}": return (try owner.created.text("session.sessionId"), nil)
+        case "DELETE /v1/sessions/{sessionId}": return (try owner.created.sessionID(), nil)
         case "GET /v1/account/export": return ("", nil)
         case "POST /v1/sessions/revoke": return ("", ["scope": "all"])
         case "GET /v1/account/linked-clients": return ("", nil)
         case "DELETE /v1/account/linked-clients/{clientId}":
             let client = try await world.linkingClient()
-            let flip = try await world.service.post("/oauth/flip", client.flip, bearer: try owner.bearer)
-            #expect(flip.status == 200)
+            let flip = try await service.post("/oauth/flip", client.flip, bearer: try owner.bearer).expecting(200)
             #expect(try await world.redeem(try flip.text("code"), client).status == 200)
             return (client.id, nil)
         case "POST /oauth/flip": return ("", try await world.linkingClient().flip)
@@ -141,15 +137,14 @@ struct SessionCredentialTests: WorldSuite {
     }
 
     @Test func `no operation on an account opens without a live session of it, and each does with one`() async throws {
-        let service = world.service
-        let refused = try await refused("impostor", in: world)
-        let (keyID, key) = try await signingKey(world)
+        let refused = try await refused("impostor")
+        let (keyID, key) = try await signingKey()
         let signer = TokenSigner(key: key, keyID: keyID, type: "at+jwt")
         let operations = try APIDocument.read().operations.filter { $0.credentials.contains("session") }
         #expect(operations.count > 12)
         for (number, operation) in operations.enumerated() {
             let owner = try await Owner("owner-\(number)", in: world)
-            let (id, members) = try await request(operation, of: owner, in: world)
+            let (id, members) = try await request(operation, of: owner)
             let body = members.map { String(decoding: $0.bytes, as: UTF8.self) }
             func send(_ authorization: String?, id: String = id, body: String? = body) async throws -> RawAnswer {
                 try await service.exchange(
@@ -195,10 +190,8 @@ struct SessionCredentialTests: WorldSuite {
     }
 
     /// Otherwise a client could believe that an address or a subject says what is deleted.
-    @Test func `an operation that takes no body refuses one with members, and an empty object does no harm`()
-        async throws
-    {
-        let service = world.service
+    @Test
+    func `an operation that takes no body refuses one with members, and an empty object does no harm`() async throws {
         let operations = try APIDocument.read().operations.filter {
             $0.template.hasPrefix("/v1/") && $0.method != "GET" && !$0.hasBody
         }
@@ -206,11 +199,10 @@ struct SessionCredentialTests: WorldSuite {
         for (number, operation) in operations.enumerated() {
             #expect(operation.statuses.isSuperset(of: [400, 415]), "\(operation)")
             let owner = try await Owner("bodiless-\(number)", in: world)
-            let id = try await request(operation, of: owner, in: world).id
+            let id = try await request(operation, of: owner).id
             func send(_ body: String, type: String = "application/json") async throws -> RawAnswer {
-                try await service.exchange(
-                    service.port, operation.method, operation.path(id), authorization: "Bearer \(try owner.bearer)",
-                    body: body, type: type)
+                try await service.ask(
+                    operation.method, operation.path(id), bearer: try owner.bearer, body: body, type: type)
             }
             let unknown = try await send(#"{"email":"other@example.com","sub":"other"}"#)
             #expect(unknown.status == 400, "\(operation): \(unknown.body)")
@@ -227,8 +219,7 @@ struct SessionCredentialTests: WorldSuite {
     }
 
     @Test func `an operation that needs no credential answers alike with any credential`() async throws {
-        let service = world.service
-        let credentials = try await refused("anybody", in: world)
+        let credentials = try await refused("anybody")
         let document = try APIDocument.read()
         let operations = document.operations.filter { $0.credentials.isEmpty && !$0.isPage }
         #expect(operations.filter { !$0.isOpen }.isEmpty)

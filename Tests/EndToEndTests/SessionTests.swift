@@ -1,4 +1,3 @@
-import JOSE
 import JSON
 import TestSupport
 import Testing
@@ -6,22 +5,16 @@ import Testing
 /// The list of sessions, and the end of single sessions.
 @Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct SessionTests: WorldSuite {
     @Test func `one device sees the others and signs one of them out`() async throws {
-        let service = world.service
         let first = try await world.newAccount("devices")
         let device: TokenMint.Members = ["name": "Kim's tablet", "platform": "android"]
         let second = try await service.signInWithApple(
-            try await world.appleToken("devices"),
-            ["device": .raw(String(decoding: device.bytes, as: UTF8.self))])
-        let bearer = try first.text("session.accessToken")
-        let other = try second.text("session.accessToken")
+            try await world.appleToken("devices"), ["device": .raw(device.text)])
+        let bearer = try first.bearer()
+        let other = try second.bearer()
 
-        let list = try await service.get("/v1/sessions", bearer: bearer)
-        #expect(list.status == 200)
+        let list = try await service.get("/v1/sessions", bearer: bearer).expecting(200)
         let items = try #require(list.json?["items"]?.elements)
-        #expect(
-            items.map { $0["sessionId"]?.string } == [
-                try first.text("session.sessionId"), try second.text("session.sessionId"),
-            ])
+        #expect(items.map { $0["sessionId"]?.string } == [try first.sessionID(), try second.sessionID()])
         #expect(items.map { $0["current"]?.bool } == [true, false])
         #expect(items[0]["device"] == nil)
         #expect(items[1]["device"]?["name"]?.string == "Kim's tablet")
@@ -36,21 +29,18 @@ import Testing
         let seenByOther = try await service.get("/v1/sessions", bearer: other).json?["items"]?.elements
         #expect(seenByOther?.map { $0["current"]?.bool } == [true, false])
         let seenBySupport = try await service.administer(
-            "GET", "/admin/v1/accounts/\(try first.text("account.accountId"))/sessions",
-            bearer: try await world.adminKey("read"))
-        #expect(seenBySupport.json?["items"]?.elements?.map { $0["current"]?.bool } == [false, false])
+            "GET", "/admin/v1/accounts/\(try first.accountID())/sessions", bearer: try await world.adminKey("read"))
+        #expect(seenBySupport.items.map { $0["current"]?.bool } == [false, false])
 
-        let path = "/v1/sessions/\(try second.text("session.sessionId"))"
+        let path = "/v1/sessions/\(try second.sessionID())"
         #expect(try await service.delete(path, bearer: bearer).status == 204)
         #expect(try await service.get("/v1/account", bearer: other).code == "invalid_session")
-        let refreshed = try await service.refresh(try second.text("session.refreshToken"))
-        #expect(refreshed.code == "invalid_refresh_token")
+        #expect(try await service.refresh(try second.refreshToken()).code == "invalid_refresh_token")
         #expect(try await service.delete(path, bearer: bearer).status == 404)
-        #expect(try await service.get("/v1/sessions", bearer: bearer).json?["items"]?.elements?.count == 1)
+        #expect(try await service.get("/v1/sessions", bearer: bearer).items.count == 1)
     }
 
     @Test func `the session of a registration names its device`() async throws {
-        let service = world.service
         let registered = try await service.post(
             "/v1/accounts",
             [
@@ -58,16 +48,15 @@ import Testing
                 "device": .raw(#"{"name":"Kim's phone","platform":"ios"}"#),
             ])
         #expect(registered.status == 201)
-        let list = try await service.get("/v1/sessions", bearer: try registered.text("session.accessToken"))
-        #expect(list.json?["items"]?.elements?.map { $0["device"]?["name"]?.string } == ["Kim's phone"])
+        let list = try await service.get("/v1/sessions", bearer: try registered.bearer())
+        #expect(list.items.map { $0["device"]?["name"]?.string } == ["Kim's phone"])
     }
 
     @Test func `the sessions of another account can neither be seen nor ended`() async throws {
-        let service = world.service
         let kim = try await world.newAccount("owner")
         let ada = try await world.newAccount("other-owner")
-        let bearer = try ada.text("session.accessToken")
-        let own = try kim.text("session.sessionId")
+        let bearer = try ada.bearer()
+        let own = try kim.sessionID()
         for id in [own, own.uppercased(), "{\(own)}", "x", "00000000-0000-7000-8000-000000000000", "%00"] {
             #expect(try await service.delete("/v1/sessions/\(id)", bearer: bearer).status == 404, "\(id)")
         }
@@ -76,7 +65,7 @@ import Testing
             #expect(try await service.delete("/v1/sessions/\(id)", bearer: "a.b.c").status == 401, "\(id)")
         }
         let list = try await service.get("/v1/sessions", bearer: bearer).json?["items"]?.elements
-        #expect(list?.compactMap { $0["sessionId"]?.string } == [try ada.text("session.sessionId")])
-        #expect(try await service.get("/v1/account", bearer: try kim.text("session.accessToken")).status == 200)
+        #expect(list?.compactMap { $0["sessionId"]?.string } == [try ada.sessionID()])
+        #expect(try await service.get("/v1/account", bearer: try kim.bearer()).status == 200)
     }
 }

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Signing out everywhere, the end of a session that no refresh moves, and what the list of sessions shows.
+/// The end of a session that no refresh moves, and what the list of sessions shows.
 @Suite(.limitedConcurrency, .fixture(EventWorld.self), .timeLimit(.minutes(30))) struct SignOutTests {
     var world: EventWorld { .current }
 
@@ -10,7 +10,7 @@ import Testing
     func `a session ends at its absolute end, and no access token goes beyond it`() async throws {
         let created = try await world.googleAccount("kim")
         #expect(created.json?["session"]?["expiresIn"]?.integer == 600)
-        let refreshed = try await world.service.refresh(try created.text("session.refreshToken"))
+        let refreshed = try await world.service.refresh(try created.refreshToken())
         #expect(try refreshed.text("refreshExpiresAt") == (try created.text("session.refreshExpiresAt")))
         let lifetime = try #require(refreshed.json?["expiresIn"]?.integer)
         #expect(lifetime > 0 && lifetime <= 600)
@@ -18,13 +18,12 @@ import Testing
 
     @Test(.fixture { try await EventWorld.run(["server.trustedProxies": "127.0.0.1"], $0) })
     func `the list shows from where each session was last used, the one that asks first`() async throws {
-        let service = world.service
         let old = try await world.googleAccount("kim")
-        let new = try await service.signInWithGoogle(EventWorld.signed(EventWorld.googleClaims("kim")))
-        let refreshed = try await service.post(
-            "/v1/sessions/refresh", ["refreshToken": .string(try old.text("session.refreshToken"))],
+        let new = try await world.service.signInWithGoogle(EventWorld.signed(EventWorld.googleClaims("kim")))
+        let refreshed = try await world.service.post(
+            "/v1/sessions/refresh", ["refreshToken": .string(try old.refreshToken())],
             headers: [("X-Forwarded-For", "2001:db8::7")])
-        let list = try await service.get("/v1/sessions", bearer: try refreshed.text("accessToken"))
+        let list = try await world.service.get("/v1/sessions", bearer: try refreshed.text("accessToken"))
         let items = try #require(list.json?["items"]?.elements)
         #expect(
             items.map { $0["sessionId"]?.string } == [

@@ -26,14 +26,12 @@ import Testing
     }
 
     @Test func `an export, and what is said of a token, is not taken for written either`() async throws {
-        let id = try await world.newAccount("unwritten").text("account.accountId")
-        let settings = ["postgres.url": world.scratch.url]
+        let id = try await world.newAccount("unwritten").accountID()
+        let settings = ["postgres.url": scratch.url]
         for arguments in [["account", "export", id], ["token", "verify", "--provider", "apple", "x"]] {
             for (redirection, reason) in [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")] {
-                let ending = try await run(arguments, redirection, settings)
-                #expect(ending.status == 1)
-                #expect(
-                    ending.error == "countersign: Standard output can't be written: \(reason).\n", "\(arguments)")
+                let ending = try await run(arguments, redirection, settings).expecting(1)
+                #expect(ending.error == "countersign: Standard output can't be written: \(reason).\n", "\(arguments)")
             }
         }
     }
@@ -59,7 +57,7 @@ import Testing
     ) async throws {
         #expect(try await run(["nope"], redirection).status == 2)
         // A warning that has been written, and one that can't be.
-        let settings = ["postgres.url": world.scratch.url, "admin.host": "0.0.0.0"]
+        let settings = ["postgres.url": scratch.url, "admin.host": "0.0.0.0"]
         let warned = try await run(["config", "check"], "", settings)
         #expect(warned.error.hasPrefix("countersign: warning: admin.host is 0.0.0.0"), "\(warned.error)")
         let unseen = try await run(["config", "check"], redirection, settings)

@@ -42,7 +42,7 @@ struct SignedInDevice: Sendable {
         #expect(answer.json?["status"]?.string == "signedIn", "\(answer.text)", sourceLocation: location)
         account = try OwnAccount(answer.json?["account"], location)
         provider = answer.json?["identity"]?["provider"]?.string
-        bearer = try answer.text("session.accessToken", location)
+        bearer = try answer.bearer(location)
     }
 }
 
@@ -54,6 +54,13 @@ struct Question: Sendable {
         var createdAt: String?
         /// Each as `apple k***@example.com`; `nil` when they are not shown.
         var identities: [String]?
+
+        /// What is shown of the account on a device, which has this identity alone.
+        static func on(_ device: SignedInDevice, _ identity: String) -> Self {
+            Self(
+                providers: [String(identity.prefix { $0 != " " })], createdAt: device.account.createdAt,
+                identities: [identity])
+        }
     }
 
     let ticket: String
@@ -68,7 +75,7 @@ struct Question: Sendable {
     init(_ answer: Answer, _ location: SourceLocation = #_sourceLocation) throws {
         #expect(answer.status == 200, "\(answer.text)", sourceLocation: location)
         #expect(answer.json?["status"]?.string == "linkRequired", "\(answer.text)", sourceLocation: location)
-        ticket = try answer.text("linkTicket", location)
+        ticket = try answer.linkTicket(location)
         method = try answer.text("identity.provider", location)
         email = answer.json?["identity"]?["email"]?.string
         choices = (answer.json?["choices"]?.elements ?? []).compactMap(\.string)
@@ -96,39 +103,35 @@ extension World {
     /// The person types the code that is mailed to the address of their account.
     func verify(_ email: String, bearer: String, _ location: SourceLocation = #_sourceLocation) async throws {
         let code = try await mailedCode("verifyEmail", to: email)
-        let verified = try await service.post("/v1/account/verify-email", ["code": .string(code)], bearer: bearer)
-        #expect(verified.status == 204, sourceLocation: location)
+        try await service.verifyEmail(code, bearer: bearer).expecting(204, sourceLocation: location)
     }
 
     func openAppleAccount(_ person: String, email: String, hidesEmail: Bool = false) async throws {
         let members: TokenMint.Members = ["email": .string(email), "hidesEmail": .raw(String(hidesEmail))]
-        try await sandbox.addApplePerson(person, String(decoding: members.bytes, as: UTF8.self))
+        try await sandbox.addApplePerson(person, members.text)
     }
 
     /// - Parameter workspace: the domain whose Google Workspace has the account; `nil` for an account that its owner opened.
     func openGoogleAccount(_ person: String, email: String, workspace: String? = nil) async throws {
         let members: TokenMint.Members = ["email": .string(email)]
-        try await sandbox.addGooglePerson(
-            person,
-            String(decoding: members.with("hostedDomain", workspace.map { .string($0) }).bytes, as: UTF8.self))
+        try await sandbox.addGooglePerson(person, members.with("hostedDomain", workspace.map { .string($0) }).text)
     }
 
     /// The person taps the provider's button.
     func signIn(_ person: String, with provider: Sandbox.Provider) async throws -> Answer {
         switch provider {
-        case .apple:
-            let token = try await appleToken(person)
-            return try await service.signInWithApple(token)
-        case .google:
-            let token = try await googleToken(person)
-            return try await service.signInWithGoogle(token)
+        case .apple: return try await service.signInWithApple(try await appleToken(person))
+        case .google: return try await service.signInWithGoogle(try await googleToken(person))
         }
     }
 
     /// The person has a code mailed to them, and types it.
     func signIn(byCodeTo email: String) async throws -> Answer {
-        let code = try await mailedCode("signIn", to: email)
-        return try await service.post("/v1/sign-in/email-code", ["email": .string(email), "code": .string(code)])
+        try await signIn(email, code: try await mailedCode("signIn", to: email))
+    }
+
+    func signIn(_ email: String, code: String) async throws -> Answer {
+        try await service.post("/v1/sign-in/email-code", ["email": .string(email), "code": .string(code)])
     }
 
     func signIn(_ email: String, password: String) async throws -> Answer {
@@ -161,10 +164,19 @@ extension World {
         return try SignedInDevice(try await create(for: question), status: 201, location)
     }
 
+    /// The same for a person whom no provider knew before.
+    @discardableResult
+    func newAccount(
+        ofNew person: String, email: String? = nil, with provider: Sandbox.Provider,
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws -> SignedInDevice {
+        try await newPerson(person, email: email)
+        return try await newAccount(person, with: provider, location)
+    }
+
     func account(on device: SignedInDevice, _ location: SourceLocation = #_sourceLocation) async throws -> OwnAccount {
         let answer = try await service.get("/v1/account", bearer: device.bearer)
-        #expect(answer.status == 200, "\(answer.text)", sourceLocation: location)
-        return try OwnAccount(answer.json, location)
+        return try OwnAccount(answer.expecting(200, sourceLocation: location).json, location)
     }
 
     /// The number of accounts that have an address or an identity with it.

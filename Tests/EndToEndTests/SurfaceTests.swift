@@ -1,4 +1,3 @@
-import HTTPServer
 import JOSE
 import JSON
 import TestSupport
@@ -6,20 +5,21 @@ import Testing
 
 /// What all answers have in common, and the paths of each listener.
 @Suite(.limitedConcurrency, .world(OAuthWorld.settings), .timeLimit(.minutes(30))) struct SurfaceTests: WorldSuite {
-    private static let publicPaths = Result { try Fixtures.file("public-paths.json").decoded(as: [String].self) }
+    /// Each with the methods that it has.
+    private static let publicPaths = Result {
+        try Fixtures.file("public-paths.json").decoded(as: [String: String].self)
+    }
     private static let privatePaths = ["/health/live", "/health/ready", "/metrics"]
 
     @Test func `no path of one listener answers on the other`() async throws {
-        let service = world.service
         let paths = try Self.publicPaths.get()
         try #require(paths.count == 59)
-        for path in paths {
+        for path in paths.keys {
             #expect(try await service.privateGet(path).status == 404, "\(path)")
             #expect(try await service.get(path).status != 404, "\(path)")
         }
         for path in Self.privatePaths + ["/admin/v1/accounts", "/console"] {
-            let answer = try await service.get(path)
-            answer.expectRefusal(404, "not_found", "\(path)")
+            try await service.get(path).expectRefusal(404, "not_found", "\(path)")
         }
         for path in Self.privatePaths {
             try await eventually("an answer at \(path)") { try await service.privateGet(path).status == 200 }
@@ -32,7 +32,7 @@ import Testing
     ])
     func `another spelling of a path is another path`(_ path: String) async throws {
         let answer = try await RawConnection.exchange(
-            world.service.port, "GET \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            service.port, "GET \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         #expect(answer.status == 404)
     }
 
@@ -42,15 +42,11 @@ import Testing
     func `a browser at an address that is none gets a page in its language, everybody else JSON`(
         _ path: String
     ) async throws {
-        let service = world.service
         func ask(_ method: String, accept: String) async throws -> RawAnswer {
-            try await service.exchange(
-                service.port, method, path, authorization: nil,
-                headers: "Accept: \(accept)\r\nAccept-Language: de\r\n")
+            try await service.ask(method, path, headers: "Accept: \(accept)\r\nAccept-Language: de\r\n")
         }
         for accept in ["text/html", "application/xhtml+xml, Text/HTML;q=0.9, */*;q=0.8"] {
-            let page = try await ask("GET", accept: accept)
-            #expect(page.status == 404)
+            let page = try await ask("GET", accept: accept).expecting(404)
             #expect(page["Content-Type"] == "text/html; charset=utf-8")
             #expect(page["Content-Security-Policy"]?.hasPrefix("default-src 'none'") == true)
             #expect(page.body.contains("<html lang=\"de\""))
@@ -59,8 +55,7 @@ import Testing
         for (method, accept) in [
             ("GET", "*/*"), ("GET", "application/json"), ("GET", "text/htmlx"), ("POST", "text/html"),
         ] {
-            let answer = try await ask(method, accept: accept)
-            #expect(answer.status == 404)
+            let answer = try await ask(method, accept: accept).expecting(404)
             #expect(answer["Content-Type"] == "application/problem+json")
             #expect(answer.code == "not_found")
         }
@@ -70,36 +65,15 @@ import Testing
         "/v1", "/v1/", "/v1?a", "/v1/nowhere", "/v1/nowhere?a=b", "http://a/v1", "http://a/v1?a", "http://a/v1/nowhere",
     ])
     func `below v1 a browser gets JSON too`(_ path: String) async throws {
-        let service = world.service
-        let answer = try await service.exchange(
-            service.port, "GET", path, authorization: nil, headers: "Accept: text/html\r\n")
-        answer.expectRefusal(404, "not_found")
+        try await service.ask("GET", path, headers: "Accept: text/html\r\n").expectRefusal(404, "not_found")
     }
 
     @Test(arguments: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "POST"])
     func `a method that a path does not have is refused, and the ones that it has are named`(
         _ method: String
     ) async throws {
-        let service = world.service
-        for path in try Self.publicPaths.get() {
-            let allowed: [Substring] =
-                switch path {
-                case "/v1/account": ["DELETE", "GET", "HEAD", "PATCH"]
-                case "/v1/account/password", "/v1/account/email": ["PUT"]
-                case "/v1/account/email-replacement": ["DELETE"]
-                // These pages post their forms to their own paths.
-                case "/oauth/authorize", "/oauth/userinfo", "/web/account/name", "/web/account/email",
-                    "/web/account/password", "/web/account/unlink", "/web/account/export", "/web/account/delete":
-                    ["GET", "HEAD", "POST"]
-                case "/.well-known/jwks.json", "/.well-known/openid-configuration", "/v1/sessions",
-                    "/v1/account/identities", "/web/authorize", "/web/sign-in", "/web/account",
-                    "/web/signed-out", "/web/callback/apple/finish", "/web/callback/google",
-                    "/v1/account/linked-clients", "/app-flip",
-                    "/.well-known/oauth-authorization-server", "/.well-known/apple-app-site-association",
-                    "/.well-known/assetlinks.json":
-                    ["GET", "HEAD"]
-                default: ["POST"]
-                }
+        for (path, names) in try Self.publicPaths.get() {
+            let allowed = names.split(separator: ", ")
             guard !allowed.contains(method[...]) else { continue }
             let answer = try await RawConnection.exchange(
                 service.port, "\(method) \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
@@ -111,9 +85,8 @@ import Testing
 
     /// Answers of every kind, and the header fields that all of them must have.
     @Test func `every answer forbids caching and content sniffing`() async throws {
-        let service = world.service
         let created = try await world.newAccount("headers")
-        let access = try created.text("session.accessToken")
+        let access = try created.bearer()
         let token = try await world.appleToken("headers")
         var ready: Answer?
         try await eventually("readiness") {
@@ -129,13 +102,14 @@ import Testing
             (401, try await service.signInWithApple("a.b.c")),
             (401, try await service.get("/v1/account")),
             (401, try await service.get("/v1/account", bearer: "a.b.c")),
-            (401, try await service.post("/v1/sessions/refresh", ["refreshToken": "a"])),
+            (401, try await service.refresh("a")),
             (404, try await service.get("/nothing")),
             (405, try await service.get("/v1/sign-in/apple")),
             (410, try await service.post("/v1/links/create", ["linkTicket": "a"])),
             (413, try await service.post("/v1/links/create", body: [UInt8](repeating: 0x20, count: 70_000))),
             (415, try await service.post("/v1/links/create", body: [0x20], type: "text/plain")),
-            (200, try await service.privateGet("/health/live")), (200, try #require(ready)),
+            (200, try await service.privateGet("/health/live")),
+            (200, try #require(ready)),
             (404, try await service.privateGet("/nothing")),
         ]
         for (status, answer) in answers {
@@ -156,19 +130,17 @@ import Testing
 
     @Test func `the documents for verifiers may be cached, and verify our access tokens`() async throws {
         let created = try await world.newAccount("verifier")
-        let document = try await world.service.get("/.well-known/openid-configuration")
-        #expect(try document.text("issuer") == world.service.url)
-        #expect(try document.text("jwks_uri") == world.service.url + "/.well-known/jwks.json")
-        let published = try await world.service.get("/.well-known/jwks.json")
-        for answer in [document, published] {
-            #expect(answer.header("Cache-Control")?.contains("max-age=") == true)
-        }
+        let document = try await service.get("/.well-known/openid-configuration")
+        #expect(try document.text("issuer") == service.url)
+        #expect(try document.text("jwks_uri") == service.url + "/.well-known/jwks.json")
+        let published = try await service.get("/.well-known/jwks.json")
+        for answer in [document, published] { #expect(answer.header("Cache-Control")?.contains("max-age=") == true) }
         let keys = try KeySet(parsing: published.body)
-        let access = Array(try created.text("session.accessToken").utf8)
+        let access = Array(try created.bearer().utf8)
         let token = try UnverifiedToken(access, allowedTypes: ["at+jwt"]).verified(by: keys)
-        #expect(token.claims["sub"]?.string == (try created.text("account.accountId")))
-        #expect(token.claims["sid"]?.string == (try created.text("session.sessionId")))
-        #expect(token.claims["iss"]?.string == world.service.url)
+        #expect(token.claims["sub"]?.string == (try created.accountID()))
+        #expect(token.claims["sid"]?.string == (try created.sessionID()))
+        #expect(token.claims["iss"]?.string == service.url)
         #expect(token.claims["amr"]?.elements?.compactMap(\.string) == ["apple"])
     }
 }

@@ -16,19 +16,17 @@ import Testing
             // The token suffices for a new person, and no authorization results.
             try await world.newPerson(name)
             let both = try await world.authorize(name, provider).both
-            let signedIn = try await world.service.signIn(provider, both)
-            #expect(signedIn.status == 200, "\(signedIn.text)")
-            let ticket = try signedIn.text("linkTicket")
-            let created = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-            #expect(created.status == 201)
+            let signedIn = try await service.signIn(provider, both).expecting(200)
+            let ticket = try signedIn.linkTicket()
+            let created = try await service.create(ticket).expecting(201)
             #expect(try created.text("identity.authorization") == "none")
             // A code alone can't be verified, and the answer says when to retry.
-            let alone = try await world.service.signIn(provider, try await world.authorize(name, provider).codeAlone)
+            let alone = try await service.signIn(provider, try await world.authorize(name, provider).codeAlone)
             alone.expectRefusal(503, "provider_unavailable", retryAfter: 1...60)
 
             // The first code after an outage works: the service itself has nothing to recover.
             try await world.sandbox.clearFaults()
-            let after = try await world.service.signIn(provider, try await world.authorize(name, provider).codeAlone)
+            let after = try await service.signIn(provider, try await world.authorize(name, provider).codeAlone)
             #expect(after.status == 200, "\(after.text)")
             #expect(try after.text("identity.authorization") == "active")
         }
@@ -74,9 +72,7 @@ import Testing
     }
 
     @Test(.world(["apple.redirectUris": redirectURI]))
-    func `a key that the provider refuses stops no token and any code alone, and the log says why`()
-        async throws
-    {
+    func `a key that the provider refuses stops no token and any code alone, and the log says why`() async throws {
         try await world.sandbox.revokeAppleKey(team: World.appleTeam, keyID: World.appleKeyID)
         try await expectClientRejected(.apple, key: World.appleKeyID, redirectURI: Self.redirectURI, world)
         try await world.sandbox.deleteGoogleClient(Countersign.googleClient)
@@ -94,7 +90,7 @@ import Testing
 
     @Test(.world(["postgres.poolSize": "2", "server.trustedProxies": "127.0.0.1"]))
     func `calls that hang at the provider cost other requests neither a connection nor a wait`() async throws {
-        let access = try await world.newGrantedAccount("kim").text("session.accessToken")
+        let access = try await world.newGrantedAccount("kim").bearer()
         let token = try await world.authorize("kim").tokenAlone
         // The calls are given up after ten seconds, which a busy machine may need for the others once.
         let isInTime = try await onceOfThree { try await answersBesideHangingCalls(access, token) }
@@ -119,14 +115,12 @@ import Testing
             // No network has more than a quarter of the places.
             for (index, code) in codes.enumerated() {
                 group.addTask {
-                    try await world.service.post(
+                    try await service.post(
                         "/v1/sign-in/apple", code.codeAlone, headers: [("X-Forwarded-For", "192.\(index / 4).2.7")]
                     ).status
                 }
             }
-            let deletion = try await world.service.delete(
-                "/v1/account", bearer: try leaving.text("session.accessToken"))
-            #expect(deletion.status == 202)
+            try await service.delete("/v1/account", bearer: try leaving.bearer()).expecting(202)
             for (path, count) in [
                 ("/apple/auth/token", exchanges + codes.count), ("/apple/auth/revoke", revocations + 1),
             ] {
@@ -143,9 +137,9 @@ import Testing
                     """) == 0
             }
             for _ in 0..<5 {
-                #expect(try await world.service.signIn(.apple, token).status == 200)
-                try await eventually("readiness") { try await world.service.privateGet("/health/ready").status == 200 }
-                #expect(try await world.service.get("/v1/account", bearer: access).status == 200)
+                #expect(try await service.signIn(.apple, token).status == 200)
+                try await eventually("readiness") { try await service.isReady() }
+                #expect(try await service.get("/v1/account", bearer: access).status == 200)
             }
             group.addTask { nil }
             let isInTime = try await group.next() == .some(nil)

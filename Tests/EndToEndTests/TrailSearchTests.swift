@@ -1,4 +1,3 @@
-import HTTPServer
 import JSON
 import Postgres
 import TestSupport
@@ -10,15 +9,14 @@ import Testing
     private static let network = "198.51.100.0/24"
 
     /// The reasons of the rows that a query of the admin API lists, the newest first.
-    private func reasons(_ query: String, _ key: String, _ world: World) async throws -> [String] {
-        let answer = try await world.service.administer("GET", "/admin/v1/audit-events?\(query)", bearer: key)
-        #expect(answer.status == 200, "\(answer.body)")
+    private func reasons(_ query: String, _ key: String) async throws -> [String] {
+        let answer = try await service.administer("GET", "/admin/v1/audit-events?\(query)", bearer: key).expecting(200)
         return try #require(answer.json?["items"]?.elements).compactMap { $0["reason"]?.string }
     }
 
     /// Rows of two accounts, two minutes apart, which differ in each column that is searched.
-    private func write(_ mark: String, to world: World) async throws {
-        try await world.scratch.execute(
+    private func write(_ mark: String) async throws {
+        try await scratch.execute(
             """
             INSERT INTO audit_events (event_id, type, actor, actor_name, account_id, identity_id, reason, request_id, network,
                 created_at)
@@ -33,30 +31,28 @@ import Testing
 
     @Test func `each condition finds its rows, and all that are given hold`() async throws {
         let (mark, key) = ("filters", try await world.adminKey("read"))
-        try await write(mark, to: world)
+        try await write(mark)
         let account = "accountId=\(AuditRows.account(mark))"
         let both = ["\(mark) 2", "\(mark) 1"]
         let cases: [(String, [String])] = [
             (account, both), ("request=request-\(mark)", both), ("actor=\(mark)", [both[1]]),
-            ("identity=\(AuditRows.id(9, mark))", [both[0]]),
-            ("\(account)&actor=administrator", [both[1]]), ("\(account)&actor=person", [both[0]]),
-            ("\(account)&network=198.51.100.7", [both[1]]), ("\(account)&network=203.0.113.0/24", [both[0]]),
-            ("\(account)&type=signed_in", [both[0]]),
-            ("\(account)&since=2026-11-01T00:03:00Z", [both[0]]),
-            ("\(account)&until=2026-11-01T00:03:00Z", [both[1]]),
+            ("identity=\(AuditRows.id(9, mark))", [both[0]]), ("\(account)&actor=administrator", [both[1]]),
+            ("\(account)&actor=person", [both[0]]), ("\(account)&network=198.51.100.7", [both[1]]),
+            ("\(account)&network=203.0.113.0/24", [both[0]]), ("\(account)&type=signed_in", [both[0]]),
+            ("\(account)&since=2026-11-01T00:03:00Z", [both[0]]), ("\(account)&until=2026-11-01T00:03:00Z", [both[1]]),
             ("request=request-\(mark)&actor=operator", []),
             ("actor=administrator&\(account)&since=2026-11-01T00:02:00Z", []),
         ]
-        for (query, expected) in cases { #expect(try await reasons(query, key, world) == expected, "\(query)") }
+        for (query, expected) in cases { #expect(try await reasons(query, key) == expected, "\(query)") }
         for query in ["actor=", "identity=x", "network=198.51.100.0/16", "network=x", "request=a%20b", "until=x"] {
-            let answer = try await world.service.administer("GET", "/admin/v1/audit-events?\(query)", bearer: key)
+            let answer = try await service.administer("GET", "/admin/v1/audit-events?\(query)", bearer: key)
             #expect(answer.status == 400, "\(query)")
         }
     }
 
     @Test func `the reference of a page finds its rows, below people or in place of them`() async throws {
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             INSERT INTO audit_events (event_id, type, actor, reason, request_id, created_at)
             VALUES (gen_random_uuid(), 'credential_rejected', 'person', 'nonce_missing', \(Self.request), now())
@@ -66,8 +62,8 @@ import Testing
         #expect(page.html.text.contains("nonce_missing"))
         #expect(page.html.links.contains { $0.target == "/console/audit?request=\(Self.request)" })
         // That of a request that left nothing in the trail is in the log.
-        let reference = try #require(try await world.service.get("/v1/nowhere").header("X-Request-Id"))
-        _ = try await world.service.logged(reference)
+        let reference = try #require(try await service.get("/v1/nowhere").header("X-Request-Id"))
+        _ = try await service.logged(reference)
         let none = try await visit.open("/console/accounts?q=\(reference)")
         #expect(none.html.text.contains("Nothing recorded"))
         #expect(none.html.text.contains("look there for this requestId"))
@@ -76,7 +72,7 @@ import Testing
 
     @Test func `the trail names accounts by their addresses, and says what is wrong with a search`() async throws {
         let created = try await world.newAccount("trail-named")
-        let id = try created.text("account.accountId")
+        let id = try created.accountID()
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
         let page = try await visit.open("/console/audit?accountId=\(id)&type=account_created")
         let link = try #require(page.html.links.first { $0.target == "/console/accounts/\(id)" })
@@ -90,7 +86,7 @@ import Testing
 
     @Test func `spaces that were pasted around what is searched for count in no field of the console`() async throws {
         let mark = "pasted"
-        try await write(mark, to: world)
+        try await write(mark)
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
         let account = "accountId=+\(AuditRows.account(mark))+"
         let cases = [
@@ -120,16 +116,15 @@ import Testing
         #expect(sheet.status == 200 && sheet.answer.body.contains("\(mark) 1"))
     }
 
-    @Test func `a time is searched for as a row shows it, and two that have nothing between them are named`()
-        async throws
-    {
+    @Test
+    func `a time is searched for as a row shows it, and two that have nothing between them are named`() async throws {
         let mark = "timed"
-        try await write(mark, to: world)
+        try await write(mark)
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
         let path = "/console/audit?accountId=\(AuditRows.account(mark))"
         let all = try await visit.open(path)
         let latest = try #require(all.html.elements("time").first).content
-        let pasted = try await visit.browser.submit(try all.form("/console/audit"), on: all, typed: ["since": latest])
+        let pasted = try await visit.browser.submit("/console/audit", on: all, typed: ["since": latest])
         let cases = [
             ("since=2026-11-01+00:02", [false, true]), ("until=2026-11-01+00:03:00", [true, false]),
             ("since=2026-11-01&until=2026-11-02", [true, true]),
@@ -148,9 +143,8 @@ import Testing
         #expect(faulty.notice?.hasPrefix("Until: write a time as 2026-11-23,") == true, "\(faulty.html.text)")
     }
 
-    @Test(.world) func `a comparison says that it is of all rows between the first and the last that is shown`()
-        async throws
-    {
+    @Test(.world)
+    func `a comparison says that it is of all rows between the first and the last that is shown`() async throws {
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
         for name in ["trail-first", "trail-last"] { _ = try await world.newAccount(name) }
         try await eventually("every row has a seal") {
@@ -169,8 +163,8 @@ import Testing
 
     @Test func `CSV has the rows that the filters match, no formula, and leaves a row that says which`() async throws {
         let mark = "sheet"
-        try await write(mark, to: world)
-        try await world.scratch.execute(
+        try await write(mark)
+        try await scratch.execute(
             """
             INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
             VALUES (gen_random_uuid(), 'account_enabled', 'operator', \(AuditRows.account(mark))::uuid,

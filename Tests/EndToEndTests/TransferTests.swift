@@ -29,9 +29,9 @@ import Testing
         var accounts: [String: (account: String, identity: String)] = [:]
         for person in Self.people {
             let created = try await world.newGrantedAccount(person)
-            accounts[person] = (try created.text("account.accountId"), try created.text("identity.identityId"))
+            accounts[person] = (try created.accountID(), try created.identityID())
         }
-        let sender = try World.settings(world.scratch, world.sandbox)
+        let sender = try World.settings(scratch, world.sandbox)
         let key = try P256PrivateKey()
         try await world.sandbox.registerAppleKey(team: Self.recipient, keyID: "RECIPKEY01", key)
         let path = try World.privateFile("recipient.p8", String(decoding: try key.pem(), as: UTF8.self))
@@ -40,16 +40,13 @@ import Testing
         ]) { _, new in new }
 
         // The sending team, with a failure of Apple's for one of the three.
-        let plan = try await transfer(["export", "--to-team-id", Self.recipient, "--dry-run"], sender)
-        #expect(plan.status == 0)
+        let plan = try await transfer(["export", "--to-team-id", Self.recipient, "--dry-run"], sender).expecting(0)
         #expect(plan.error == "countersign: 0 of 3 have a transfer identifier, 0 failed\n")
         try await world.sandbox.fail("/apple/auth/usermigrationinfo", .status(503), times: 1)
-        let first = try await transfer(["export", "--to-team-id", Self.recipient], sender)
-        #expect(first.status == 1)
+        let first = try await transfer(["export", "--to-team-id", Self.recipient], sender).expecting(1)
         #expect(first.error.contains("http_503"))
         #expect(first.error.hasSuffix("countersign: 2 of 3 have a transfer identifier, 1 failed\n"))
-        let second = try await transfer(["export", "--to-team-id", Self.recipient], sender)
-        #expect(second.status == 0, "\(second.error)")
+        let second = try await transfer(["export", "--to-team-id", Self.recipient], sender).expecting(0)
         #expect(try moved(first).count == 2)
         #expect(try moved(second).count == 1)
         // Only the identifier that got no answer was requested twice.
@@ -59,20 +56,19 @@ import Testing
         try await world.sandbox.transferAppleApp(Countersign.appleClient, to: Self.recipient)
         await world.service.stop()
         try await Countersign.serve(recipient) { service in
-            let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
+            let next = World(service: service, sandbox: world.sandbox, scratch: scratch)
             let early = try await service.signIn(.apple, try await next.authorize("kim").codeAlone)
-            #expect(try early.text("account.accountId") == accounts["kim"]?.account)
-            #expect(try early.text("identity.identityId") == accounts["kim"]?.identity)
+            #expect(try early.accountID() == accounts["kim"]?.account)
+            #expect(try early.identityID() == accounts["kim"]?.identity)
             #expect(try early.text("identity.authorization") == "active")
 
-            let ending = try await transfer(["import", "--team-id", Self.recipient], recipient)
-            #expect(ending.status == 0, "\(ending.error)")
+            let ending = try await transfer(["import", "--team-id", Self.recipient], recipient).expecting(0)
             #expect(ending.error == "countersign: 2 of 2 have their new subject, 0 failed\n")
             var subjects = try moved(ending)
-            subjects[try early.text("identity.identityId")] = try early.text("identity.subject")
+            subjects[try early.identityID()] = try early.text("identity.subject")
             for person in Self.people {
                 let answer = try await service.signIn(.apple, try await next.authorize(person).tokenAlone)
-                #expect(try answer.text("account.accountId") == accounts[person]?.account)
+                #expect(try answer.accountID() == accounts[person]?.account)
                 #expect(try answer.text("identity.subject") == subjects[accounts[person]?.identity ?? ""])
             }
             let nothing = try await transfer(["import", "--team-id", Self.recipient], recipient)
@@ -87,7 +83,7 @@ import Testing
             #expect(recorded == 21)
 
             // The old team's refresh tokens are the new team's now, and end with the account.
-            let access = try early.text("session.accessToken")
+            let access = try early.bearer()
             #expect(try await service.delete("/v1/account", bearer: access).status == 202)
             try await eventually("the revocation") { try await next.grants(of: "kim").allSatisfy { !$0.isLive } }
         }
@@ -96,11 +92,10 @@ import Testing
     @Test func `a transfer with a key that Apple refuses requests no identifier`() async throws {
         try await world.newGrantedAccount("kim")
         try await world.newGrantedAccount("lee")
-        let settings = try World.settings(world.scratch, world.sandbox)
+        let settings = try World.settings(scratch, world.sandbox)
         let before = try await world.sandbox.history(path: "/apple/auth/usermigrationinfo").count
         try await world.sandbox.revokeAppleKey(team: World.appleTeam, keyID: World.appleKeyID)
-        let ending = try await transfer(["export", "--to-team-id", Self.recipient], settings)
-        #expect(ending.status == 1)
+        let ending = try await transfer(["export", "--to-team-id", Self.recipient], settings).expecting(1)
         #expect(
             ending.error
                 == "countersign: Apple refuses the key LAMPKEY001 (invalid_client); nothing more was asked for.\n")

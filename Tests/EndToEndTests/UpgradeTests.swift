@@ -75,26 +75,24 @@ import Testing
         _ = try await world.newAccount("pat")
 
         // The return to this release is a start of it.
-        let settings = try World.settings(world.scratch, world.sandbox)
+        let settings = try World.settings(scratch, world.sandbox)
         try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
-            let answer = try await service.signInWithApple(try await world.appleToken("pat"))
-            #expect(answer.status == 200)
+            try await service.signInWithApple(try await world.appleToken("pat")).expecting(200)
             #expect(try await readiness(service) == 200)
         }
         let doctor = try await Countersign.run(["doctor"], settings)
         #expect(doctor.output.contains("warning schema: a later release brought it to"), "\(doctor.output)")
     }
 
-    @Test func `a later release that takes away what this one needs ends its service, and says what to do`()
-        async throws
-    {
+    @Test
+    func `a later release that takes away what this one needs ends its service, and says what to do`() async throws {
         let migrations = try Self.later.get()
         let (before, removal) = (migrations[migrations.count - 2].label.prefix(4), migrations[migrations.count - 1])
         try await withMigrator(migrations, world) { later in
             _ = try await later.up()
-            #expect(try await readiness(world.service) == 503)
-            #expect(try await readiness(world.service) == 503)
-            let settings = try World.settings(world.scratch, world.sandbox)
+            #expect(try await readiness(service) == 503)
+            #expect(try await readiness(service) == 503)
+            let settings = try World.settings(scratch, world.sandbox)
             let ending = try await Countersign.run(["serve"], settings)
             let sentence =
                 "Migration \(removal.label) of a later release took away what this one needs: start that "
@@ -103,8 +101,8 @@ import Testing
             #expect(ending.error == "countersign: \(sentence)\n")
 
             _ = try await later.down()
-            #expect(try await readiness(world.service) == 200)
-            let log = await world.service.stop().error
+            #expect(try await readiness(service) == 200)
+            let log = await service.stop().error
             #expect(log.components(separatedBy: sentence).count == 2, "logged once: \(log)")
         }
     }

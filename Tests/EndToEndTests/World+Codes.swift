@@ -1,5 +1,4 @@
 import Foundation
-import HTTPServer
 import OpenSSL
 import TestSupport
 import Testing
@@ -60,8 +59,7 @@ extension World {
         case .apple:
             let credential = try await sandbox.authorizeApple(
                 person, clientID: Countersign.appleClient, repeatEmail: true, token: token)
-            return Credential(
-                provider: provider, token: credential.identityToken, code: credential.authorizationCode)
+            return Credential(provider: provider, token: credential.identityToken, code: credential.authorizationCode)
         case .google:
             let credential = try await sandbox.authorizeGoogle(
                 person, clientID: Countersign.googleClient, token: token, forceConsent: true)
@@ -91,12 +89,8 @@ extension World {
 
     /// Creates an account by the link ticket of a sign-in.
     func create(of signedIn: Answer) async throws -> Answer {
-        let ticket = try signedIn.text("linkTicket")
-        let created = try await retryWhenLate {
-            try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-        }
-        #expect(created.status == 201)
-        return created
+        let ticket = try signedIn.linkTicket()
+        return try await retryWhenLate { try await service.create(ticket) }.expecting(201)
     }
 
     // MARK: The provider's records

@@ -1,5 +1,3 @@
-import Accounts
-import JOSE
 import Logging
 import Postgres
 import TestSupport
@@ -76,13 +74,9 @@ struct World: TestFixture {
 
     /// Adds a person with an account at both providers, whom no other test uses.
     func newPerson(_ name: String, email: String? = nil) async throws {
-        try await sandbox.addApplePerson(name, Self.members(email ?? "\(name)@example.com"))
-        try await sandbox.addGooglePerson(name, Self.members(email ?? "\(name)@example.com"))
-    }
-
-    private static func members(_ email: String) -> String {
-        let members: TokenMint.Members = ["email": .string(email)]
-        return String(decoding: members.bytes, as: UTF8.self)
+        let members: TokenMint.Members = ["email": .string(email ?? "\(name)@example.com")]
+        try await sandbox.addApplePerson(name, members.text)
+        try await sandbox.addGooglePerson(name, members.text)
     }
 
     /// What Apple's SDK gives the app; the email comes every time.
@@ -146,6 +140,8 @@ protocol WorldSuite {}
 
 extension WorldSuite {
     var world: World { .current }
+    var service: Countersign { world.service }
+    var scratch: ScratchDatabase { world.scratch }
 }
 
 extension Trait where Self == FixtureTrait<World> {

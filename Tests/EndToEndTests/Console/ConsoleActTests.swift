@@ -6,34 +6,34 @@ import Testing
 @Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(30)))
 struct ConsoleActTests: WorldSuite {
     @Test func `End session at a session's row signs that device out`() async throws {
-        let created = try await world.service.post(
+        let created = try await service.post(
             "/v1/accounts",
             [
                 "email": "console-ended@example.com", "password": .string(World.password),
                 "device": .raw(#"{"name":"Kim's phone","platform":"ios"}"#),
             ])
-        let id = try created.text("account.accountId")
+        let id = try created.accountID()
         let visit = try await ConsoleVisit.signedIn(to: world)
         let question = try await visit.ask("End session", on: try await visit.account(id))
-        let opened = try await world.scratch.texts(
+        let opened = try await scratch.texts(
             """
             SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') FROM sessions
             WHERE account_id = \(id)::uuid
             """)[0]
-        let session = try created.text("session.sessionId")
+        let session = try created.sessionID()
         for text in [session, "Kim's phone, ios", "127.0.0.1", opened] {
             #expect(question.html.text.contains(text), "\(text) in \(question.html.text)")
         }
         let done = try await visit.act("End session", on: try await visit.account(id), typed: ["reason": "case 9"])
         #expect(done.notice == "The session has ended.")
-        let bearer = try created.text("session.accessToken")
-        #expect(try await world.service.get("/v1/account", bearer: bearer).status == 401)
+        let bearer = try created.bearer()
+        #expect(try await service.get("/v1/account", bearer: bearer).status == 401)
     }
 
     @Test func `the menu says where each act belongs`() async throws {
         let created = try await world.newAccount("console-places")
-        let (id, session) = (try created.text("account.accountId"), try created.text("session.sessionId"))
-        let identity = try created.text("identity.identityId")
+        let (id, session) = (try created.accountID(), try created.sessionID())
+        let identity = try created.identityID()
         let visit = try await ConsoleVisit.signedIn(to: world)
         for path in ["accounts/\(id)/disable", "sessions/\(session)/end", "identities/\(identity)/revoke"] {
             let page = try await visit.open("/console/\(path)")
@@ -44,14 +44,14 @@ struct ConsoleActTests: WorldSuite {
     }
 
     @Test func `Send sign-in code says what using it does at each degree of the address`() async throws {
-        let id = try await world.register("console-graded@example.com").text("account.accountId")
+        let id = try await world.register("console-graded@example.com").accountID()
         let visit = try await ConsoleVisit.signedIn(to: world)
         let sentences = [
             "claimed": "Nobody has proven this address", "stated": "is asked whether to open this account",
             "proven": "is signed in to this account",
         ]
         for (proof, sentence) in sentences {
-            try await world.scratch.execute(
+            try await scratch.execute(
                 """
                 UPDATE accounts SET email_proof = CASE WHEN \(proof) = 'proven' THEN 'proven' ELSE 'stated' END,
                     email_verified = \(proof) <> 'claimed',
@@ -65,7 +65,7 @@ struct ConsoleActTests: WorldSuite {
 
     @Test func `Replace address is asked for and stopped, and says what is wrong with an address`() async throws {
         let created = try await world.register("console-replaced@example.com")
-        let id = try created.text("account.accountId")
+        let id = try created.accountID()
         let visit = try await ConsoleVisit.signedIn(to: world)
         func replace(by email: String) async throws -> String? {
             try await visit.act(
@@ -82,14 +82,13 @@ struct ConsoleActTests: WorldSuite {
         #expect(shown.contains("case 9 by kim@support"), "\(shown)")
         let stopped = try await visit.act("Stop replacement", on: page)
         #expect(stopped.notice == "The replacement is stopped.")
-        #expect(
-            try await world.count("SELECT count(*) FROM email_replacements WHERE account_id = \(id)::uuid") == 0)
+        #expect(try await world.count("SELECT count(*) FROM email_replacements WHERE account_id = \(id)::uuid") == 0)
         #expect(!stopped.buttons.contains("Stop replacement"))
     }
 
     @Test func `a revocation leads to who asked for it, why, and for whom`() async throws {
         let created = try await world.newAccount("console-revoked")
-        let (id, identity) = (try created.text("account.accountId"), try created.text("identity.identityId"))
+        let (id, identity) = (try created.accountID(), try created.identityID())
         let visit = try await ConsoleVisit.signedIn(to: world)
         let question = try await visit.open("/console/identities/\(identity)/revoke")
         let form = try #require(

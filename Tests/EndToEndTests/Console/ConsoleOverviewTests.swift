@@ -5,26 +5,25 @@ import Testing
 /// What the console says of the service and its work: figures, times, what waits and what was given up.
 @Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ConsoleOverviewTests: WorldSuite {
     @Test func `when an identity was used is shown to the hour, and a key to the minute`() async throws {
-        let id = try await world.newAccount("console-used").text("account.accountId")
-        try await world.scratch.execute(
+        let id = try await world.newAccount("console-used").accountID()
+        try await scratch.execute(
             "UPDATE identities SET last_sign_in_at = '2024-11-20T23:19:14Z' WHERE account_id = \(id)::uuid")
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
         let text = try await visit.account(id).html.text
         #expect(text.contains("used 2024-11-20 23:19–00:19"), "\(text)")
         #expect(!text.contains("23:19:14"))
         // Not so far ago it was not later than now.
-        try await world.scratch.execute(
+        try await scratch.execute(
             "UPDATE identities SET last_sign_in_at = now() - interval '9 minutes' WHERE account_id = \(id)::uuid")
         func minute() async throws -> String {
-            try await world.scratch.texts("SELECT to_char(now() AT TIME ZONE 'UTC', 'HH24:MI')")[0]
+            try await scratch.texts("SELECT to_char(now() AT TIME ZONE 'UTC', 'HH24:MI')")[0]
         }
         let before = try await minute()
         let recent = try await visit.account(id).html.text
         let range = try #require(recent.firstMatch(of: /used [0-9-]+ [0-9:]+–([0-9:]+)/), "\(recent)")
         #expect(try await [before, minute()].contains(String(range.1)), "\(range.0)")
         _ = try await world.adminKey("read", name: "noted")
-        try await world.scratch.execute(
-            "UPDATE admin_keys SET last_used_at = '2024-11-20T23:19:14Z' WHERE name = 'noted'")
+        try await scratch.execute("UPDATE admin_keys SET last_used_at = '2024-11-20T23:19:14Z' WHERE name = 'noted'")
         let keys = try await ConsoleVisit.signedIn(to: world).open("/console/admin-keys").html.text
         #expect(keys.contains("2024-11-20 23:19–23:20"), "\(keys)")
     }
@@ -32,7 +31,7 @@ import Testing
     @Test func `each revocation that isn't done can be tried again`() async throws {
         let ids = (1...3).map { "01000000-0000-7000-8000-0000000abc0\($0)" }
         for (id, status) in zip(ids, ["pending", "failed", "done"]) {
-            try await world.scratch.execute(
+            try await scratch.execute(
                 """
                 INSERT INTO outbox (message_id, kind, status, provider, realm, subject, attempts, last_error,
                     next_attempt_at, created_at, finished_at)
@@ -60,7 +59,7 @@ import Testing
         let visit = try await ConsoleVisit.signedIn(to: world)
         for kind in ["revocation", "mail"] {
             func set(hoursAgo: Int32) async throws -> String {
-                try await world.scratch.execute(
+                try await scratch.execute(
                     "DELETE FROM outbox",
                     """
                     INSERT INTO outbox (message_id, kind, status, provider, realm, subject, template, language,
@@ -85,62 +84,58 @@ import Testing
 
     @Test func `a webhook's event that was given up in the last day is reason to look`() async throws {
         let receiver = try LoopbackServer { _ in [.respond(204)] }
-        try await WebhookEndpointFile.with(receiver.url + "/hook") { settings in
-            try await World.run(settings) { world in
-                let visit = try await ConsoleVisit.signedIn(to: world)
-                _ = try await KnownEndpoint.of(world, "manage")
-                func text(hoursAgo: Int32) async throws -> String {
-                    try await world.scratch.execute(
-                        "DELETE FROM webhook_failures",
-                        """
-                        INSERT INTO webhook_failures (endpoint, event_id, position, type, account_id, sequence, members,
-                            happened_at, attempts, last_error, given_up_at)
-                        SELECT 'crm', gen_random_uuid(), n, 'account.created', gen_random_uuid(), 1, '{}',
-                            now() - interval '5 days', 10, 'status_500', now() - n * make_interval(hours => \(hoursAgo))
-                        FROM generate_series(1, 2) n
-                        """)
-                    return try await visit.open("/console/").html.text
-                }
-                let recent = try await text(hoursAgo: 23)
-                #expect(recent.contains("an event for crm was given up 23 h"), "\(recent)")
-                #expect(!recent.contains("The service is well"))
-                let old = try await text(hoursAgo: 25)
-                #expect(old.contains("none is more than 15 min behind"), "\(old)")
+        try await WebhookEndpointFile.serve(receiver.url + "/hook") { world, _ in
+            let visit = try await ConsoleVisit.signedIn(to: world)
+            _ = try await KnownEndpoint.of(world, "manage")
+            func text(hoursAgo: Int32) async throws -> String {
+                try await world.scratch.execute(
+                    "DELETE FROM webhook_failures",
+                    """
+                    INSERT INTO webhook_failures (endpoint, event_id, position, type, account_id, sequence, members,
+                        happened_at, attempts, last_error, given_up_at)
+                    SELECT 'crm', gen_random_uuid(), n, 'account.created', gen_random_uuid(), 1, '{}',
+                        now() - interval '5 days', 10, 'status_500', now() - n * make_interval(hours => \(hoursAgo))
+                    FROM generate_series(1, 2) n
+                    """)
+                return try await visit.open("/console/").html.text
             }
+            let recent = try await text(hoursAgo: 23)
+            #expect(recent.contains("an event for crm was given up 23 h"), "\(recent)")
+            #expect(!recent.contains("The service is well"))
+            let old = try await text(hoursAgo: 25)
+            #expect(old.contains("none is more than 15 min behind"), "\(old)")
         }
     }
 
     @Test func `an endpoint that is stopped or far behind is reason to look`() async throws {
         let receiver = try LoopbackServer { _ in [.respond(204)] }
-        try await WebhookEndpointFile.with(receiver.url + "/hook") { settings in
-            try await World.run(settings) { world in
-                let visit = try await ConsoleVisit.signedIn(to: world)
-                func isSaid(_ words: String) async throws -> Bool {
-                    try await visit.open("/console/").html.text.contains(words)
-                }
-                #expect(try await isSaid("none is more than 15 min behind"))
-                try await eventually("the endpoint is known") {
-                    try await world.count("SELECT count(*) FROM webhook_endpoints WHERE name = 'crm'") == 1
-                }
-                try await world.scratch.execute("UPDATE webhook_endpoints SET status = 'stopped', reason = 'x'")
-                #expect(try await isSaid("crm is stopped"))
-                #expect(try await !isSaid("The service is well"))
-
-                // Under another's lease, so that nothing is delivered before this process has seen the pause.
-                try await world.scratch.execute(
-                    """
-                    UPDATE webhook_endpoints
-                    SET status = 'paused', reason = NULL, leased_by = gen_random_uuid(),
-                        leased_until = now() + interval '1 hour'
-                    """)
-                _ = try await world.newAccount("console-behind")
-                try await eventually("the events are in the feed") {
-                    try await world.count("SELECT count(*) FROM account_events") > 0
-                }
-                try await world.scratch.execute(
-                    "UPDATE account_events SET happened_at = happened_at - interval '20 minutes'")
-                #expect(try await isSaid("crm is paused and 20 min"))
+        try await WebhookEndpointFile.serve(receiver.url + "/hook") { world, _ in
+            let visit = try await ConsoleVisit.signedIn(to: world)
+            func isSaid(_ words: String) async throws -> Bool {
+                try await visit.open("/console/").html.text.contains(words)
             }
+            #expect(try await isSaid("none is more than 15 min behind"))
+            try await eventually("the endpoint is known") {
+                try await world.count("SELECT count(*) FROM webhook_endpoints WHERE name = 'crm'") == 1
+            }
+            try await world.scratch.execute("UPDATE webhook_endpoints SET status = 'stopped', reason = 'x'")
+            #expect(try await isSaid("crm is stopped"))
+            #expect(try await !isSaid("The service is well"))
+
+            // Under another's lease, so that nothing is delivered before this process has seen the pause.
+            try await world.scratch.execute(
+                """
+                UPDATE webhook_endpoints
+                SET status = 'paused', reason = NULL, leased_by = gen_random_uuid(),
+                    leased_until = now() + interval '1 hour'
+                """)
+            _ = try await world.newAccount("console-behind")
+            try await eventually("the events are in the feed") {
+                try await world.count("SELECT count(*) FROM account_events") > 0
+            }
+            try await world.scratch.execute(
+                "UPDATE account_events SET happened_at = happened_at - interval '20 minutes'")
+            #expect(try await isSaid("crm is paused and 20 min"))
         }
     }
 
@@ -163,13 +158,12 @@ import Testing
 
     @Test(.world) func `a reason of which the trail has no rows stands without a link`() async throws {
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
-        #expect(try await world.service.signInWithApple("a.b.c").status == 401)
+        #expect(try await service.signInWithApple("a.b.c").status == 401)
         let code: TokenMint.Members = ["authorizationCode": "c0ffee", "redirectUri": "https://elsewhere.example.com"]
-        #expect(try await world.service.signIn(.apple, code).status == 400)
-        let id = try await world.newAccount("console-disabled").text("account.accountId")
-        try await world.scratch.execute("UPDATE accounts SET status = 'disabled' WHERE account_id = \(id)::uuid")
-        let disabled = try await world.service.signInWithApple(try await world.appleToken("console-disabled"))
-        #expect(disabled.status == 403)
+        #expect(try await service.signIn(.apple, code).status == 400)
+        let id = try await world.newAccount("console-disabled").accountID()
+        try await scratch.execute("UPDATE accounts SET status = 'disabled' WHERE account_id = \(id)::uuid")
+        try await world.signIn("console-disabled", with: .apple).expecting(403)
 
         let page = try await visit.open("/console/").html
         #expect(page.text.contains("1 as invalid_request"), "\(page.text)")
@@ -189,16 +183,12 @@ import Testing
         let email = "console-pages@example.com"
         #expect(try await world.register(email).status == 201)
         try await world.newPerson("console-pages", email: email)
-        let attempt = try AppAttempt()
-        let browser = world.browser()
-        let chooser = try await world.chooser(attempt, browser)
+        let (attempt, browser, chooser) = try await world.begin()
         let (address, addressForm) = try await world.screen("/web/email-code", from: chooser, browser)
         let sent = try await browser.submit(addressForm, on: address, typed: ["email": email])
         let entry = try #require(sent.html.forms.first { $0.input("code") != nil }, "\(sent.answer.body)")
         let code = try await world.code(1, mailedTo: email)
-        let wrongCode = try await browser.submit(
-            entry, on: sent, typed: ["email": email, "code": code == "000000" ? "111111" : "000000"])
-        #expect(wrongCode.status == 401)
+        try await browser.submit(entry, on: sent, typed: ["email": email, "code": World.wrong(code)]).expecting(401)
         let (page, form) = try await world.screen("/web/password", from: chooser, browser)
         let wrong = try await browser.submit(
             form, on: page, typed: ["email": email, "password": "wrong horse battery"])
@@ -219,10 +209,10 @@ import Testing
             #expect(links.contains { $0.label == "1 as credential_rejected" }, "\(links)")
         }
         try await expectCounted(accepted: 0)
-        #expect(try await world.exchange(try #require(back["code"]), attempt).status == 200)
+        #expect(try await world.exchange(try back.code(), attempt).status == 200)
         try await expectCounted(accepted: 1)
         for provider in ["password", "email_code"] {
-            let refused = try await world.service.metric(
+            let refused = try await service.metric(
                 "countersign_sign_ins_total", #"provider="\#(provider)""#, #"reason="invalid_credentials""#)
             #expect(refused == 1, "\(provider)")
         }

@@ -8,39 +8,32 @@ import Testing
 @Suite(.limitedConcurrency, .world, .timeLimit(.minutes(30))) struct ConsolePeopleTests: WorldSuite {
     /// The ids of the accounts that a search lists.
     private static func found(_ query: String, _ visit: ConsoleVisit) async throws -> [String] {
-        let page = try await visit.open("/console/accounts?q=\(FormEncoding.encode(query))")
-        #expect(page.status == 200, "\(page.answer.body)")
+        let page = try await visit.open("/console/accounts?q=\(FormEncoding.encode(query))").expecting(200)
         return page.html.links.map(\.target).filter { $0.hasPrefix("/console/accounts/") }
             .map { String($0.dropFirst("/console/accounts/".count)) }
     }
 
     @Test func `the search finds a person by whatever support is given`() async throws {
         try await world.newPerson("console-found", email: "console+found@example.com")
-        let created = try await world.create(
-            of: try await world.service.signInWithGoogle(try await world.googleToken("console-found")))
-        let id = try created.text("account.accountId")
-        let bearer = try created.text("session.accessToken")
-        let named = try await world.service.exchange(
-            world.service.port, "PATCH", "/v1/account", authorization: "Bearer \(bearer)",
-            body: #"{"displayName":"Ann Console"}"#)
-        #expect(named.status == 200)
-        let subject = try await world.scratch.texts("SELECT subject FROM identities WHERE account_id = \(id)::uuid")[0]
+        let created = try await world.create(of: try await world.signIn("console-found", with: .google))
+        let id = try created.accountID()
+        let bearer = try created.bearer()
+        try await service.send("PATCH", "/v1/account", ["displayName": "Ann Console"], bearer: bearer).expecting(200)
+        let subject = try await scratch.texts("SELECT subject FROM identities WHERE account_id = \(id)::uuid")[0]
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
-        let session = try created.text("session.sessionId")
+        let session = try created.sessionID()
         let texts = [
-            "console+found@example.com", "CONSOLE+found@EXAMPLE.com", id, try created.text("identity.identityId"),
+            "console+found@example.com", "CONSOLE+found@EXAMPLE.com", id, try created.identityID(),
             session, "google:\(subject)", "google: \(subject)", "ann console", "console+fou",
         ]
         for text in texts { #expect(try await Self.found(text, visit) == [id], "\(text)") }
-        try await world.scratch.execute(
+        try await scratch.execute(
             "UPDATE identities SET email = 'console-relay@example.com' WHERE account_id = \(id)::uuid")
         #expect(try await Self.found("Console-Relay@example.com", visit) == [id])
         for text in [
             "apple:\(subject)", "google:", "01a1fc41-9b43-7a01-afff-a0f49219c796", "nobody@example.com", "%",
             "' OR ''='",
-        ] {
-            #expect(try await Self.found(text, visit) == [], "\(text)")
-        }
+        ] { #expect(try await Self.found(text, visit) == [], "\(text)") }
         // Of the form as a browser sends it, plus signs are spaces.
         let page = try await visit.open("/console/accounts")
         let search = try page.form("/console/accounts")
@@ -51,7 +44,7 @@ import Testing
     }
 
     @Test func `a long list goes on at Next, each account once`() async throws {
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             INSERT INTO accounts (account_id, email, status, created_at)
             SELECT gen_random_uuid(), 'listed' || lpad(n::text, 3, '0') || '@example.com', 'active', now()
@@ -73,15 +66,13 @@ import Testing
     @Test func `an account's page shows the whole of it, and acts on it with the key's name in the trail`() async throws
     {
         let created = try await world.newAccount("console-whole")
-        let id = try created.text("account.accountId")
-        let identity = try created.text("identity.identityId")
-        let session = try created.text("session.sessionId")
+        let id = try created.accountID()
+        let identity = try created.identityID()
+        let session = try created.sessionID()
         let name = "acting"
         let visit = try await ConsoleVisit.signedIn(to: world, name: name)
         let page = try await visit.account(id)
-        for text in [
-            id, identity, session, "console-whole@example.com", "Account created", "stated by a provider",
-        ] {
+        for text in [id, identity, session, "console-whole@example.com", "Account created", "stated by a provider"] {
             #expect(page.html.text.contains(text), "\(text)")
         }
         #expect(
@@ -111,17 +102,16 @@ import Testing
         #expect(disabled.html.text.contains("case 1 <b>") && !disabled.answer.body.contains("<b>"))
         #expect(try await world.audited("account_disabled", by: name, reason: "case 1 <b>") == 1)
         let token = try await world.appleToken("console-whole")
-        #expect(try await world.service.signInWithApple(token).status == 403)
+        #expect(try await service.signInWithApple(token).status == 403)
 
         let enabled = try await visit.act("Enable", on: disabled, typed: ["reason": "case 2"])
         #expect(enabled.notice == "The account is enabled.")
         #expect(try await world.audited("account_enabled", by: name, reason: "case 2") == 1)
-        let again = try await world.service.signInWithApple(try await world.appleToken("console-whole"))
-        #expect(again.status == 200)
+        let again = try await world.signIn("console-whole", with: .apple).expecting(200)
 
         let signedOut = try await visit.act("Sign out everywhere", on: enabled, typed: ["reason": "case 3"])
         #expect(signedOut.html.text.contains("Nobody is signed in."))
-        #expect(try await world.service.get("/v1/account", bearer: try again.text("session.accessToken")).status == 401)
+        #expect(try await service.get("/v1/account", bearer: try again.bearer()).status == 401)
 
         let export = try await visit.act("Export", on: signedOut)
         #expect(export.answer["Content-Disposition"] == "attachment; filename=\"account-\(id).json\"")
@@ -144,11 +134,9 @@ import Testing
         let revoked = try await visit.act("Revoke", on: signedOut, typed: ["reason": "case 5", "keep": "true"])
         #expect(revoked.notice == "The revocation is requested.")
         #expect(try await world.audited("revocation_requested", by: name, reason: "case 5") == 1)
-        let list = try await visit.open("/console/revocations")
-        #expect(list.html.text.contains(identity))
+        #expect(try await visit.open("/console/revocations").html.text.contains(identity))
 
-        let deleted = try await visit.act("Delete", on: revoked)
-        #expect(deleted.status == 404)
+        let deleted = try await visit.act("Delete", on: revoked).expecting(404)
         #expect(deleted.html.text.contains("Account deleted") && deleted.html.text.contains(name))
         #expect(!deleted.html.text.contains("console-whole@example.com"))
         #expect(try await Self.found("console-whole@example.com", visit) == [])
@@ -157,11 +145,11 @@ import Testing
     @Test func `an identity beside another way in has its button, and who may not unlink reads nothing of it`()
         async throws
     {
-        let id = try await world.newAccount("console-ways").text("account.accountId")
+        let id = try await world.newAccount("console-ways").accountID()
         let reader = try await ConsoleVisit.signedIn(to: world, "read")
         #expect(try await !reader.account(id).html.text.contains("be unlinked"))
-        let other = try await world.register("console-donor@example.com").text("account.accountId")
-        try await world.scratch.execute(
+        let other = try await world.register("console-donor@example.com").accountID()
+        try await scratch.execute(
             """
             UPDATE accounts SET password_hash = (SELECT password_hash FROM accounts WHERE account_id = \(other)::uuid)
             WHERE account_id = \(id)::uuid
@@ -184,12 +172,12 @@ import Testing
 
     @Test func `an account without a way in is enabled with an address alone`() async throws {
         let id = "01900000-0000-7000-8000-00000000c501"
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             INSERT INTO accounts (account_id, status, disabled_reason, created_at)
             VALUES (\(id)::uuid, 'disabled', 'all revoked', now())
             """)
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             INSERT INTO accounts (account_id, email, email_proof, created_at)
             VALUES ('01900000-0000-7000-8000-00000000c511', 'console-taken@example.com', 'stated', now())
@@ -210,7 +198,7 @@ import Testing
 
     @Test func `an account whose address is its way in is enabled without another`() async throws {
         let id = "01900000-0000-7000-8000-00000000c502"
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             INSERT INTO accounts (account_id, email, email_verified, email_proof, email_proof_source, status,
                 disabled_reason, created_at)
@@ -219,14 +207,12 @@ import Testing
             """)
         let visit = try await ConsoleVisit.signedIn(to: world)
         let page = try await visit.account(id)
-        let question = try await visit.ask("Enable", on: page)
-        #expect(question.html.elements("label").map(\.content) == ["Reason"])
-        let done = try await visit.act("Enable", on: page, typed: ["reason": "back"])
-        #expect(done.notice == "The account is enabled.")
+        #expect(try await visit.ask("Enable", on: page).html.elements("label").map(\.content) == ["Reason"])
+        #expect(try await visit.act("Enable", on: page, typed: ["reason": "back"]).notice == "The account is enabled.")
     }
 
     @Test func `a reason that is too long comes back with its form`() async throws {
-        let id = try await world.newAccount("console-long").text("account.accountId")
+        let id = try await world.newAccount("console-long").accountID()
         let visit = try await ConsoleVisit.signedIn(to: world)
         let reason = String(repeating: "あ", count: 342)
         let refused = try await visit.act("Disable", on: try await visit.account(id), typed: ["reason": reason])
@@ -235,7 +221,7 @@ import Testing
     }
 
     @Test func `what a form has done is said in its session alone`() async throws {
-        let id = try await world.newAccount("console-said").text("account.accountId")
+        let id = try await world.newAccount("console-said").accountID()
         let visit = try await ConsoleVisit.signedIn(to: world)
         let done = try await visit.act("Disable", on: try await visit.account(id), typed: ["reason": "x"])
         #expect(done.notice == "The account is disabled.")
@@ -253,7 +239,7 @@ import Testing
 
     @Test func `what is not blocked or given up any more is said to be so, and recorded by nobody`() async throws {
         let created = try await world.newAccount("console-nothing")
-        let identity = try created.text("identity.identityId")
+        let identity = try created.identityID()
         let visit = try await ConsoleVisit.signedIn(to: world, name: "idle")
         let path = "/console/identities/\(identity)/unblock"
         let question = try await visit.open(path)
@@ -264,9 +250,9 @@ import Testing
     }
 
     @Test func `long lists of revocations, of the outbox and of sessions go on`() async throws {
-        let id = try await world.newAccount("console-lists").text("account.accountId")
+        let id = try await world.newAccount("console-lists").accountID()
         // Older than those of the other tests.
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             INSERT INTO outbox (message_id, kind, status, provider, realm, subject, attempts, last_error, next_attempt_at,
                 created_at, finished_at)
@@ -296,9 +282,9 @@ import Testing
     @Test func `what people call themselves is text, wherever it is shown`() async throws {
         let probe = #""'><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}"#
         let created = try await world.newAccount("console-probe")
-        let id = try created.text("account.accountId")
-        let identity = try created.text("identity.identityId")
-        try await world.scratch.execute(
+        let id = try created.accountID()
+        let identity = try created.identityID()
+        try await scratch.execute(
             "UPDATE accounts SET display_name = \(probe) WHERE account_id = \(id)::uuid",
             "UPDATE sessions SET device_name = \(String(probe.prefix(60))), device_platform = \(String(probe.prefix(30))) WHERE account_id = \(id)::uuid",
             """
@@ -335,22 +321,19 @@ import Testing
     ])
     func `a query that is none is refused on a page`(path: String) async throws {
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
-        let page = try await visit.open(path)
-        #expect(page.status == 400)
-        #expect(page.answer["Content-Type"] == "text/html; charset=utf-8")
+        #expect(try await visit.open(path).expecting(400).answer["Content-Type"] == "text/html; charset=utf-8")
     }
 
     @Test(arguments: ["%00", "%FF", "a%09b"] + [1_025, 8_000].map { String(repeating: "a", count: $0) })
     func `what can't be searched for gets a page with the search box`(query: String) async throws {
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
-        let page = try await visit.open("/console/accounts?q=" + query)
-        #expect(page.status == 400)
+        let page = try await visit.open("/console/accounts?q=" + query).expecting(400)
         #expect(page.notice != nil)
         #expect(try page.form("/console/accounts").input("q") != nil)
     }
 
     @Test func `white space around what is searched for does not count`() async throws {
-        let id = try await world.newAccount("console-spaced").text("account.accountId")
+        let id = try await world.newAccount("console-spaced").accountID()
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
         for text in [" console-spaced@example.com ", "\tconsole-spaced@example.com\t", "\u{A0}\(id)\u{A0}"] {
             #expect(try await Self.found(text, visit) == [id], "\(text)")
@@ -365,9 +348,8 @@ import Testing
             #expect(page.answer["Content-Type"] == "text/html; charset=utf-8", "\(path)")
             #expect(page.html.links.contains { $0.target == "/console/" }, "\(path)")
             #expect(try await ConsoleVisit(world).open(path).isSignIn, "\(path)")
-            let other = try await world.service.exchange(
-                world.service.privatePort, "GET", path, authorization: nil,
-                host: "127.0.0.1:\(world.service.privatePort)")
+            let other = try await service.exchange(
+                service.privatePort, "GET", path, authorization: nil, host: "127.0.0.1:\(service.privatePort)")
             #expect(other.status == 404 && other.code == "not_found", "\(path) \(other.text)")
         }
     }
@@ -390,9 +372,7 @@ import Testing
         _ = try await visit.signIn(with: key)
         _ = try await visit.open("/console/accounts?q=secret.person%40example.com")
         let cookie = try #require(visit.browser.cookies(of: visit.origin).first?.value)
-        try await eventually("the lines of the requests") {
-            world.service.log.contains("/console/accounts")
-        }
-        for secret in [key, cookie, "secret.person"] { #expect(!world.service.log.contains(secret)) }
+        try await eventually("the lines of the requests") { service.log.contains("/console/accounts") }
+        for secret in [key, cookie, "secret.person"] { #expect(!service.log.contains(secret)) }
     }
 }

@@ -1,4 +1,3 @@
-import JSON
 import OpenSSL
 import Postgres
 import Primitives
@@ -36,7 +35,7 @@ import Testing
         }
         #expect(try await visit.open("/", headers: [("Host", "evil.example")]).status == 403)
         for path in ["/nowhere", "//", "/index.html"] {
-            #expect(try await world.service.privateGet(path).status == 404, "\(path)")
+            #expect(try await service.privateGet(path).status == 404, "\(path)")
         }
     }
 
@@ -52,7 +51,7 @@ import Testing
 
         // A session of such a key opens nothing, whatever has made it.
         let narrowed = try await ConsoleVisit.signedIn(to: world, "read", name: "narrowed")
-        try await world.scratch.execute("UPDATE admin_keys SET scopes = ARRAY['feed'] WHERE name = 'narrowed'")
+        try await scratch.execute("UPDATE admin_keys SET scopes = ARRAY['feed'] WHERE name = 'narrowed'")
         for path in Self.pages { #expect(try await narrowed.open(path).isSignIn, "\(path)") }
     }
 
@@ -60,7 +59,7 @@ import Testing
         let target = "/console/accounts?q=" + String(repeating: "%C3%A9", count: 330)
         let page = try await ConsoleVisit(world).signIn(with: try await world.adminKey("read"), at: target)
         #expect(page.status == 200)
-        #expect(page.url == world.service.privateURL + target)
+        #expect(page.url == service.privateURL + target)
     }
 
     @Test(arguments: [
@@ -100,12 +99,11 @@ import Testing
     }
 
     /// Who has the service's role writes rows, and lacks the key ring.
-    @Test func `a row that was not made by a sign-in opens nothing, nor does one that was given another key`()
-        async throws
-    {
+    @Test
+    func `a row that was not made by a sign-in opens nothing, nor does one that was given another key`() async throws {
         let bytes = try SecureRandom.bytes(32)
         let visit = try await ConsoleVisit.signedIn(to: world, "read", name: "reader of rows")
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             INSERT INTO console_sessions (session_hash, key_id)
             SELECT \(SHA256.hash(bytes)), key_id FROM admin_keys WHERE name = 'reader of rows'
@@ -123,7 +121,7 @@ import Testing
             try await !ConsoleVisit(world).open("/console/accounts", headers: [("Cookie", "csn_console=\(own)")])
                 .isSignIn)
         _ = try await world.adminKey("read,manage", name: "manager of rows")
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             UPDATE console_sessions
             SET key_id = (SELECT key_id FROM admin_keys WHERE name = 'manager of rows')
@@ -181,32 +179,22 @@ import Testing
 
     @Test func `a page that loads itself again does not keep the session alive`() async throws {
         let visit = try await ConsoleVisit.signedIn(to: world, name: "follower")
+        let own: SQL = "key_id = (SELECT key_id FROM admin_keys WHERE name = 'follower')"
         func idle() async throws -> Int64 {
             try await world.count(
-                """
-                SELECT extract(epoch FROM now() - last_used_at)::bigint FROM console_sessions
-                WHERE key_id = (SELECT key_id FROM admin_keys WHERE name = 'follower')
-                """)
+                "SELECT extract(epoch FROM now() - last_used_at)::bigint FROM console_sessions WHERE \(own)")
         }
-        try await world.scratch.execute(
-            """
-            UPDATE console_sessions SET last_used_at = now() - interval '10 minutes'
-            WHERE key_id = (SELECT key_id FROM admin_keys WHERE name = 'follower')
-            """)
+        try await visit.age(own, "last_used_at", minutes: 10)
         let following = try await visit.open("/console/?follow=1", headers: [("Sec-Fetch-User", "")])
         // The person's own click counts.
         #expect(following.html.refresh == "/console/?follow=1")
         _ = try await visit.open("/console/")
         #expect(try await idle() < 300)
         #expect(try await visit.open("/console/").html.refresh == nil)
-        try await world.scratch.execute(
-            """
-            UPDATE console_sessions SET last_used_at = now() - interval '10 minutes'
-            WHERE key_id = (SELECT key_id FROM admin_keys WHERE name = 'follower')
-            """)
+        try await visit.age(own, "last_used_at", minutes: 10)
         let cookie = try #require(visit.browser.cookies(of: visit.origin).first)
-        let answer = try await world.service.exchange(
-            world.service.privatePort, "GET", "/console/?follow=1", authorization: nil,
+        let answer = try await service.exchange(
+            service.privatePort, "GET", "/console/?follow=1", authorization: nil,
             host: "127.0.0.1", headers: "Cookie: \(cookie.name)=\(cookie.value)\r\n")
         #expect(answer.status == 200)
         #expect(try await idle() >= 600)
@@ -216,8 +204,7 @@ import Testing
         let visit = try await ConsoleVisit.signedIn(to: world)
         let kept = visit.browser.cookies(of: visit.origin)
         let page = try await visit.open("/console/accounts")
-        let out = try await visit.browser.submit(try page.form("/console/sign-out"), on: page)
-        #expect(out.isSignIn)
+        #expect(try await visit.browser.submit("/console/sign-out", on: page).isSignIn)
         #expect(visit.browser.cookies(of: visit.origin).isEmpty)
         visit.browser.set(kept, of: visit.origin)
         #expect(try await visit.open("/console/accounts").isSignIn)
@@ -226,17 +213,12 @@ import Testing
     @Test func `a revoked key ends its sessions at once, in every process`() async throws {
         let visit = try await ConsoleVisit.signedIn(to: world, name: "leaving")
         let cookies = visit.browser.cookies(of: visit.origin)
-        let settings = try World.settings(world.scratch, world.sandbox)
+        let settings = try World.settings(scratch, world.sandbox)
         try await Countersign.serve(settings) { other in
-            let otherVisit = ConsoleVisit(World(service: other, sandbox: world.sandbox, scratch: world.scratch))
+            let otherVisit = ConsoleVisit(World(service: other, sandbox: world.sandbox, scratch: scratch))
             otherVisit.browser.set(cookies, of: otherVisit.origin)
             #expect(try await !otherVisit.open("/console/accounts").isSignIn)
-            let list = try await Countersign.run(["admin-key", "list"], ["postgres.url": world.scratch.url]).output
-            let line = try #require(list.split(separator: "\n").first { $0.contains(#""name":"leaving""#) })
-            let id = try #require(line.firstMatch(of: /"keyId":"([^"]+)"/)?.1)
-            let ending = try await Countersign.run(
-                ["admin-key", "revoke", String(id)], ["postgres.url": world.scratch.url])
-            #expect(ending.status == 0)
+            try await world.revokeAdminKey(named: "leaving")
             #expect(try await visit.open("/console/accounts").isSignIn)
             #expect(try await otherVisit.open("/console/accounts").isSignIn)
         }
@@ -244,14 +226,14 @@ import Testing
 
     @Test func `what a key may not do is not shown, and refused`() async throws {
         let created = try await world.newAccount("console-scopes")
-        let id = try created.text("account.accountId")
+        let id = try created.accountID()
         let reader = try await ConsoleVisit.signedIn(to: world, "read", name: "reader")
         #expect(try await reader.account(id).buttons == ["Sign out"])
         #expect(try await reader.open("/console/").html.links.map(\.label).contains("Admin keys") == false)
         #expect(try await reader.open("/console/admin-keys").status == 403)
         #expect(try await reader.open("/console/accounts/\(id)/disable").status == 403)
 
-        let identityPath = "/console/identities/\(try created.text("identity.identityId"))/revoke"
+        let identityPath = "/console/identities/\(try created.identityID())/revoke"
         let revoker = try await ConsoleVisit.signedIn(to: world, "revoke", name: "revoker")
         for path in Self.pages.dropFirst() { #expect(try await revoker.open(path).status == 403, "\(path)") }
         #expect(try await revoker.open(identityPath).status == 403)
@@ -262,15 +244,14 @@ import Testing
         let manager = try await ConsoleVisit.signedIn(to: world, "read,manage", name: "manager")
         let question = try await manager.ask("Disable", on: try await manager.account(id))
         let form = try question.form("/console/accounts/\(id)/disable")
-        let sent = try await reader.browser.submit(form, on: question, typed: ["reason": "x"])
-        #expect(sent.status == 403)
+        try await reader.browser.submit(form, on: question, typed: ["reason": "x"]).expecting(403)
         #expect(try await world.audited("account_disabled", by: "reader") == 0)
-        let identity = try created.text("identity.identityId")
+        let identity = try created.identityID()
         #expect(try await manager.open("/console/identities/\(identity)/revoke").status == 403)
     }
 
     @Test func `a form of another site, of no session or of another page does nothing`() async throws {
-        let id = try await world.newAccount("console-csrf").text("account.accountId")
+        let id = try await world.newAccount("console-csrf").accountID()
         let visit = try await ConsoleVisit.signedIn(to: world, name: "target")
         let path = "/console/accounts/\(id)/disable"
         let question = try await visit.open(path)
@@ -298,7 +279,7 @@ import Testing
     @Test func `another name than the console's own is refused, which a page of another site would send`() async throws
     {
         let visit = try await ConsoleVisit.signedIn(to: world)
-        let port = world.service.privatePort
+        let port = service.privatePort
         for host in [
             "evil.example", "evil.example:\(port)", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1",
         ] {
@@ -318,8 +299,7 @@ import Testing
     @Test(.world(["admin.publicHost": "support.example.com"]))
     func `the public host is the console's too, and its cookie stays with https`() async throws {
         let visit = ConsoleVisit(world)
-        let page = try await visit.open("/console/", headers: [("Host", "support.example.com")])
-        #expect(page.status == 200)
+        let page = try await visit.open("/console/", headers: [("Host", "support.example.com")]).expecting(200)
         #expect(page.answer["Strict-Transport-Security"] == "max-age=31536000")
         let key = try await world.adminKey("read")
         for (proto, isSecure) in [("https", true), ("http", false)] {
@@ -335,7 +315,7 @@ import Testing
 
     @Test func `the public listener has no console`() async throws {
         for path in ["/console", "/console/", "/console/accounts", "/console/sign-in"] {
-            #expect(try await world.service.get(path).status == 404)
+            #expect(try await service.get(path).status == 404)
         }
         let visit = try await ConsoleVisit.signedIn(to: world)
         #expect(try await visit.open("/console/oauth-clients").status == 404)

@@ -20,7 +20,7 @@ import Testing
         let asking = try await visit.open("/console/accounts")
         let link = try #require(asking.html.links.first { $0.label == "Sign in with Google" })
         let google = try await visit.browser.click(link.target, on: asking, following: false)
-        let url = try #require(google.answer["Location"])
+        let url = try google.location()
         let asked = Dictionary(uniqueKeysWithValues: FormEncoding.parameters(of: url).map { ($0.name, $0.value) })
         #expect(asked["code_challenge_method"] == "S256" && asked["nonce"] != nil && asked["hd"] == "lamp.example")
         #expect(asked["access_type"] == nil && asked["scope"] == "openid email")
@@ -31,8 +31,7 @@ import Testing
 
         let answer = try await world.sandbox.authorize(at: url, person: "google-kim")
         let callback = try #require(answer.target) + "?" + FormEncoding.encode(answer.parameters)
-        let back = try await visit.browser.open(callback)
-        #expect(back.status == 200, "\(back.answer.body)")
+        let back = try await visit.browser.open(callback).expecting(200)
         #expect(back.html.refresh == "/console/accounts")
         #expect(back.html.links.map(\.target).contains("/console/accounts"))
         let page = try await visit.open("/console/accounts")
@@ -42,8 +41,7 @@ import Testing
         #expect(
             try await world.count(
                 "SELECT count(*) FROM audit_events WHERE type = 'console_opened' AND actor_name = 'kim' AND reason = 'google'"
-            )
-                == 1)
+            ) == 1)
         #expect(try await world.rows() == rows, "no account, identity or grant")
         #expect(try await world.count("SELECT count(*) FROM provider_grants") == 0)
         // Once is all that the answer is good for, in this browser or another.
@@ -78,7 +76,7 @@ import Testing
         #expect(
             try await world.count("SELECT count(*) FROM audit_events e WHERE strpos(e::text, '@lamp.example') > 0") == 0
         )
-        #expect(!world.service.log.contains("visitor@lamp.example"))
+        #expect(!service.log.contains("visitor@lamp.example"))
     }
 
     @Test func `a name belongs to one account at Google until it is forgotten`() async throws {
@@ -90,30 +88,25 @@ import Testing
         let other = ConsoleVisit(world)
         let refused = try await StaffWorld.signIn("google-bo-2", other)
         #expect(refused.status == 401 && refused.notice == Self.refusal)
-        let settings = ["postgres.url": world.scratch.url]
-        #expect(try await Countersign.run(["console", "forget", "bo"], settings).status == 0)
+        #expect(try await world.run(["console", "forget", "bo"]).status == 0)
         #expect(try await bo.open("/console/").isSignIn)
         #expect(try await StaffWorld.signIn("google-bo-2", other).status == 200)
         #expect(try await !other.open("/console/").isSignIn)
         // Read is all that the list gives.
         #expect(try await other.open("/console/admin-keys").status == 403)
 
-        let ended = try await Countersign.run(["console", "end", "bo"], settings)
+        let ended = try await world.run(["console", "end", "bo"])
         #expect(ended.status == 0 && ended.output == "ended 1\n")
         #expect(try await other.open("/console/").isSignIn)
-        let unknown = try await Countersign.run(["console", "end", "nobody"], settings)
+        let unknown = try await world.run(["console", "end", "nobody"])
         #expect(unknown.status == 1 && unknown.error == "countersign: Nobody has signed in to the console as nobody.\n")
         for kind in ["console_ended", "console_forgotten"] {
-            #expect(
-                try await world.count(
-                    "SELECT count(*) FROM audit_events WHERE type = \(kind) AND actor = 'operator' AND reason = 'bo'")
-                    == 1)
+            #expect(try await world.recorded("type = \(kind) AND actor = 'operator' AND reason = 'bo'") == 1)
         }
     }
 
-    @Test func `an answer that is another's, cancelled, or that Google does not honour says so on the form`()
-        async throws
-    {
+    @Test
+    func `an answer that is another's, cancelled, or that Google does not honour says so on the form`() async throws {
         try await person("google-kim-2", #"{"email":"kim@lamp.example","hostedDomain":"lamp.example"}"#)
         let cancelled = try await StaffWorld.signIn("google-kim-2", ConsoleVisit(world), action: "cancel")
         #expect(cancelled.status == 400 && cancelled.notice == "Nobody was signed in at Google.")
@@ -129,7 +122,7 @@ import Testing
         let old = try await StaffWorld.signIn(
             "google-kim-2", late,
             meanwhile: {
-                try await world.scratch.execute("UPDATE console_flows SET created_at = now() - interval '11 minutes'")
+                try await scratch.execute("UPDATE console_flows SET created_at = now() - interval '11 minutes'")
             })
         #expect(old.status == 400)
         try await world.sandbox.control(
@@ -137,8 +130,8 @@ import Testing
         let down = try await StaffWorld.signIn("google-kim-2", ConsoleVisit(world))
         #expect(down.status == 503 && down.notice?.hasPrefix("Google can't be asked") == true)
         // A host that is not the console's gets no way back of its making.
-        let host = try await world.service.exchange(
-            world.service.privatePort, "GET", "/console/sign-in/google", authorization: nil, host: "evil.example")
+        let host = try await service.exchange(
+            service.privatePort, "GET", "/console/sign-in/google", authorization: nil, host: "evil.example")
         #expect(host.status == 403)
     }
 
@@ -148,8 +141,8 @@ import Testing
         let page = try await StaffWorld.signIn("google-secretless", ConsoleVisit(world))
         #expect(page.status == 503 && page.notice?.hasPrefix("Google can't be asked") == true)
         // The lines of a request come before its own.
-        _ = try await world.service.logged(try #require(page.answer["X-Request-Id"]))
-        let lines = try world.service.logLines().filter {
+        _ = try await service.logged(try #require(page.answer["X-Request-Id"]))
+        let lines = try service.logLines().filter {
             $0["message"]?.string?.hasPrefix("client credentials refused") == true
         }
         #expect(lines.map { $0["level"]?.string } == ["error"])
@@ -165,7 +158,7 @@ import Testing
             let begun = try await visit.browser.open(
                 visit.origin + "/console/sign-in/google?to=%2Fconsole%2Faccounts%3Fq%3Dada%40example.com",
                 following: false)
-            let url = try #require(begun.answer["Location"])
+            let url = try begun.location()
             return (url, try #require(FormEncoding.parameters(of: url).first { $0.name == "state" }).value)
         }
         let url = try await begin().url
@@ -185,7 +178,7 @@ import Testing
             let page = try await visit.open("/console/callback/google?state=\(try await begin().state)&\(query)")
             #expect(page.status == status && page.notice != nil, "\(query)")
         }
-        #expect(!world.service.log.contains("canary"))
+        #expect(!service.log.contains("canary"))
     }
 
     @Test func `a session of staff ends when it is not used for 30 minutes, and after 8 hours`() async throws {
@@ -194,7 +187,7 @@ import Testing
             try await person(name, #"{"email":"bo@lamp.example","hostedDomain":"lamp.example"}"#)
             let visit = ConsoleVisit(world)
             // The address is that of another account at Google each time.
-            _ = try await Countersign.run(["console", "forget", "bo"], ["postgres.url": world.scratch.url])
+            _ = try await world.run(["console", "forget", "bo"])
             #expect(try await StaffWorld.signIn(name, visit).status == 200)
             try await visit.age("staff_name = 'bo'", column, minutes: minutes - 5)
             #expect(try await !visit.open("/console/").isSignIn, "\(column)")
@@ -205,7 +198,7 @@ import Testing
 
     @Test func `a HEAD and a prefetch of the way to Google and back begin and spend nothing`() async throws {
         try await person("google-bo-early", #"{"email":"bo@lamp.example","hostedDomain":"lamp.example"}"#)
-        _ = try await Countersign.run(["console", "forget", "bo"], ["postgres.url": world.scratch.url])
+        _ = try await world.run(["console", "forget", "bo"])
         let (visit, flows) = (ConsoleVisit(world), try await world.count("SELECT count(*) FROM console_flows"))
         let path = visit.origin + "/console/sign-in/google"
         func expectNothing(of url: String) async throws {
@@ -225,13 +218,13 @@ import Testing
         let callback = try #require(answer.target) + "?" + FormEncoding.encode(answer.parameters)
         try await expectNothing(of: callback)
         // What a row says leads to no page of others.
-        try await world.scratch.execute("UPDATE console_flows SET destination = 'https://elsewhere.example/console/'")
+        try await scratch.execute("UPDATE console_flows SET destination = 'https://elsewhere.example/console/'")
         #expect(try await visit.browser.open(callback).html.refresh == "/console/")
     }
 
     @Test func `where the database can't be asked the form says so, and the next try succeeds`() async throws {
         try await person("google-jo", #"{"email":"jo@lamp.example","hostedDomain":"lamp.example"}"#)
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
             AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$
@@ -244,12 +237,12 @@ import Testing
             #expect(page.notice == "Nobody can be signed in right now. Try again in a moment.")
         }
         expectForm(try await visit.open("/console/sign-in/google"))
-        try await world.scratch.execute("ALTER TABLE console_flows DISABLE TRIGGER refuse")
+        try await scratch.execute("ALTER TABLE console_flows DISABLE TRIGGER refuse")
         let back = try await StaffWorld.signIn(
             "google-jo", visit,
-            meanwhile: { try await world.scratch.execute("ALTER TABLE console_flows ENABLE TRIGGER refuse") })
+            meanwhile: { try await scratch.execute("ALTER TABLE console_flows ENABLE TRIGGER refuse") })
         expectForm(back)
-        try await world.scratch.execute("DROP FUNCTION refuse CASCADE")
+        try await scratch.execute("DROP FUNCTION refuse CASCADE")
         #expect(try await StaffWorld.signIn("google-jo", visit).status == 200)
     }
 

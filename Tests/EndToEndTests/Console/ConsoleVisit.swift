@@ -1,5 +1,4 @@
 import Foundation
-import JSON
 import Postgres
 import TestSupport
 import Testing
@@ -21,8 +20,7 @@ struct ConsoleVisit: Sendable {
         to world: World, _ scopes: String = "read,revoke,manage", name: String = "kim@support"
     ) async throws -> ConsoleVisit {
         let visit = ConsoleVisit(world)
-        let page = try await visit.signIn(with: try await world.adminKey(scopes, name: name))
-        #expect(page.status == 200, "\(page.answer.body)")
+        let page = try await visit.signIn(with: try await world.adminKey(scopes, name: name)).expecting(200)
         #expect(page.html.title.hasPrefix("Overview"))
         return visit
     }
@@ -38,7 +36,7 @@ struct ConsoleVisit: Sendable {
 
     func signIn(with key: String, at path: String = "/console/") async throws -> Browser.Page {
         let page = try await open(path)
-        return try await browser.submit(try page.form("/console/sign-in"), on: page, typed: ["key": key])
+        return try await browser.submit("/console/sign-in", on: page, typed: ["key": key])
     }
 
     func open(_ path: String, headers: [(String, String)] = []) async throws -> Browser.Page {
@@ -79,12 +77,16 @@ extension Browser.Page {
 }
 
 extension World {
+    /// The number of rows of the trail that match.
+    func recorded(_ condition: SQL) async throws -> Int64 {
+        try await count("SELECT count(*) FROM audit_events WHERE \(condition)")
+    }
+
     /// Rows of the trail of this type by the administrator, with this reason if there is one.
     func audited(_ type: String, by name: String = "kim@support", reason: String? = nil) async throws -> Int64 {
-        try await count(
+        try await recorded(
             """
-            SELECT count(*) FROM audit_events
-            WHERE type = \(type) AND actor_name = \(name) AND actor = 'administrator'
+            type = \(type) AND actor_name = \(name) AND actor = 'administrator'
                 AND (\(reason)::text IS NULL OR reason = \(reason))
             """)
     }

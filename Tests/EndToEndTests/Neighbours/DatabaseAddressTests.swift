@@ -40,9 +40,7 @@ extension Neighbours {
                         try await eventually("sign-ins at the new address") {
                             try await service.signInWithApple(token).status == 200
                         }
-                        try await eventually("readiness") {
-                            try await service.privateGet("/health/ready").status == 200
-                        }
+                        try await eventually("readiness") { try await service.isReady() }
                         #expect(new.connectionCount > 0)
                     }
                 }
@@ -63,9 +61,7 @@ private struct PrivateHosts {
 
     /// What becomes the program whose words follow.
     var launcher: [String] {
-        [
-            "/usr/bin/unshare", "--mount", "/bin/sh", "-c", #"mount --bind "$0" /etc/hosts && exec "$@""#, file.path,
-        ]
+        ["/usr/bin/unshare", "--mount", "/bin/sh", "-c", #"mount --bind "$0" /etc/hosts && exec "$@""#, file.path]
     }
 
     /// Writes over what is there, of the same length: a file in its place would not be the one that is mounted.

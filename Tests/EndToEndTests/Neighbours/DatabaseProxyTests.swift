@@ -24,8 +24,7 @@ extension Neighbours {
                 environment["COUNTERSIGN_PATRONI_PORT_\(number)"] = String(port)
             }
             let arguments = ["-db", "-f", Neighbours.root.appending(path: "deploy/ha/haproxy-postgresql.cfg").path]
-            try await SideProcess.run(
-                "/usr/sbin/haproxy", environment: environment, prepare: { _ in arguments }, body)
+            try await SideProcess.run("/usr/sbin/haproxy", environment: environment, prepare: { _ in arguments }, body)
         }
 
         @Test func `behind HAProxy the service follows the primary`() async throws {
@@ -60,9 +59,7 @@ extension Neighbours {
                                 try await eventually("sign-ins at the new primary") {
                                     try await service.signInWithApple(token).status == 200
                                 }
-                                try await eventually("readiness") {
-                                    try await service.privateGet("/health/ready").status == 200
-                                }
+                                try await eventually("readiness") { try await service.isReady() }
                             }
                         }
                     }

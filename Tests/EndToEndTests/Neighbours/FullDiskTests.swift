@@ -13,7 +13,7 @@ extension Neighbours {
         @Test func `a full disk under PostgreSQL costs writes a 503, until there is room again`() async throws {
             try await World.onCluster(diskMegabytes: 256) { cluster, world in
                 let service = world.service
-                let access = try await world.newAccount("kim").text("session.accessToken")
+                let access = try await world.newAccount("kim").bearer()
                 let token = try await world.appleToken("kim")
                 // A segment of the WAL without anything in it: PostgreSQL stops when it can't begin the next one.
                 try await world.scratch.execute("SELECT pg_switch_wal()", "CHECKPOINT")
@@ -34,10 +34,8 @@ extension Neighbours {
                 #expect(line["reason"]?.string?.contains("53100") == true)
 
                 try cluster.freeDisk()
-                try await eventually("sign-ins") {
-                    try await service.signInWithApple(token).status == 200
-                }
-                try await eventually("readiness") { try await service.privateGet("/health/ready").status == 200 }
+                try await eventually("sign-ins") { try await service.signInWithApple(token).status == 200 }
+                try await eventually("readiness") { try await service.isReady() }
             }
         }
     }

@@ -1,6 +1,4 @@
 import Curl
-import Foundation
-import HTTPServer
 import JSON
 import Synchronization
 import TestSupport
@@ -43,7 +41,7 @@ extension Neighbours {
         }
 
         private func requests(_ port: UInt16, _ world: World) async throws -> [FetchRequest] {
-            let access = try await world.newAccount("kim").text("session.accessToken")
+            let access = try await world.newAccount("kim").bearer()
             let token = try await world.appleToken("kim")
             let body: TokenMint.Members = ["identityToken": .string(token)]
             return [

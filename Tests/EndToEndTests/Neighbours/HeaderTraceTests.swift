@@ -27,8 +27,8 @@ extension Neighbours {
 
         /// What both services get: a sign-in, and tokens that are refused and name nothing.
         private func postPlainTokens(_ world: World) async throws {
-            #expect(try await world.service.signInWithApple(try await world.appleToken("kim")).status == 200)
-            #expect(try await world.service.signInWithGoogle(try await world.googleToken("kim")).status == 200)
+            #expect(try await world.signIn("kim", with: .apple).status == 200)
+            #expect(try await world.signIn("kim", with: .google).status == 200)
             for change in [
                 Sandbox.TokenChanges(header: #"{"kid":"unknown"}"#), .init(signature: .otherKey), .init(expired: true),
             ] {
@@ -95,9 +95,7 @@ private struct Trace {
         ["/usr/bin/strace", "-D", "-f", "-o", file.path, "-e", "trace=open,openat,openat2,connect,execve"]
     }
 
-    private var lines: [Substring] {
-        (try? String(contentsOf: file, encoding: .utf8))?.split(separator: "\n") ?? []
-    }
+    private var lines: [Substring] { (try? String(contentsOf: file, encoding: .utf8))?.split(separator: "\n") ?? [] }
 
     func hasEnd(of process: Int32) -> Bool {
         lines.contains { $0.hasPrefix("\(process) ") && $0.contains("+++ exited with") }

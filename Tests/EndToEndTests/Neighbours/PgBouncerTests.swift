@@ -1,5 +1,4 @@
 import Foundation
-import JOSE
 import JSON
 import Postgres
 import TestSupport
@@ -62,8 +61,7 @@ extension Neighbours {
                 try await SideProcess.run(
                     "/usr/sbin/pgbouncer", prepare: { try Self.prepare($0, port: port, cluster: url) }
                 ) { pooler in
-                    try await body(
-                        ScratchDatabase(url: "postgresql://postgres@127.0.0.1:\(port)/postgres"), direct)
+                    try await body(ScratchDatabase(url: "postgresql://postgres@127.0.0.1:\(port)/postgres"), direct)
                     #expect(pooler.isRunning)
                 }
             }
@@ -129,29 +127,25 @@ extension Neighbours {
             try await service { world in
                 let service = world.service
                 let created = try await world.newGrantedAccount("kim")
-                let access = try created.text("session.accessToken")
+                let access = try created.bearer()
                 let google = try await service.signIn(.google, try await world.authorize("kim", .google).codeAlone)
-                let bound = try await service.post(
-                    "/v1/links/bind", ["linkTicket": .string(try google.text("linkTicket"))], bearer: access)
-                let session = try bound.text("session.accessToken")
-                let listed = try await service.get("/v1/account/identities", bearer: session)
-                #expect(listed.json?["items"]?.elements?.count == 2)
+                let bound = try await service.bind(try google.linkTicket(), bearer: access)
+                let session = try bound.bearer()
+                #expect(try await service.get("/v1/account/identities", bearer: session).items.count == 2)
 
                 let token = try await world.appleToken("kim")
                 let statuses = try await concurrently(0..<60) { _ in try await service.signInWithApple(token).status }
                 #expect(statuses.allSatisfy { $0 == 200 }, "\(statuses)")
-                let refresh = try bound.text("session.refreshToken")
-                let renewed = try await service.refresh(refresh)
-                #expect(renewed.status == 200)
+                let refresh = try bound.refreshToken()
+                try await service.refresh(refresh).expecting(200)
 
-                let apple = try created.text("identity.identityId")
+                let apple = try created.identityID()
                 #expect(try await service.delete("/v1/account/identities/\(apple)", bearer: session).status == 202)
                 try await eventually("the revocation") { try await world.grants(of: "kim").map(\.endedBy) == [.revoke] }
                 try await eventually("the seal of the audit trail") {
                     try await world.count("SELECT count(*) FROM audit_seals") > 0
                 }
-                let signedOut = try await service.post("/v1/sessions/revoke", ["scope": "all"], bearer: session)
-                #expect(signedOut.status == 204)
+                try await service.signOut("all", bearer: session).expecting(204)
                 #expect(try await service.get("/v1/account", bearer: session).status == 401)
             }
         }
@@ -160,13 +154,12 @@ extension Neighbours {
         @Test func `behind PgBouncer one of fifty binds at once succeeds`() async throws {
             try await service { world in
                 let created = try await world.newAccount("kim")
-                let access = try created.text("session.accessToken")
-                let google = try await world.service.signInWithGoogle(try await world.googleToken("kim"))
-                let ticket = try google.text("linkTicket")
+                let access = try created.bearer()
+                let google = try await world.signIn("kim", with: .google)
+                let ticket = try google.linkTicket()
                 let statuses = try await concurrently(0..<50) { _ in
                     try await retryWhenLate {
-                        try await world.service.post(
-                            "/v1/links/bind", ["linkTicket": .string(ticket)], bearer: access)
+                        try await world.service.bind(ticket, bearer: access)
                     }.status
                 }
                 #expect(statuses.allSatisfy { [200, 410].contains($0) }, "\(statuses)")

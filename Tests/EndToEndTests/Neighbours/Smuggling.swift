@@ -10,9 +10,7 @@ struct SmugglingForm: Decodable, Sendable {
     /// in hexadecimal digits.
     private let request: String
 
-    static var all: [SmugglingForm] {
-        get throws { try Fixtures.file("smuggling.json").decoded() }
-    }
+    static var all: [SmugglingForm] { get throws { try Fixtures.file("smuggling.json").decoded() } }
 
     /// - Parameter number: of the form, by which the log shows which of the two requests was read.
     func text(_ number: Int) -> String {

@@ -14,9 +14,7 @@ extension Neighbours {
         }
 
         /// Runs a service and what stands in front of it.
-        private func service(
-            behind front: Front, _ body: (World, _ port: UInt16) async throws -> Void
-        ) async throws {
+        private func service(behind front: Front, _ body: (World, _ port: UInt16) async throws -> Void) async throws {
             let free = try FreePort.choose(2)
             let (port, healthPort) = (free[0], String(free[1]))
             let settings = [
@@ -43,9 +41,7 @@ extension Neighbours {
         }
 
         private func awaitFront(_ port: UInt16) async throws {
-            try await eventually("requests to be passed on") {
-                (try? await ask(port, "first"))?.status == 200
-            }
+            try await eventually("requests to be passed on") { (try? await ask(port, "first"))?.status == 200 }
         }
 
         /// A plain request, the answer to which has its id.
@@ -105,8 +101,7 @@ extension Neighbours {
             [
                 path, "/\(path)", "/.\(path)", "/v1/..\(path)", "/v1/%2e%2e\(path)", "/v1/..%2f\(path.dropFirst())",
                 "\(path)/", "\(path)?x", "\(path)%00", path.replacing("/", with: "%2f"), "/v1;\(path)",
-                "/v1/..;\(path)",
-                "\\\(path)", "http://127.0.0.1:\(privatePort)\(path)", "http://a\(path)",
+                "/v1/..;\(path)", "\\\(path)", "http://127.0.0.1:\(privatePort)\(path)", "http://a\(path)",
                 "HTTP://127.0.0.1:\(privatePort)\(path)", "127.0.0.1:\(privatePort)\(path)",
             ].map { "GET \($0) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" } + [
                 "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(privatePort)\r\nConnection: close\r\n\r\n",

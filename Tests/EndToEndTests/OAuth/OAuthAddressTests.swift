@@ -24,7 +24,7 @@ import Testing
 
     /// Lets the sign-ins of an account be long ago.
     private func age(_ email: String) async throws {
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             UPDATE sessions SET created_at = created_at - interval '11 minutes'
             WHERE account_id = (SELECT account_id FROM accounts WHERE email = \(email))
@@ -52,8 +52,7 @@ import Testing
         let ask = try await signIn(email, on: try await browser.open(client.url()), browser)
         let enter = try await typed(email, on: ask, browser)
         let code = try await world.code(1, mailedTo: email)
-        let wrong = try await entered(code == "000000" ? "000001" : "000000", on: enter, browser)
-        #expect(wrong.status == 401)
+        let wrong = try await entered(World.wrong(code), on: enter, browser).expecting(401)
         let consent = try await entered(code, on: wrong, browser)
         try await link(client, on: consent, browser, email)
     }
@@ -67,8 +66,7 @@ import Testing
         let browser = world.browser()
         let ask = try await signIn(other, on: try await browser.open(client.url()), browser)
         let enter = try await typed(email, on: ask, browser)
-        let taken = try await entered(try await world.code(2, mailedTo: email), on: enter, browser)
-        #expect(taken.status == 409)
+        let taken = try await entered(try await world.code(2, mailedTo: email), on: enter, browser).expecting(409)
         #expect(taken.html.text.contains("There is already an account with this address."), "\(taken.answer.text)")
         let button = try taken.form("/oauth/other-account")
         #expect(button.buttons.map(\.label) == ["Use another account"])
@@ -82,19 +80,17 @@ import Testing
         let email = "older@example.com"
         #expect(try await world.register(email).status == 201)
         let browser = world.browser()
-        let account = try await signIn(
-            email, on: try await browser.open(WebWorld.publicURL + "/web/account"), browser)
+        let account = try await signIn(email, on: try await browser.openAccount(), browser)
         #expect(account.html.forms.contains { $0.path == "/web/sign-out" }, "\(account.answer.text)")
         try await age(email)
 
-        let chooser = try await browser.open(client.url())
-        #expect(chooser.status == 200)
+        let chooser = try await browser.open(client.url()).expecting(200)
         #expect(chooser.html.text.contains("Google"))
         let ask = try await signIn(email, on: chooser, browser)
         // The form that was open for so long leads there too.
         try await age(email)
         let late = try await typed(email, on: ask, browser)
-        #expect(late.html.forms.contains { $0.path == "/web/start/google" }, "\(late.answer.text)")
+        #expect(late.isChooser, "\(late.answer.text)")
         #expect(try await world.count("SELECT count(*) FROM outbox WHERE recipient = \(email)") == 0)
         #expect(try world.mailbox(email).isEmpty)
 
@@ -105,17 +101,15 @@ import Testing
         try await link(client, on: consent, browser, email)
     }
 
-    @Test func `who has just signed in by an old proof reads why that is not enough, and is not sent round`()
-        async throws
-    {
+    @Test
+    func `who has just signed in by an old proof reads why that is not enough, and is not sent round`() async throws {
         let client = try await world.linkingClient()
         let email = "stale-proof@example.com"
         #expect(try await world.register(email).status == 201)
         let browser = world.browser()
         _ = try await signIn(email, on: try await browser.open(client.url()), browser)
         try await world.age(sessionsOf: email)
-        let page = try await browser.open(client.url())
-        #expect(page.status == 403)
+        let page = try await browser.open(client.url()).expecting(403)
         #expect(page.html.text.contains("Please sign in again"))
         let retry = try #require(page.html.links.first { $0.target.contains("/web/sign-in?flow=") })
         let ask = try await signIn(email, on: try await browser.click(retry.target, on: page), browser)
@@ -133,13 +127,11 @@ import Testing
                 let email = "mailless@example.com"
                 #expect(try await world.register(email).status == 201)
                 let browser = world.browser()
-                _ = try await signIn(
-                    email, on: try await browser.open(WebWorld.publicURL + "/web/account"), browser)
+                _ = try await signIn(email, on: try await browser.openAccount(), browser)
                 // However old the sign-in is: another one would not help.
                 try await age(email)
                 for (client, names) in [(google, ["error", "state"]), (other, ["error", "state", "iss"])] {
-                    let page = try await browser.open(client.url())
-                    #expect(page.status == 200)
+                    let page = try await browser.open(client.url()).expecting(200)
                     #expect(page.html.text.contains("no mail can be sent here"), "\(page.answer.text)")
                     #expect(page.html.forms.contains { $0.path == "/oauth/other-account" })
                     #expect(page.html.forms.allSatisfy { !$0.buttons.contains { $0.value == "allow" } })
@@ -153,7 +145,7 @@ import Testing
                     // What is posted without the page's leave gets no further.
                     let again = try await browser.open(client.url())
                     let form = try #require(again.html.forms.first { $0.buttons.contains { $0.value == "deny" } })
-                    let token = try #require(form.input("csrf")?.value)
+                    let token = try form.csrf()
                     for fields in [[("consent", "allow")], [("email", email)]] as [[(String, String)]] {
                         let refused = try await browser.send(
                             [(name: "csrf", value: token)] + fields.map { (name: $0.0, value: $0.1) }, to: form.action,

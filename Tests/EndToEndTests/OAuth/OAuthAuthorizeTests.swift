@@ -13,28 +13,21 @@ import Testing
         #expect(chooser.status == 200)
         #expect(chooser.html.text.contains("Google"))
         let question = try await world.signIn("linker", with: .google, on: chooser, browser)
-        let consent = try await browser.submit(try question.form("/web/link/create"), on: question)
-        #expect(consent.status == 200, "\(consent.answer.text)")
+        let consent = try await browser.submit("/web/link/create", on: question).expecting(200)
         for text in [
             "Google", "linker@gmail.com", "See the devices of your home", "https://policies.google.com/privacy",
-        ] {
-            #expect(consent.answer.body.contains(text), "\(text)")
-        }
+        ] { #expect(consent.answer.body.contains(text), "\(text)") }
         let answer = try await world.decision("allow", on: consent, browser)
         #expect(answer.address == client.redirectURI)
         #expect(answer.parameters.map(\.name) == ["code", "state"])
         #expect(answer["state"] == "AB+cd/EF==")
         #expect(answer.uri.contains("state=AB%2Bcd%2FEF%3D%3D"))
         #expect(answer["code"]?.utf8.count == 43)
-        #expect(
-            try await world.count(
-                "SELECT count(*) FROM audit_events WHERE type = 'client_linked' AND reason = \(client.id + " web")")
-                == 1)
+        #expect(try await world.recorded("type = 'client_linked' AND reason = \(client.id + " web")") == 1)
     }
 
     @Test func `who is signed in decides at once, and each time`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("again")
+        let (client, browser) = try await world.clientAndBrowser("again")
         for _ in 1...2 {
             let page = try await world.consentPage(client, browser)
             #expect(page.html.forms.contains { $0.buttons.contains { $0.value == "allow" } })
@@ -43,9 +36,7 @@ import Testing
     }
 
     @Test func `a person who refuses, or cancels, links nothing, and the client hears of it`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("refuser")
-        let page = try await world.consentPage(client, browser)
+        let (client, browser, page) = try await world.asked("refuser")
         let answer = try await world.decision("deny", on: page, browser)
         #expect(answer.parameters.map(\.name) == ["error", "state"])
         #expect(answer["error"] == "access_denied")
@@ -53,7 +44,7 @@ import Testing
 
         let another = world.browser()
         let chooser = try await another.open(client.url())
-        let cancelled = try await another.submit(try chooser.form("/web/cancel"), on: chooser)
+        let cancelled = try await another.submit("/web/cancel", on: chooser)
         #expect(try AppAnswer(cancelled)["error"] == "access_denied")
         #expect(try await world.grants(of: client) == 0)
     }
@@ -68,8 +59,7 @@ import Testing
         let chooser = try await browser.open(client.url())
         let shown = try await world.press(.google, on: chooser, browser)
         let page = try await world.consent("unproven", at: shown, browser, following: false)
-        let back = try await browser.open(
-            try #require(page.answer["Location"]).settingParameter(parameter, to: value))
+        let back = try await browser.open(try page.location().settingParameter(parameter, to: value))
         let answer = try AppAnswer(back)
         #expect(answer["error"] == "server_error" && answer["state"] == "AB+cd/EF==", "\(answer.uri)")
         #expect(answer.uri.hasPrefix(client.redirectURI))
@@ -83,10 +73,8 @@ import Testing
         let chooser = try await browser.open(client.url())
         let shown = try await world.press(.google, on: chooser, browser)
         let page = try await world.consent("unheard", at: shown, browser, following: false)
-        let location = try #require(page.answer["Location"])
-        let ending = try await Countersign.run(
-            ["oauth-client", "disable", client.id], ["postgres.url": world.scratch.url])
-        #expect(ending.status == 0, "\(ending.error)")
+        let location = try page.location()
+        try await world.run(["oauth-client", "disable", client.id]).expecting(0)
         try await eventually("the disabling of a client") {
             try await world.browser().open(client.url()).status == 400
         }
@@ -95,10 +83,8 @@ import Testing
     }
 
     @Test func `a flow has one decision, in the browser that began it`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("decider")
-        let page = try await world.consentPage(client, browser)
-        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
+        let (client, browser, page) = try await world.asked("decider")
+        let form = try page.consentForm()
         // Another browser, and a form of another site.
         let thief = world.browser()
         #expect(try await thief.submit(form, on: page, button: "allow").status == 403)
@@ -113,9 +99,7 @@ import Testing
     }
 
     @Test func `pages have the headers that keep them safe, and no redirect repeats a form`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("framed")
-        let consent = try await world.consentPage(client, browser)
+        let (client, browser, consent) = try await world.asked("framed")
         let refused = try await browser.open(client.url(["client_id": "csc_unknown"]))
         let chooser = try await world.browser().open(client.url())
         for page in [consent, refused, chooser] {
@@ -125,7 +109,7 @@ import Testing
             #expect(page.answer["Cache-Control"] == "no-store")
             #expect(page.answer["Access-Control-Allow-Origin"] == nil)
         }
-        let form = try #require(consent.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
+        let form = try consent.consentForm()
         #expect(try await browser.submit(form, on: consent, button: "deny", following: false).status == 303)
     }
 
@@ -133,11 +117,9 @@ import Testing
     func `a code that can't be stored is the client's to hear of, which may ask again`(
         state: String, error: String
     ) async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("unstored-\(state.lowercased())")
-        let page = try await world.consentPage(client, browser)
+        let (client, browser, page) = try await world.asked("unstored-\(state.lowercased())")
         let name = "refuse_\(state.lowercased())"
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             CREATE FUNCTION \(unsafeSQL: name)() RETURNS trigger LANGUAGE plpgsql AS
             $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '\(unsafeSQL: state)'; END $$
@@ -153,7 +135,7 @@ import Testing
         #expect(answer["code"] == nil)
         #expect(try await world.grants(of: client) == 0)
 
-        try await world.scratch.execute("DROP TRIGGER \(unsafeSQL: name) ON oauth_grants")
+        try await scratch.execute("DROP TRIGGER \(unsafeSQL: name) ON oauth_grants")
         let again = try await world.consentPage(client, browser)
         #expect(try await world.decision("allow", on: again, browser)["code"] != nil)
     }
@@ -170,8 +152,7 @@ import Testing
     {
         let client = try await world.linkingClient()
         _ = try await world.linkingClient(["--redirect-uri", OAuthWorld.otherURI], redirectURI: OAuthWorld.otherURI)
-        let page = try await world.browser().open(client.url(changes), following: false)
-        #expect(page.status == 400)
+        let page = try await world.browser().open(client.url(changes), following: false).expecting(400)
         #expect(page.answer["Location"] == nil)
         #expect(page.answer["Content-Type"]?.hasPrefix("text/html") == true)
         #expect(page.html.title.hasPrefix("This service isn’t registered here"), "\(page.html.title)")
@@ -190,11 +171,10 @@ import Testing
         let page = try await world.consentPage(client, browser)
         let answer = try await world.decision("allow", on: page, browser)
         #expect(answer.address == requested)
-        #expect(try await world.redeem(try #require(answer["code"]), client).status == 200)
+        #expect(try await world.redeem(try answer.code(), client).status == 200)
         // The code is for the address that was asked with, at its port.
         let code = try await world.oauthCode(client, browser)
-        let elsewhere = try await world.redeem(code, client, ["redirect_uri": registered])
-        #expect(elsewhere.status == 400)
+        let elsewhere = try await world.redeem(code, client, ["redirect_uri": registered]).expecting(400)
         #expect(elsewhere.text == #"{"error":"invalid_grant"}"#)
     }
 
@@ -258,8 +238,7 @@ import Testing
     }
 
     @Test func `a scope's sentence that the page's language lacks is marked as English`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("lectrice")
+        let (client, browser) = try await world.clientAndBrowser("lectrice")
         for (language, marked) in [("fr", "en"), ("de", nil), ("en", nil)] as [(String, String?)] {
             let page = try await world.consentPage(client, browser, ["ui_locales": language])
             #expect(page.html.root["lang"] == language)
@@ -279,25 +258,20 @@ import Testing
         let page = try await world.consentPage(client, browser)
         let answer = try await world.decision("allow", on: page, browser)
         #expect(answer["iss"] == WebWorld.publicURL)
-        let code = try #require(answer["code"])
+        let code = try answer.code()
         #expect(try await world.redeem(code, client).status == 200)
     }
 
     @Test func `a disabled client gets nobody's consent`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("disabler")
-        let page = try await world.consentPage(client, browser)
-        #expect(
-            try await Countersign.run(["oauth-client", "disable", client.id], ["postgres.url": world.scratch.url])
-                .status == 0)
+        let (client, browser, page) = try await world.asked("disabler")
+        #expect(try await world.run(["oauth-client", "disable", client.id]).status == 0)
         try await eventually("the disabling of a client") {
             try await browser.open(client.url(), following: false).status == 400
         }
         let asking = try await browser.open(client.url(), following: false)
         #expect(asking.html.title.hasPrefix("This service isn’t registered here"), "\(asking.html.title)")
-        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
-        let answer = try await browser.submit(form, on: page, button: "allow", following: false)
-        #expect(answer.status == 400)
+        let form = try page.consentForm()
+        let answer = try await browser.submit(form, on: page, button: "allow", following: false).expecting(400)
         #expect(answer.answer["Location"] == nil)
         #expect(try await world.codes(of: client) == 0)
     }
@@ -305,29 +279,26 @@ import Testing
     // MARK: The person's account
 
     @Test func `a person takes another account`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("first-account")
+        let (client, browser) = try await world.clientAndBrowser("first-account")
         _ = try await world.signedInBrowser("second-account")
         let page = try await world.consentPage(client, browser)
-        let chooser = try await browser.submit(try page.form("/oauth/other-account"), on: page)
+        let chooser = try await browser.submit("/oauth/other-account", on: page)
         let consent = try await world.signIn("second-account", with: .google, on: chooser, browser)
         #expect(consent.answer.body.contains("second-account@gmail.com"), "\(consent.answer.text)")
         #expect(try await world.decision("allow", on: consent, browser)["code"] != nil)
     }
 
     @Test func `a consent that named another account links nothing, and is asked for again`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("first-named")
+        let (client, browser) = try await world.clientAndBrowser("first-named")
         _ = try await world.signedInBrowser("second-named")
         let page = try await world.consentPage(client, browser)
         // In another tab.
         let tab = try await world.consentPage(try await world.linkingClient(), browser)
-        let chooser = try await browser.submit(try tab.form("/oauth/other-account"), on: tab)
+        let chooser = try await browser.submit("/oauth/other-account", on: tab)
         _ = try await world.signIn("second-named", with: .google, on: chooser, browser)
 
-        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
-        let again = try await browser.submit(form, on: page, button: "allow")
-        #expect(again.status == 200, "\(again.answer.text)")
+        let form = try page.consentForm()
+        let again = try await browser.submit(form, on: page, button: "allow").expecting(200)
         #expect(again.handedOver == nil)
         #expect(again.answer.body.contains("second-named@gmail.com"))
         #expect(!again.answer.body.contains("first-named@gmail.com"))
@@ -339,11 +310,9 @@ import Testing
     }
 
     @Test func `a consent whose token names an account that it was not made for is refused`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("forged")
-        let page = try await world.consentPage(client, browser)
-        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
-        let token = try #require(form.input("csrf")?.value)
+        let (client, browser, page) = try await world.asked("forged")
+        let form = try page.consentForm()
+        let token = try form.csrf()
         let parts = token.split(separator: ".")
         try #require(parts.count == 2)
         // Without the account, and with another one.

@@ -8,21 +8,18 @@ import Testing
     private func administer(
         _ method: String, _ path: String, _ body: String? = nil, scopes: String = "read,manage"
     ) async throws -> RawAnswer {
-        return try await world.service.administer(
+        return try await service.administer(
             method, "/admin/v1/oauth-clients" + path, bearer: try await world.adminKey(scopes), body: body)
     }
 
     private func command(_ words: String...) async throws -> JSONValue {
-        let ending = try await Countersign.run(
-            ["oauth-client"] + words, ["postgres.url": world.scratch.url])
-        #expect(ending.status == 0, "\(ending.error)")
-        return try JSONValue(parsing: Array(ending.output.utf8.filter { $0 != 0x0A }))
+        let ending = try await world.run(["oauth-client"] + words).expecting(0)
+        return try ending.json
     }
 
     @Test func `a client's life leaves its rows in the trail, and its secret nowhere`() async throws {
         let body = #"{"name":"Acme Home","redirectUris":["https://acme.example/linked"],"scopes":["profile"]}"#
-        let created = try await administer("POST", "", body)
-        #expect(created.status == 201)
+        let created = try await administer("POST", "", body).expecting(201)
         let id = try #require(created.json?["clientId"]?.string)
         let secret = try #require(created.json?["clientSecret"]?.string)
         #expect(created.json?["requirePkce"]?.bool == false)
@@ -45,17 +42,12 @@ import Testing
         #expect(try await administer("GET", "/\(id)").json?["status"]?.string == "disabled")
         #expect(try await administer("POST", "/\(id)/enable").status == 204)
 
+        #expect(try await world.audited("oauth_client_created", reason: id) == 1)
         #expect(
-            try await world.count(
+            try await world.recorded(
                 """
-                SELECT count(*) FROM audit_events
-                WHERE type = 'oauth_client_created' AND reason = \(id) AND actor_name = 'kim@support'
-                """) == 1)
-        #expect(
-            try await world.count(
-                """
-                SELECT count(*) FROM audit_events
-                WHERE type = 'oauth_client_changed' AND starts_with(reason, \(id)) AND actor_name = 'kim@support'
+                type = 'oauth_client_changed' AND starts_with(reason, \(id))
+                    AND actor_name = 'kim@support'
                 """) == 4)
         #expect(
             try await world.count("SELECT count(*) FROM oauth_clients c WHERE strpos(c::text, \(secret)) > 0") == 0)
@@ -74,10 +66,10 @@ import Testing
         var pages: [[String]] = []
         var query: String? = "?limit=2"
         while let asked = query {
-            let page = try await world.service.administer(
+            let page = try await service.administer(
                 "GET", "/admin/v1/accounts/\(account)/linked-clients\(asked)", bearer: key)
             #expect(page.status == 200, "\(page.body)")
-            pages.append(page.json?["items"]?.elements?.compactMap { $0["clientId"]?.string } ?? [])
+            pages.append(page.items.compactMap { $0["clientId"]?.string })
             query = page.json?["nextCursor"]?.string.map { "?limit=2&cursor=\($0)" }
         }
         #expect(pages == [Array(linked.prefix(2)), Array(linked.suffix(1))])
@@ -93,10 +85,8 @@ import Testing
         }
         /// - Returns: the secret, and what stands on standard error.
         func rotate(_ words: String...) async throws -> (secret: String, notice: String) {
-            let ending = try await Countersign.run(
-                ["oauth-client", "rotate-secret", client.id] + words, ["postgres.url": world.scratch.url])
-            #expect(ending.status == 0, "\(ending.error)")
-            let line = try JSONValue(parsing: Array(ending.output.utf8.filter { $0 != 0x0A }))
+            let ending = try await world.run(["oauth-client", "rotate-secret", client.id] + words).expecting(0)
+            let line = try ending.json
             return (try #require(line["clientSecret"]?.string), ending.error)
         }
         func status(_ secret: String) async throws -> Int {
@@ -128,11 +118,10 @@ import Testing
     }
 
     @Test func `the page of an account says of a linked client that it is disabled`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("switched-off")
+        let (client, browser) = try await world.clientAndBrowser("switched-off")
         _ = try await world.linked(client, browser)
         func isSaid() async throws -> Bool {
-            let page = try await browser.open(WebWorld.publicURL + "/web/account")
+            let page = try await browser.openAccount()
             #expect(page.html.forms.contains { $0.buttons.contains { $0.name == "client" && $0.value == client.id } })
             return page.html.text.contains("Switched off at the moment")
         }
@@ -147,8 +136,7 @@ import Testing
         let client = try await world.linkingClient()
         _ = try await world.linked(client, try await world.signedInBrowser("shown-linked"))
         func run(_ words: String...) async throws -> String {
-            let ending = try await Countersign.run(["account"] + words, ["postgres.url": world.scratch.url])
-            #expect(ending.status == 0, "\(ending.error)")
+            let ending = try await world.run(["account"] + words).expecting(0)
             return ending.output
         }
         func lines() async throws -> [Substring] {
@@ -179,14 +167,12 @@ import Testing
         #expect(scopes(listed?.first { $0["clientId"]?.string == id }) == all)
         #expect(scopes(try await administer("POST", "/\(id)/rotate-secret", "{}").json) == all)
         // What is no longer configured it may not have; an empty list restricts no more.
-        try await world.scratch.execute("UPDATE oauth_clients SET scopes = '{email,gone}' WHERE client_id = \(id)")
+        try await scratch.execute("UPDATE oauth_clients SET scopes = '{email,gone}' WHERE client_id = \(id)")
         #expect(scopes(try await administer("GET", "/\(id)").json) == ["email"])
         #expect(scopes(try await administer("PATCH", "/\(id)", #"{"scopes":[]}"#).json) == all)
 
         func command(_ words: String...) async throws -> [JSONValue] {
-            let ending = try await Countersign.run(
-                ["oauth-client"] + words,
-                ["postgres.url": world.scratch.url, "oauth.scopes": all.joined(separator: ",")])
+            let ending = try await world.run(["oauth-client"] + words, ["oauth.scopes": all.joined(separator: ",")])
             #expect(ending.status == 0, "\(ending.error)")
             return try ending.output.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
         }
@@ -195,12 +181,11 @@ import Testing
     }
 
     @Test func `no client is made by the command with a scope that is not configured`() async throws {
-        let ending = try await Countersign.run(
+        let ending = try await world.run(
             [
                 "oauth-client", "create", "--name", "Unscoped", "--redirect-uri", "https://acme.example/linked",
                 "--scope", "email", "--scope", "devices.write",
-            ],
-            ["postgres.url": world.scratch.url, "oauth.scopes": "profile,email,devices.read"])
+            ], ["oauth.scopes": "profile,email,devices.read"])
         #expect(ending.status == 2 && ending.output.isEmpty)
         #expect(
             ending.error
@@ -212,8 +197,7 @@ import Testing
         func body(_ scopes: String) -> String {
             #"{"name":"Acme Lights","redirectUris":["https://acme.example/linked"],"scopes":\#(scopes)}"#
         }
-        let created = try await administer("POST", "", body("[]"))
-        #expect(created.status == 201)
+        let created = try await administer("POST", "", body("[]")).expecting(201)
         let all = created.json?["scopes"]?.elements?.compactMap(\.string)
         #expect(all == ["profile", "email", "devices.read"])
         let id = try #require(created.json?["clientId"]?.string)
@@ -234,7 +218,7 @@ import Testing
     @Test func `of two administrators who change a client at once neither undoes the other's change`() async throws {
         let client = try await world.linkingClient()
         let id = client.id
-        try await world.scratch.withPool { database in
+        try await scratch.withPool { database in
             let changing = try await database.transaction { transaction in
                 _ = try await transaction.execute("UPDATE oauth_clients SET name = 'First' WHERE client_id = \(id)")
                 let changing = Task { try await administer("PATCH", "/\(id)", #"{"requirePkce":true}"#) }
@@ -259,8 +243,7 @@ import Testing
         #"{"name":"A","redirectUris":["https://acme.example/"],"secret":"mine"}"#,
     ])
     func `a client that breaks a rule is not made`(body: String) async throws {
-        let answer = try await administer("POST", "", body)
-        #expect(answer.status == 400, "\(answer.text)")
+        try await administer("POST", "", body).expecting(400)
         #expect(try await world.count("SELECT count(*) FROM oauth_clients WHERE name IN ('', '  ', 'A')") == 0)
     }
 

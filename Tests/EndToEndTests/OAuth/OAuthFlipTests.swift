@@ -14,7 +14,7 @@ import Testing
         _ client: LinkingClient, _ bearer: String?, _ changes: KeyValuePairs<String, TokenMint.Literal> = [:]
     ) async throws -> Answer {
         let members = client.flip.with(changes.map { ($0.key, $0.value) })
-        let answer = try await world.service.post("/oauth/flip", members, bearer: bearer)
+        let answer = try await service.post("/oauth/flip", members, bearer: bearer)
         #expect(answer.header("Content-Type") == "application/json")
         return answer
     }
@@ -29,18 +29,15 @@ import Testing
             #expect(redeemed.json?["scope"]?.string == "profile email")
         }
         // An empty scope is none.
-        let whole = try await world.redeem(
-            try await flip(client, device.bearer, ["scope": ""]).text("code"), client)
+        let whole = try await world.redeem(try await flip(client, device.bearer, ["scope": ""]).text("code"), client)
         #expect(whole.json?["scope"]?.string == "profile email devices.read")
         // A client that must use PKCE need not here.
         let strict = try await world.linkingClient(["--google-project", "p", "--app-flip-all", "--require-pkce"])
         let code = try await flip(strict, device.bearer).text("code")
         #expect(try await world.redeem(code, strict, ["redirect_uri": OAuthWorld.flipURI]).status == 200)
         // The owner is mailed when the link is new, and only then.
-        let subjects = try await world.subjects(mailedTo: "flipper@gmail.com")
-        #expect(subjects.filter { $0.contains("linked") }.count == 2)
-        let own = try await world.service.get("/v1/account/linked-clients", bearer: device.bearer)
-        #expect(own.json?["items"]?.elements?.count == 2)
+        #expect(try await world.subjects(mailedTo: "flipper@gmail.com").filter { $0.contains("linked") }.count == 2)
+        #expect(try await service.get("/v1/account/linked-clients", bearer: device.bearer).items.count == 2)
     }
 
     @Test func `the twelve addresses pass, and what is near them does not`() async throws {
@@ -69,14 +66,12 @@ import Testing
         #expect(try await world.codes(of: client) == 3)
     }
 
-    @Test func `of codes that nobody redeems three stay good, and one is recorded only when none waits`()
-        async throws
-    {
+    @Test
+    func `of codes that nobody redeems three stay good, and one is recorded only when none waits`() async throws {
         let client = try await world.linkingClient()
         let device = try await device("looping")
         func recorded() async throws -> Int64 {
-            try await world.count(
-                "SELECT count(*) FROM audit_events WHERE type = 'client_linked' AND reason = \(client.id + " flip")")
+            try await world.recorded("type = 'client_linked' AND reason = \(client.id + " flip")")
         }
         func chains() async throws -> Int64 {
             try await world.count(
@@ -135,19 +130,17 @@ import Testing
         expect(try await flip(client, bearer, ["consent": false, "scope": "admin"]), 400, "invalid_request")
         // None is news to the service, whose log has each as what it is.
         let anonymous = try await flip(client, nil)
-        let line = try await world.service.logged(try #require(anonymous.header("X-Request-Id")))
+        let line = try await service.logged(try #require(anonymous.header("X-Request-Id")))
         #expect(line["level"]?.string == "info")
         #expect(line["code"]?.string == "invalid_session")
-        expect(try await world.service.get("/oauth/flip"), 405, "invalid_request")
-        let form = try await world.service.post(
-            "/oauth/flip", body: Array("a=b".utf8), type: "text/plain", bearer: bearer)
+        expect(try await service.get("/oauth/flip"), 405, "invalid_request")
+        let form = try await service.post("/oauth/flip", body: Array("a=b".utf8), type: "text/plain", bearer: bearer)
         expect(form, 415, "invalid_request")
-        let large = try await world.service.post(
-            "/oauth/flip", body: Array(repeating: 0x20, count: 70_000), bearer: bearer)
+        let large = try await service.post("/oauth/flip", body: Array(repeating: 0x20, count: 70_000), bearer: bearer)
         expect(large, 413, "invalid_request")
         #expect(try await world.codes(of: client) == 0)
 
-        _ = try await Countersign.run(["oauth-client", "disable", client.id], ["postgres.url": world.scratch.url])
+        _ = try await world.run(["oauth-client", "disable", client.id])
         try await eventually("the disabling of a client") { try await flip(client, bearer).status == 403 }
         expect(try await flip(client, bearer), 403, "unrecoverable")
     }
@@ -155,17 +148,12 @@ import Testing
     @Test func `a disabled account can't be helped, one that has signed out can`() async throws {
         let client = try await world.linkingClient()
         let (out, disabled) = (try await device("signed-out"), try await device("shut"))
-        _ = try await world.service.post("/v1/sessions/revoke", ["scope": "current"], bearer: out.bearer)
-        let gone = try await flip(client, out.bearer)
-        #expect(gone.status == 401)
-        #expect(gone.json?["flip_error"]?.string == "cancelled")
+        _ = try await service.signOut("current", bearer: out.bearer)
+        #expect(try await flip(client, out.bearer).expecting(401).json?["flip_error"]?.string == "cancelled")
         let key = try await world.adminKey("manage")
         let path = "/admin/v1/accounts/\(disabled.account.id)/disable"
-        let ending = try await world.service.administer("POST", path, bearer: key, body: #"{"reason":"a test"}"#)
-        #expect(ending.status == 204)
-        let shut = try await flip(client, disabled.bearer)
-        #expect(shut.status == 403)
-        #expect(shut.json?["flip_error"]?.string == "unrecoverable")
+        try await service.administer("POST", path, bearer: key, body: #"{"reason":"a test"}"#).expecting(204)
+        #expect(try await flip(client, disabled.bearer).expecting(403).json?["flip_error"]?.string == "unrecoverable")
     }
 
     @Test(.oauthWorld(["appFlip.maxAuthAge": "300"]))
@@ -173,9 +161,7 @@ import Testing
         let client = try await world.linkingClient()
         let bearer = try await device("aged").bearer
         #expect(try await flip(client, bearer).status == 200)
-        try await world.scratch.execute("UPDATE sessions SET auth_time = auth_time - interval '6 minutes'")
-        let old = try await flip(client, bearer)
-        #expect(old.status == 401)
-        #expect(old.json?["flip_error"]?.string == "cancelled")
+        try await scratch.execute("UPDATE sessions SET auth_time = auth_time - interval '6 minutes'")
+        #expect(try await flip(client, bearer).expecting(401).json?["flip_error"]?.string == "cancelled")
     }
 }

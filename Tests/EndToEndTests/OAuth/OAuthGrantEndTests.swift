@@ -16,17 +16,14 @@ struct OAuthGrantEndTests: WorldSuite {
     }
 
     private func link(_ person: String) async throws -> Linked {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser(person)
-        let tokens = try await world.linked(client, browser)
+        let (client, browser, tokens) = try await world.linked(person)
         return Linked(
             client: client, tokens: tokens, code: try await world.oauthCode(client, browser),
             device: try SignedInDevice(try await world.signIn(person, with: .google)))
     }
 
     private func expectEnd(of linked: Linked, _ location: SourceLocation = #_sourceLocation) async throws {
-        let isAlive = try await world.isAlive(linked.tokens, linked.client)
-        #expect(!isAlive, sourceLocation: location)
+        #expect(try await !world.isAlive(linked.tokens, linked.client), sourceLocation: location)
         let late = try await world.redeem(linked.code, linked.client)
         #expect(late.text == #"{"error":"invalid_grant"}"#, sourceLocation: location)
         #expect(
@@ -36,56 +33,48 @@ struct OAuthGrantEndTests: WorldSuite {
 
     private func administer(_ method: String, _ path: String, _ body: String? = nil) async throws -> Int {
         let key = try await world.adminKey("read,revoke,manage")
-        return try await world.service.administer(method, path, bearer: key, body: body).status
+        return try await service.administer(method, path, bearer: key, body: body).status
     }
 
     @Test func `a person sees what is linked, and ends it`() async throws {
         let linked = try await link("owner")
         let other = try await link("stays")
-        let list = try await world.service.get("/v1/account/linked-clients", bearer: linked.device.bearer)
-        let item = try #require(list.json?["items"]?.elements?.first)
+        let list = try await service.get("/v1/account/linked-clients", bearer: linked.device.bearer)
+        let item = try #require(list.items.first)
         #expect(item["clientId"]?.string == linked.client.id)
         #expect(item["name"]?.string == "Google")
         #expect(item["scopes"]?.elements?.count == 3)
         #expect(item["linkedAt"]?.string != nil)
         let path = "/v1/account/linked-clients/\(linked.client.id)"
-        #expect(try await world.service.delete(path, bearer: linked.device.bearer).status == 204)
+        #expect(try await service.delete(path, bearer: linked.device.bearer).status == 204)
         try await expectEnd(of: linked)
-        #expect(try await world.service.delete(path, bearer: linked.device.bearer).status == 404)
+        #expect(try await service.delete(path, bearer: linked.device.bearer).status == 404)
         #expect(try await world.isAlive(other.tokens, other.client))
         // The app stays signed in; the browser, where another click would link it again, does not.
-        #expect(try await world.service.get("/v1/account", bearer: linked.device.bearer).status == 200)
+        #expect(try await service.get("/v1/account", bearer: linked.device.bearer).status == 200)
     }
 
     @Test func `a person ends a link, and the sessions of other browsers, on the page of the account`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("pager")
-        let tokens = try await world.linked(client, browser)
-        let account = WebWorld.publicURL + "/web/account"
+        let (client, browser, tokens) = try await world.linked("pager")
         let other = world.browser()
-        _ = try await world.signIn("pager", with: .google, on: try await other.open(account), other)
-        let page = try await browser.open(account)
+        _ = try await world.signIn("pager", with: .google, in: other)
+        let page = try await browser.openAccount()
         let form = try #require(
             page.html.forms.first { $0.buttons.contains { $0.name == "client" } }, "\(page.answer.body)")
         let asked = try await browser.submit(form, on: page, button: client.id)
         #expect(asked.html.text.contains("and all other browsers will be signed out."), "\(asked.answer.text)")
         #expect(try await world.isAlive(tokens, client))
-        #expect(try await other.open(account).hops.count == 1)
-        let done = try await browser.submit(try asked.form("/web/account/unlink"), on: asked)
-        #expect(done.status == 200)
-        #expect(done.html.text.contains("Google"))
+        #expect(try await other.openAccount().hops.count == 1)
+        #expect(try await browser.submit("/web/account/unlink", on: asked).expecting(200).html.text.contains("Google"))
         #expect(try await !world.isAlive(tokens, client))
-        #expect(try await other.open(account).html.forms.contains { $0.path == "/web/start/google" })
+        #expect(try await other.openAccount().isChooser)
     }
 
     @Test func `signing out everywhere on the page of the account ends the links, as the page says`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("quitting")
-        let tokens = try await world.linked(client, browser)
-        let page = try await browser.open(WebWorld.publicURL + "/web/account")
+        let (client, browser, tokens) = try await world.linked("quitting")
+        let page = try await browser.openAccount()
         #expect(page.html.text.contains("Linked apps and services are unlinked too."))
-        let out = try await browser.submit(try page.form("/web/account/sign-out-everywhere"), on: page)
-        #expect(out.status == 200, "\(out.answer.text)")
+        try await browser.submit("/web/account/sign-out-everywhere", on: page).expecting(200)
         #expect(try await !world.isAlive(tokens, client))
     }
 
@@ -97,10 +86,9 @@ struct OAuthGrantEndTests: WorldSuite {
         try await expectEnd(of: linked)
         #expect(try await administer("DELETE", path + "/" + linked.client.id) == 404)
         #expect(
-            try await world.count(
+            try await world.recorded(
                 """
-                SELECT count(*) FROM audit_events
-                WHERE type = 'client_unlinked' AND actor_name = 'kim@support'
+                type = 'client_unlinked' AND actor_name = 'kim@support'
                     AND account_id::text = \(linked.device.account.id)
                 """) == 1)
     }
@@ -113,23 +101,22 @@ struct OAuthGrantEndTests: WorldSuite {
         /// For the app, on the page of the account, and for the support.
         func shown() async throws -> [Bool] {
             [
-                try await world.service.get("/v1/account/linked-clients", bearer: device.bearer).text,
-                try await browser.open(WebWorld.publicURL + "/web/account").answer.body,
-                try await world.service.administer(
+                try await service.get("/v1/account/linked-clients", bearer: device.bearer).text,
+                try await browser.openAccount().answer.body,
+                try await service.administer(
                     "GET", "/admin/v1/accounts/\(device.account.id)/linked-clients", bearer: key
                 ).body,
             ].map { $0.contains(client.id) }
         }
         func exported() async throws -> [Int?] {
-            let answer = try await world.service.get("/v1/account/export", bearer: device.bearer)
+            let answer = try await service.get("/v1/account/export", bearer: device.bearer)
             return ["linkedClients", "linkedClientConsents"].map { answer.json?[$0]?.elements?.count }
         }
         // Spent on a wrong verifier.
         let code = try await world.oauthCode(client, browser)
         #expect(try await shown() == [true, true, true])
         #expect(try await exported() == [1, 1])
-        let wrong = try await world.redeem(code, client, ["code_verifier": String(repeating: "v", count: 43)])
-        #expect(wrong.status == 400)
+        try await world.redeem(code, client, ["code_verifier": String(repeating: "v", count: 43)]).expecting(400)
         #expect(try await shown() == [false, false, false])
         // Never redeemed.
         _ = try await world.oauthCode(client, browser)
@@ -145,27 +132,26 @@ struct OAuthGrantEndTests: WorldSuite {
     }
 
     @Test func `such a link is not there to be unlinked`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("too-late")
+        let (client, browser) = try await world.clientAndBrowser("too-late")
         let device = try SignedInDevice(try await world.signIn("too-late", with: .google))
         let own = "/v1/account/linked-clients/\(client.id)"
         let path = "/admin/v1/accounts/\(device.account.id)/linked-clients/\(client.id)"
         _ = try await world.oauthCode(client, browser)
         try await world.expireCodesAndTokens(of: client)
-        #expect(try await world.service.delete(own, bearer: device.bearer).status == 404)
+        #expect(try await service.delete(own, bearer: device.bearer).status == 404)
         #expect(try await administer("DELETE", path) == 404)
         #expect(try await world.grants(of: client) == 1)
         #expect(try await unlinkings(of: client) == [])
         // A code that may still be redeemed is a link.
         _ = try await world.oauthCode(client, browser)
-        #expect(try await world.service.delete(own, bearer: device.bearer).status == 204)
+        #expect(try await service.delete(own, bearer: device.bearer).status == 204)
         #expect(try await world.grants(of: client) == 0)
         #expect(try await unlinkings(of: client) == [client.id])
     }
 
     /// The reasons that the trail has for the ends of a client's links.
     private func unlinkings(of client: LinkingClient) async throws -> [String] {
-        try await world.scratch.texts(
+        try await scratch.texts(
             "SELECT reason FROM audit_events WHERE type = 'client_unlinked' AND reason LIKE \(client.id + "%")")
     }
 
@@ -217,7 +203,7 @@ struct OAuthGrantEndTests: WorldSuite {
         async throws
     {
         let (one, two) = (try await link("by-command"), try await link("by-command-alone"))
-        let plain = ["postgres.url": world.scratch.url]
+        let plain = ["postgres.url": scratch.url]
         let mail = [
             "mail.smtpUrl": "smtp://127.0.0.1:\(try #require(MailedWorld.server).port)",
             "mail.from": "lamp@example.com",
@@ -230,11 +216,8 @@ struct OAuthGrantEndTests: WorldSuite {
             try await expectEnd(of: linked)
             let recorded = "\(linked.client.id) case 42"
             #expect(
-                try await world.count(
-                    """
-                    SELECT count(*) FROM audit_events
-                    WHERE type = 'client_unlinked' AND actor = 'operator' AND reason = \(recorded)
-                    """) == 1)
+                try await world.recorded("type = 'client_unlinked' AND actor = 'operator' AND reason = \(recorded)")
+                    == 1)
             let again = try await Countersign.run(arguments, settings)
             let sentence = "There is no account \(id) with a linked client \(linked.client.id)."
             #expect(again.status == 1 && again.error == "countersign: \(sentence)\n")
@@ -255,12 +238,11 @@ struct OAuthGrantEndTests: WorldSuite {
         let (one, two) = (try await link("everywhere"), try await link("by-support"))
         for scope in ["current", "others"] {
             let device = try SignedInDevice(try await world.signIn("everywhere", with: .google))
-            _ = try await world.service.post("/v1/sessions/revoke", ["scope": .string(scope)], bearer: device.bearer)
+            _ = try await service.signOut(scope, bearer: device.bearer)
             #expect(try await world.isAlive(one.tokens, one.client))
         }
         let device = try SignedInDevice(try await world.signIn("everywhere", with: .google))
-        let ended = try await world.service.post("/v1/sessions/revoke", ["scope": "all"], bearer: device.bearer)
-        #expect(ended.status == 204)
+        try await service.signOut("all", bearer: device.bearer).expecting(204)
         try await expectEnd(of: one)
         let path = "/admin/v1/accounts/\(two.device.account.id)/sign-out"
         #expect(try await administer("POST", path, #"{"reason":"a test"}"#) == 204)
@@ -269,20 +251,17 @@ struct OAuthGrantEndTests: WorldSuite {
 
     @Test func `deleting an account ends its links`() async throws {
         let linked = try await link("deleted")
-        #expect(try await world.service.delete("/v1/account", bearer: linked.device.bearer).status == 202)
+        #expect(try await service.delete("/v1/account", bearer: linked.device.bearer).status == 202)
         try await expectEnd(of: linked)
         #expect(try await world.grants(of: linked.client) == 0)
     }
 
     @Test func `a reset of the password ends the links, a change keeps them`() async throws {
         let linked = try await link("resetter")
-        let set = try await world.service.exchange(
-            world.service.port, "PUT", "/v1/account/password", authorization: "Bearer \(linked.device.bearer)",
-            body: #"{"newPassword":"correct horse battery"}"#)
-        #expect(set.status == 204)
+        try await service.setPassword(bearer: linked.device.bearer)
         #expect(try await world.isAlive(linked.tokens, linked.client))
         let code = try await world.mailedCode("resetPassword", to: "resetter@gmail.com")
-        let reset = try await world.service.post(
+        let reset = try await service.post(
             "/v1/accounts/password-reset",
             ["email": "resetter@gmail.com", "code": .string(code), "newPassword": "another horse battery"])
         #expect(reset.status == 204)
@@ -293,10 +272,8 @@ struct OAuthGrantEndTests: WorldSuite {
         let linked = try await link("hijacked")
         try await world.sandbox.sendGoogleEvent(
             "sessions-revoked", about: .person("hijacked"), clientID: Countersign.googleClient,
-            to: world.service.url + "/v1/events/google")
-        try await eventually("the event") {
-            try await world.userinfo(linked.tokens.access).status == 401
-        }
+            to: service.url + "/v1/events/google")
+        try await eventually("the event") { try await world.userinfo(linked.tokens.access).status == 401 }
         try await expectEnd(of: linked)
     }
 
@@ -306,7 +283,7 @@ struct OAuthGrantEndTests: WorldSuite {
     private func flip(_ device: SignedInDevice) async throws -> (client: LinkingClient, tokens: LinkedTokens) {
         let client = try await world.linkingClient()
         let flip = client.flip.with("platform", "android")
-        let code = try await world.service.post("/oauth/flip", flip, bearer: device.bearer).text("code")
+        let code = try await service.post("/oauth/flip", flip, bearer: device.bearer).text("code")
         let tokens = try LinkedTokens(try await world.redeem(code, client, ["redirect_uri": OAuthWorld.flipURI]))
         #expect(try await world.isAlive(tokens, client))
         return (client, tokens)
@@ -317,13 +294,11 @@ struct OAuthGrantEndTests: WorldSuite {
         of linked: (client: LinkingClient, tokens: LinkedTokens), because reason: String,
         _ location: SourceLocation = #_sourceLocation
     ) async throws {
-        let isAlive = try await world.isAlive(linked.tokens, linked.client)
-        #expect(!isAlive, sourceLocation: location)
+        #expect(try await !world.isAlive(linked.tokens, linked.client), sourceLocation: location)
         #expect(try await world.grants(of: linked.client) == 0, sourceLocation: location)
         let recorded = "\(linked.client.id) \(reason)"
         #expect(
-            try await world.count(
-                "SELECT count(*) FROM audit_events WHERE type = 'client_unlinked' AND reason = \(recorded)") == 1,
+            try await world.recorded("type = 'client_unlinked' AND reason = \(recorded)") == 1,
             sourceLocation: location)
     }
 
@@ -338,8 +313,7 @@ struct OAuthGrantEndTests: WorldSuite {
     @Test func `the first proof of a mailbox ends the links of who was there before`() async throws {
         // Registered with an address that is somebody else's.
         let linked = try await flip(try await register("victim@own.example"))
-        let entered = try await world.signIn(byCodeTo: "victim@own.example")
-        #expect(entered.json?["status"]?.string == "signedIn")
+        #expect(try await world.signIn(byCodeTo: "victim@own.example").json?["status"]?.string == "signedIn")
         try await expectEnd(of: linked, because: "email_proven")
     }
 
@@ -351,7 +325,7 @@ struct OAuthGrantEndTests: WorldSuite {
         let question = try Question(try await world.signIn(byCodeTo: "boss@newco.example"))
         #expect(question.choices == ["bind", "create"])
         let owner = try SignedInDevice(
-            try await world.service.post("/v1/links/bind", ["linkTicket": .string(question.ticket)]))
+            try await service.post("/v1/links/bind", ["linkTicket": .string(question.ticket)]))
         #expect(owner.account.id == former.account.id)
         try await expectEnd(of: linked, because: "email_proven")
     }
@@ -370,9 +344,7 @@ struct OAuthGrantEndTests: WorldSuite {
         let early = try Question(try await world.signIn("stray", with: .google))
         let linked = try await flip(try await create(try Question(try await world.signIn("stray", with: .google))))
         let member = try await register("keeps-both@own.example")
-        let bound = try SignedInDevice(
-            try await world.service.post(
-                "/v1/links/bind", ["linkTicket": .string(early.ticket)], bearer: member.bearer))
+        let bound = try SignedInDevice(try await service.bind(early.ticket, bearer: member.bearer))
         #expect(bound.account.id == member.account.id)
         try await expectEnd(of: linked, because: "account_merged")
     }
@@ -384,7 +356,7 @@ struct OAuthGrantEndTests: WorldSuite {
         #expect(try await administer("POST", path, #"{"email":"found@own.example","reason":"a test"}"#) == 202)
         #expect(try await world.isAlive(linked.tokens, linked.client))
         // The day passes.
-        try await world.scratch.execute("UPDATE email_replacements SET due_at = now() - interval '1 second'")
+        try await scratch.execute("UPDATE email_replacements SET due_at = now() - interval '1 second'")
         try await eventually("the replacement") {
             try await world.count("SELECT count(*) FROM accounts WHERE email = 'found@own.example'") == 1
         }

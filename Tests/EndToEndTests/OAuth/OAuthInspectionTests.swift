@@ -6,27 +6,21 @@ import Testing
 /// Userinfo, introspection, revocation, discovery.
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthInspectionTests: WorldSuite {
     @Test func `userinfo shows what was granted, in the words of RFC 6750`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("shown")
-        let tokens = try await world.linked(client, browser)
+        let (client, browser, tokens) = try await world.linked("shown")
         let info = try await world.userinfo(tokens.access)
         #expect(info.json?["email"]?.string == "shown@gmail.com")
         #expect(info.json?["email_verified"]?.bool == true)
         #expect(info.json?["sub"]?.string?.utf8.count == 36)
-        let posted = try await world.service.post("/oauth/userinfo", body: [], bearer: tokens.access)
-        #expect(posted.status == 200)
+        try await service.post("/oauth/userinfo", body: [], bearer: tokens.access).expecting(200)
 
-        let none = try await world.userinfo(nil)
-        #expect(none.status == 401)
+        let none = try await world.userinfo(nil).expecting(401)
         #expect(none.header("WWW-Authenticate") == #"Bearer realm="countersign""#)
         for token in ["at_unknown", tokens.refresh, "\u{7E}"] {
-            let refused = try await world.userinfo(token)
-            #expect(refused.status == 401)
+            let refused = try await world.userinfo(token).expecting(401)
             #expect(refused.header("WWW-Authenticate") == #"Bearer realm="countersign", error="invalid_token""#)
         }
         let devices = try await world.linked(client, browser, ["scope": "devices.read"])
-        let narrow = try await world.userinfo(devices.access)
-        #expect(narrow.status == 403)
+        let narrow = try await world.userinfo(devices.access).expecting(403)
         #expect(narrow.header("WWW-Authenticate")?.contains(#"error="insufficient_scope""#) == true)
         try await world.expireCodesAndTokens(of: client)
         #expect(try await world.userinfo(tokens.access).status == 401)
@@ -42,8 +36,8 @@ import Testing
         func ask(
             _ method: String, query: String = "", body: String? = nil, type: String = form, _ fields: String...
         ) async throws -> RawAnswer {
-            try await world.service.exchange(
-                world.service.port, method, "/oauth/userinfo" + query, authorization: nil, body: body, type: type,
+            try await service.ask(
+                method, "/oauth/userinfo" + query, body: body, type: type,
                 headers: fields.map { "Authorization: \($0)\r\n" }.joined())
         }
         for scheme in ["Bearer", "bearer", "BEARER"] {
@@ -69,8 +63,7 @@ import Testing
         ]
         for (index, answer) in malformed.enumerated() {
             #expect(answer.status == 400, "\(index) \(answer.text)")
-            #expect(
-                answer["WWW-Authenticate"] == #"Bearer realm="countersign", error="invalid_request""#, "\(index)")
+            #expect(answer["WWW-Authenticate"] == #"Bearer realm="countersign", error="invalid_request""#, "\(index)")
             #expect(!answer.body.contains("@"))
         }
         // Nowhere else is a token one, nor in another scheme: its bearer has none.
@@ -87,12 +80,10 @@ import Testing
     }
 
     @Test func `tokens of one kind open nothing of the other`() async throws {
-        let client = try await world.linkingClient()
-        let tokens = try await world.linked(client, try await world.signedInBrowser("mixed"))
+        let (client, _, tokens) = try await world.linked("mixed")
         for token in [tokens.access, tokens.refresh] {
-            #expect(try await world.service.get("/v1/account", bearer: token).status == 401)
-            let refresh = try await world.service.refresh(token)
-            #expect(refresh.status == 401)
+            #expect(try await service.get("/v1/account", bearer: token).status == 401)
+            try await service.refresh(token).expecting(401)
         }
         let session = try SignedInDevice(try await world.signIn("mixed", with: .google))
         #expect(try await world.userinfo(session.bearer).status == 401)
@@ -134,7 +125,7 @@ import Testing
         let tokens = try await world.linked(client, browser)
         let code = try await world.oauthCode(client, browser)
         func set(_ act: String) async throws {
-            let answer = try await world.service.administer(
+            let answer = try await service.administer(
                 "POST", "/admin/v1/oauth-clients/\(client.id)/\(act)", bearer: try await world.adminKey("manage"))
             #expect(answer.status == 204, "\(answer.text)")
         }
@@ -166,7 +157,7 @@ import Testing
         // Another client's: it stays.
         let foreign = try await world.oauth("/oauth/revoke", other, [("token", tokens.refresh)])
         #expect(foreign.status == 200 && foreign.body.isEmpty)
-        #expect(try await world.count("SELECT count(*) FROM audit_events WHERE type = 'foreign_token_presented'") == 1)
+        #expect(try await world.recorded("type = 'foreign_token_presented'") == 1)
         #expect(try await world.isAlive(tokens, client))
         // The hint is wrong, and only a hint.
         let one = try await world.oauth(
@@ -190,33 +181,31 @@ import Testing
     /// A client of Google's gets no `iss`, so that the announcement would not hold for all.
     @Test(.oauthWorld)
     func `without a client of Google's all answers are announced to name who answers`() async throws {
-        let answer = try await world.service.get("/.well-known/oauth-authorization-server")
+        let answer = try await service.get("/.well-known/oauth-authorization-server")
         #expect(answer.json?["authorization_response_iss_parameter_supported"]?.bool == true)
     }
 
     @Test func `what is announced is what is there, whatever the Host`() async throws {
         _ = try await world.linkingClient()
-        let answer = try await world.service.exchange(
-            world.service.port, "GET", "/.well-known/oauth-authorization-server", authorization: nil,
-            headers: "X-Forwarded-Host: evil.example\r\n")
+        let answer = try await service.ask(
+            "GET", "/.well-known/oauth-authorization-server", headers: "X-Forwarded-Host: evil.example\r\n")
         let document = try JSONValue(parsing: Array(answer.body.utf8))
         #expect(document["issuer"]?.string == WebWorld.publicURL)
         #expect(document["token_endpoint"]?.string == WebWorld.publicURL + "/oauth/token")
         #expect(document["authorization_response_iss_parameter_supported"]?.bool == false)
-        let openid = try await world.service.get("/.well-known/openid-configuration")
+        let openid = try await service.get("/.well-known/openid-configuration")
         #expect(openid.json?["authorization_endpoint"]?.string == WebWorld.publicURL + "/oauth/authorize")
         #expect(openid.json?["jwks_uri"]?.string == WebWorld.publicURL + "/.well-known/jwks.json")
     }
 
     /// Nothing is said of a token, and so nothing has an `error`.
     @Test func `what is refused before it is read is answered by an empty object, and by no problem`() async throws {
-        let service = world.service
         let methods = [
             "/oauth/token": "POST", "/oauth/revoke": "POST", "/oauth/introspect": "POST",
             "/oauth/userinfo": "GET, HEAD, POST", "/.well-known/oauth-authorization-server": "GET, HEAD",
         ]
         for (path, allowed) in methods {
-            let other = try await service.exchange(service.port, "PUT", path, authorization: nil)
+            let other = try await service.ask("PUT", path)
             #expect(other.status == 405, "\(path)")
             #expect(other["Allow"] == allowed, "\(path)")
             #expect(other["Content-Type"] == "application/json;charset=UTF-8", "\(path)")
@@ -235,8 +224,7 @@ import Testing
             ("/.well-known/apple-app-site-association", "ABCDE12345.com.acme.app"),
             ("/.well-known/assetlinks.json", "com.acme.app"),
         ] {
-            let answer = try await world.service.get(path)
-            #expect(answer.status == 200)
+            let answer = try await service.get(path).expecting(200)
             #expect(answer.header("Content-Type") == "application/json")
             #expect(answer.header("Set-Cookie") == nil)
             #expect(answer.text.contains(text))
@@ -254,10 +242,9 @@ import Testing
             "/oauth/authorize", "/oauth/userinfo", "/.well-known/oauth-authorization-server", "/app-flip",
             "/.well-known/apple-app-site-association", "/.well-known/assetlinks.json", "/v1/account/linked-clients",
         ] {
-            let answer = try await world.service.get(path)
+            let answer = try await service.get(path)
             #expect(answer.status == 404, "\(path)")
         }
-        let token = try await world.service.post("/oauth/token", [:])
-        #expect(token.status == 404)
+        try await service.post("/oauth/token", [:]).expecting(404)
     }
 }

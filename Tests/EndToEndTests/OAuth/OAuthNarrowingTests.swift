@@ -1,5 +1,4 @@
 import JSON
-import Postgres
 import TestSupport
 import Testing
 
@@ -9,7 +8,7 @@ import Testing
     private static let withPKCE = #"{"requirePkce":true}"#
 
     private func change(_ client: LinkingClient, _ body: String) async throws {
-        let answer = try await world.service.administer(
+        let answer = try await service.administer(
             "PATCH", "/admin/v1/oauth-clients/\(client.id)", bearer: try await world.adminKey("read,manage"),
             body: body)
         #expect(answer.status == 200, "\(answer.text)")
@@ -34,13 +33,10 @@ import Testing
     func `a consent to more than the client may still ask for grants nothing`(
         body: String, request: [String: String?], error: String
     ) async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("narrowed-\(error.suffix(5))")
-        let page = try await world.consentPage(client, browser)
+        let (client, browser, page) = try await world.asked("narrowed-\(error.suffix(5))")
         try await narrow(client, body, refusing: request, as: error)
-        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
-        let answer = try await browser.submit(form, on: page, button: "allow", following: false)
-        #expect(answer.status == 400)
+        let form = try page.consentForm()
+        let answer = try await browser.submit(form, on: page, button: "allow", following: false).expecting(400)
         #expect(answer.answer["Location"] == nil)
         #expect(try await world.grants(of: client) == 0)
     }
@@ -54,9 +50,8 @@ import Testing
         try await eventually("the change of a client") {
             try await world.browser().open(client.url(), following: false).status == 400
         }
-        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
-        let answer = try await browser.submit(form, on: page, button: "allow", following: false)
-        #expect(answer.status == 400)
+        let form = try page.consentForm()
+        let answer = try await browser.submit(form, on: page, button: "allow", following: false).expecting(400)
         #expect(answer.answer["Location"] == nil)
         #expect(try await world.grants(of: client) == 0)
     }
@@ -70,12 +65,8 @@ import Testing
 
         let answer = try await world.redeem(all, client)
         #expect(answer.json?["scope"]?.string == "profile", "\(answer.text)")
-        let info = try await world.userinfo(try LinkedTokens(answer).access)
-        #expect(info.status == 200)
-        #expect(info.json?["email"] == nil)
-        let nothing = try await world.redeem(email, client)
-        #expect(nothing.status == 400)
-        #expect(nothing.text == #"{"error":"invalid_grant"}"#)
+        #expect(try await world.userinfo(try LinkedTokens(answer).access).expecting(200).json?["email"] == nil)
+        #expect(try await world.redeem(email, client).expecting(400).text == #"{"error":"invalid_grant"}"#)
     }
 
     @Test func `a code without a challenge is worth nothing to a client that must use PKCE since`() async throws {
@@ -93,11 +84,9 @@ import Testing
         let email = try await world.linked(client, browser, ["scope": "email"])
         try await change(client, Self.profileOnly)
 
-        let info = try await world.userinfo(all.access)
-        #expect(info.status == 200)
+        let info = try await world.userinfo(all.access).expecting(200)
         #expect(info.json?["sub"] != nil && info.json?["email"] == nil)
-        let refused = try await world.userinfo(email.access)
-        #expect(refused.status == 403)
+        let refused = try await world.userinfo(email.access).expecting(403)
         #expect(refused.header("WWW-Authenticate")?.contains(#"error="insufficient_scope""#) == true)
         for viewer in [client, api] {
             for (token, scope) in [
@@ -111,8 +100,7 @@ import Testing
 
         try await change(client, #"{"scopes":[]}"#)
         #expect(try await world.userinfo(email.access).json?["email"]?.string == "token-narrowed@gmail.com")
-        #expect(
-            try await world.introspected(all.access, api).json?["scope"]?.string == "profile email devices.read")
+        #expect(try await world.introspected(all.access, api).json?["scope"]?.string == "profile email devices.read")
     }
 
     @Test(arguments: [[], ["--rotate-refresh"]])
@@ -125,9 +113,7 @@ import Testing
 
         let answer = try await world.refreshed(all.refresh, client)
         #expect(answer.json?["scope"]?.string == "profile", "\(answer.text)")
-        let info = try await world.userinfo(try answer.text("access_token"))
-        #expect(info.status == 200)
-        #expect(info.json?["email"] == nil)
+        #expect(try await world.userinfo(try answer.text("access_token")).expecting(200).json?["email"] == nil)
         for refused in [
             try await world.refreshed(all.refresh, client, scope: "profile email"),
             try await world.refreshed(email.refresh, client),

@@ -8,8 +8,7 @@ import Testing
     @Test func `a database that is away unlinks nobody`() async throws {
         try await World.onCluster(Self.settings) { cluster, world in
             let client = try await world.linkingClient(redirectURI: OAuthWorld.flipURI)
-            try await world.newPerson("outage", email: "outage@gmail.com")
-            let device = try await world.newAccount("outage", with: .google)
+            let device = try await world.newAccount(ofNew: "outage", email: "outage@gmail.com", with: .google)
             func code() async throws -> String {
                 try await world.service.post(
                     "/oauth/flip",
@@ -26,8 +25,7 @@ import Testing
             let asked = [
                 try await world.refreshed(tokens.refresh, client), try await world.redeem(unspent, client),
                 try await world.oauth("/oauth/revoke", client, [("token", tokens.refresh)]),
-                try await world.introspected(tokens.access, client),
-                try await world.userinfo(tokens.access),
+                try await world.introspected(tokens.access, client), try await world.userinfo(tokens.access),
             ]
             for answer in asked {
                 #expect(answer.status == 503, "\(answer.text)")
@@ -36,9 +34,7 @@ import Testing
             }
 
             _ = try await cluster.start()
-            try await eventually("the database to be back") {
-                try await world.userinfo(tokens.access).status == 200
-            }
+            try await eventually("the database to be back") { try await world.userinfo(tokens.access).status == 200 }
             #expect(try await world.isAlive(tokens, client))
             #expect(try await world.redeem(unspent, client).status == 200)
             #expect(try await world.oauth("/oauth/revoke", client, [("token", tokens.refresh)]).status == 200)
@@ -52,12 +48,10 @@ import Testing
         try await World.onCluster(Self.settings) { cluster, world in
             let service = world.service
             try await cluster.stop()
-            let openid = try await service.get("/.well-known/openid-configuration")
-            #expect(openid.status == 200, "\(openid.text)")
+            let openid = try await service.get("/.well-known/openid-configuration").expecting(200)
             #expect(openid.json?["token_endpoint"]?.string == WebWorld.publicURL + "/oauth/token")
             // Nobody knows of Google's clients yet: `true` would be a promise.
-            let first = try await service.get(metadata)
-            #expect(first.status == 200, "\(first.text)")
+            let first = try await service.get(metadata).expecting(200)
             #expect(first.json?["token_endpoint"]?.string == WebWorld.publicURL + "/oauth/token")
             #expect(first.json?[flag]?.bool == false)
 
@@ -67,11 +61,8 @@ import Testing
             }
             try await cluster.stop()
             // A call that does read finds the database away.
-            let token = try await service.get("/oauth/userinfo", bearer: "at_unknown")
-            #expect(token.status == 503, "\(token.text)")
-            let last = try await service.get(metadata)
-            #expect(last.status == 200, "\(last.text)")
-            #expect(last.json?[flag]?.bool == true)
+            try await service.get("/oauth/userinfo", bearer: "at_unknown").expecting(503)
+            #expect(try await service.get(metadata).expecting(200).json?[flag]?.bool == true)
             _ = try await cluster.start()
             try await eventually("the database to be back") {
                 try await service.get("/oauth/userinfo", bearer: "at_unknown").status == 401

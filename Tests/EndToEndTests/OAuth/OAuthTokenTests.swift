@@ -10,8 +10,7 @@ import Testing
 @Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(30))) struct OAuthTokenTests: WorldSuite {
     @Test(arguments: [true, false])
     func `a code becomes tokens, as Google's validation tool wants them`(basic: Bool) async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("validated-\(basic)")
+        let (client, browser) = try await world.clientAndBrowser("validated-\(basic)")
         let answer = try await world.redeem(try await world.oauthCode(client, browser), client, basic: basic)
         let tokens = try LinkedTokens(answer)
         #expect(answer.json?["token_type"]?.string == "Bearer")
@@ -23,8 +22,7 @@ import Testing
         #expect(tokens.access.hasPrefix("at_") && !tokens.access.contains("."))
         #expect(tokens.refresh.hasPrefix("rt_"))
 
-        let refreshed = try await world.refreshed(tokens.refresh, client)
-        #expect(refreshed.status == 200)
+        let refreshed = try await world.refreshed(tokens.refresh, client).expecting(200)
         #expect(refreshed.json?["refresh_token"] == nil)
         let second = try refreshed.text("access_token")
         #expect(second != tokens.access)
@@ -34,8 +32,7 @@ import Testing
             "/oauth/token", client,
             [("grant_type", "refresh_token"), ("refresh_token", tokens.refresh), ("x", "1"), ("x", "1")])
         #expect(repeated.status == 400 && repeated.json?["error"]?.string == "invalid_request")
-        let bad = try await world.refreshed("rt_unknown", client)
-        #expect(bad.status == 400)
+        let bad = try await world.refreshed("rt_unknown", client).expecting(400)
         #expect(bad.text == #"{"error":"invalid_grant"}"#)
         #expect(bad.header("Cache-Control") == "no-store")
     }
@@ -52,8 +49,7 @@ import Testing
         let tokens = try LinkedTokens(try #require(won.first))
         #expect(try await !world.isAlive(tokens, client))
         #expect(try await world.grants(of: client) == 0)
-        #expect(
-            try await world.count("SELECT count(*) FROM audit_events WHERE type = 'oauth_code_reused'") >= 1)
+        #expect(try await world.recorded("type = 'oauth_code_reused'") >= 1)
     }
 
     @Test(
@@ -66,9 +62,7 @@ import Testing
         let client = try await world.linkingClient(withPKCE: true)
         let code = try await world.oauthCode(
             client, try await world.signedInBrowser("wrong-\(UUID().uuidString.prefix(8).lowercased())"))
-        let wrong = try await world.redeem(code, client, changes)
-        #expect(wrong.status == 400)
-        #expect(wrong.text == #"{"error":"invalid_grant"}"#)
+        #expect(try await world.redeem(code, client, changes).expecting(400).text == #"{"error":"invalid_grant"}"#)
         #expect(try await world.redeem(code, client).text == #"{"error":"invalid_grant"}"#)
     }
 
@@ -105,19 +99,17 @@ import Testing
         wrong.secret = "cs_" + String(repeating: "A", count: 43)
         let fields = [("grant_type", "refresh_token"), ("refresh_token", "x")]
         for basic in [true, false] {
-            let answer = try await world.oauth("/oauth/token", wrong, fields, basic: basic)
-            #expect(answer.status == 401)
+            let answer = try await world.oauth("/oauth/token", wrong, fields, basic: basic).expecting(401)
             #expect(answer.text == #"{"error":"invalid_client"}"#)
             #expect((answer.header("WWW-Authenticate") == #"Basic realm="countersign""#) == basic)
             #expect(answer.header("Cache-Control") == "no-store")
         }
-        let none = try await world.oauth("/oauth/token", nil, fields)
-        #expect(none.status == 401)
+        try await world.oauth("/oauth/token", nil, fields).expecting(401)
         let both = try await world.oauth(
             "/oauth/token", client, fields + [("client_id", client.id), ("client_secret", client.secret)], basic: true)
         #expect(both.status == 400)
         #expect(both.json?["error"]?.string == "invalid_request")
-        let query = try await world.service.post(
+        let query = try await service.post(
             "/oauth/token?client_id=\(client.id)&client_secret=\(client.secret)",
             body: Array("grant_type=refresh_token".utf8),
             type: "application/x-www-form-urlencoded")
@@ -127,7 +119,7 @@ import Testing
     @Test func `credentials in base64 have one spelling`() async throws {
         let client = try await world.linkingClient()
         func ask(_ credentials: String) async throws -> Answer {
-            try await world.service.post(
+            try await service.post(
                 "/oauth/token", body: Array("grant_type=refresh_token&refresh_token=x".utf8),
                 type: "application/x-www-form-urlencoded", headers: [("Authorization", "Basic \(credentials)")])
         }
@@ -153,8 +145,7 @@ import Testing
         var wrong = client
         wrong.secret = "cs_" + String(repeating: "B", count: 43)
         for _ in 1...3 { #expect(try await world.refreshed(tokens.refresh, wrong).status == 401) }
-        let limited = try await world.refreshed(tokens.refresh, wrong)
-        #expect(limited.status == 429)
+        let limited = try await world.refreshed(tokens.refresh, wrong).expecting(429)
         #expect(limited.retryAfter != nil)
         #expect(limited.json?["error"] == nil)
         #expect(try await world.refreshed(tokens.refresh, client).status == 200)
@@ -176,20 +167,16 @@ import Testing
             #expect(answer.status == 400, "\(fields)")
             #expect(answer.json?["error"]?.string == error, "\(fields)")
             #expect(answer.json?["code"] == nil)
-            let line = try await world.service.logged(try #require(answer.header("X-Request-Id")))
+            let line = try await service.logged(try #require(answer.header("X-Request-Id")))
             #expect(line["code"]?.string == "invalid_request")
         }
-        let json = try await world.service.post("/oauth/token", ["grant_type": "refresh_token"])
-        #expect(json.status == 400)
+        let json = try await service.post("/oauth/token", ["grant_type": "refresh_token"]).expecting(400)
         #expect(json.json?["error"]?.string == "invalid_request")
-        let get = try await world.service.get("/oauth/token")
-        #expect(get.status == 405)
-        #expect(get.header("Allow") == "POST")
+        #expect(try await service.get("/oauth/token").expecting(405).header("Allow") == "POST")
     }
 
     @Test func `a refresh narrows, and never widens`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("narrow")
+        let (client, browser) = try await world.clientAndBrowser("narrow")
         let tokens = try await world.linked(client, browser, ["scope": "profile email"])
         let narrow = try await world.refreshed(tokens.refresh, client, scope: "profile")
         #expect(narrow.json?["scope"]?.string == "profile")
@@ -208,8 +195,7 @@ import Testing
         let token = try second.text("refresh_token")
         #expect(token == (try lost.text("refresh_token")))
         #expect(try second.text("access_token") != (try lost.text("access_token")))
-        let third = try await world.refreshed(token, client)
-        #expect(third.status == 200)
+        let third = try await world.refreshed(token, client).expecting(200)
         for (token, isActive) in [(tokens.refresh, false), (token, true), (try third.text("refresh_token"), true)] {
             #expect(try await world.introspected(token, client).json?["active"]?.bool == isActive)
         }
@@ -218,9 +204,7 @@ import Testing
         for dead in [token, try third.text("refresh_token")] {
             #expect(try await world.refreshed(dead, client).text == #"{"error":"invalid_grant"}"#)
         }
-        #expect(
-            try await world.count(
-                "SELECT count(*) FROM audit_events WHERE type = 'oauth_token_reused' AND reason = \(client.id)") == 1)
+        #expect(try await world.recorded("type = 'oauth_token_reused' AND reason = \(client.id)") == 1)
     }
 
     private func rotatingClient() async throws -> LinkingClient {
@@ -233,7 +217,7 @@ import Testing
         let tokens = try await world.linked(client, try await world.signedInBrowser("robbed-while-rotating"))
         let own = try await world.refreshed(tokens.refresh, client).text("refresh_token")
         // More than a minute later, by a thief who has the token before.
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             UPDATE oauth_refresh_tokens
             SET created_at = created_at - interval '61 seconds'
@@ -245,9 +229,7 @@ import Testing
         #expect(try await world.refreshed(own, client).text == #"{"error":"invalid_grant"}"#)
         #expect(try await world.refreshed(stolen, client).text == #"{"error":"invalid_grant"}"#)
         #expect(try await world.grants(of: client) == 0)
-        #expect(
-            try await world.count(
-                "SELECT count(*) FROM audit_events WHERE type = 'oauth_token_reused' AND reason = \(client.id)") == 1)
+        #expect(try await world.recorded("type = 'oauth_token_reused' AND reason = \(client.id)") == 1)
     }
 
     @Test func `a rotating client that refreshes twice at once may keep either answer`() async throws {
@@ -278,25 +260,22 @@ import Testing
             client.secret = secret
             return try await world.introspected("x", client).status
         }
-        let settings = ["postgres.url": world.scratch.url]
-        let run = try await Countersign.run(
-            ["oauth-client", "rotate-secret", client.id, "--keep-old", "24h"], settings)
-        let line = try JSONValue(parsing: Array(run.output.utf8.filter { $0 != 0x0A }))
+        let run = try await world.run(["oauth-client", "rotate-secret", client.id, "--keep-old", "24h"])
+        let line = try run.json
         let fresh = try #require(line["clientSecret"]?.string)
         try await eventually("the new secret") { try await status(fresh) == 200 }
         #expect(try await status(client.secret) == 200)
-        try await world.scratch.execute(
+        try await scratch.execute(
             "UPDATE oauth_clients SET previous_secret_expires_at = now() WHERE client_id = \(client.id)")
         try await eventually("the end of the old secret") { try await status(client.secret) == 401 }
         #expect(try await status(fresh) == 200)
-        _ = try await Countersign.run(["oauth-client", "rotate-secret", client.id], settings)
+        _ = try await world.run(["oauth-client", "rotate-secret", client.id])
         try await eventually("the end of both") { try await status(fresh) == 401 }
         #expect(try await status(client.secret) == 401)
     }
 
     @Test func `tokens, codes and secrets stand nowhere in the database, and not in the log`() async throws {
-        let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("secretive")
+        let (client, browser) = try await world.clientAndBrowser("secretive")
         let page = try await world.consentPage(client, browser, ["state": "s3cret-state"])
         let code = try #require(try await world.decision("allow", on: page, browser)["code"])
         let tokens = try LinkedTokens(try await world.redeem(code, client))
@@ -304,9 +283,9 @@ import Testing
         let rows = try await world.rows().joined(separator: "\n")
         for secret in [client.secret, code, tokens.access, tokens.refresh] {
             #expect(!rows.contains(secret))
-            #expect(!world.service.log.contains(secret))
+            #expect(!service.log.contains(secret))
         }
-        #expect(!world.service.log.contains("s3cret-state"))
+        #expect(!service.log.contains("s3cret-state"))
         let fingerprint = Hexadecimal.encode(SHA512.hash(SHA512.hash(Array(tokens.refresh.utf8))))
         #expect(
             try await world.count(

@@ -61,9 +61,15 @@ struct LinkingClient: Sendable {
 
     /// What the person's own app sends for a code.
     var flip: TokenMint.Members {
-        [
-            "client_id": .string(id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "ios", "consent": true,
-        ]
+        ["client_id": .string(id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "ios", "consent": true]
+    }
+}
+
+extension Browser.Page {
+    func consentForm(_ location: SourceLocation = #_sourceLocation) throws -> HTML.Form {
+        try #require(
+            html.forms.first { $0.buttons.contains { $0.name == "consent" } }, "\(answer.body)",
+            sourceLocation: location)
     }
 }
 
@@ -83,15 +89,14 @@ extension World {
     /// - Parameter options: of the command, besides the name.
     func linkingClient(
         _ options: [String] = [
-            "--google-project", OAuthWorld.project, "--app-flip", "--assertion-audience",
-            OAuthWorld.audience,
+            "--google-project", OAuthWorld.project, "--app-flip", "--assertion-audience", OAuthWorld.audience,
         ],
         redirectURI: String = OAuthWorld.redirectURI, withPKCE: Bool = false
     ) async throws -> LinkingClient {
         let ending = try await Countersign.run(
             ["oauth-client", "create", "--name", "Google"] + options, ["postgres.url": scratch.url])
         #expect(ending.status == 0, "\(ending.error)")
-        let line = try JSONValue(parsing: Array(ending.output.utf8.filter { $0 != 0x0A }))
+        let line = try ending.json
         let verifier = Base64URL.encode(try SecureRandom.bytes(32))
         return LinkingClient(
             id: try #require(line["clientId"]?.string), secret: try #require(line["clientSecret"]?.string),
@@ -103,11 +108,9 @@ extension World {
     func signedInBrowser(_ person: String) async throws -> Browser {
         try await newPerson(person, email: "\(person)@gmail.com")
         let question = try Question(try await signIn(person, with: .google))
-        #expect(try await service.post("/v1/links/create", ["linkTicket": .string(question.ticket)]).status == 201)
+        #expect(try await service.create(question.ticket).status == 201)
         let browser = browser()
-        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
-        let account = try await signIn(person, with: .google, on: chooser, browser)
-        #expect(account.status == 200, "\(account.answer.text)")
+        try await signIn(person, with: .google, in: browser).expecting(200)
         return browser
     }
 
@@ -116,19 +119,14 @@ extension World {
         _ client: LinkingClient, _ browser: Browser, _ changes: [String: String?] = [:],
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> Browser.Page {
-        let page = try await browser.open(client.url(changes))
-        #expect(page.status == 200, "\(page.answer.text)", sourceLocation: location)
-        return page
+        try await browser.open(client.url(changes)).expecting(200, sourceLocation: location)
     }
 
     /// What came to the client's redirect URI.
     func decision(
         _ word: String, on page: Browser.Page, _ browser: Browser, _ location: SourceLocation = #_sourceLocation
     ) async throws -> AppAnswer {
-        let form = try #require(
-            page.html.forms.first { $0.buttons.contains { $0.name == "consent" } }, "\(page.answer.body)",
-            sourceLocation: location)
-        let answer = try await browser.submit(form, on: page, button: word)
+        let answer = try await browser.submit(try page.consentForm(location), on: page, button: word)
         #expect(answer.blocked == nil, sourceLocation: location)
         return try AppAnswer(answer, location)
     }
@@ -186,6 +184,27 @@ extension World {
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> LinkedTokens {
         try LinkedTokens(try await redeem(try await oauthCode(client, browser, changes, location), client), location)
+    }
+
+    /// A new client, and a browser whose person is signed in on our pages.
+    func clientAndBrowser(_ person: String) async throws -> (client: LinkingClient, browser: Browser) {
+        (try await linkingClient(), try await signedInBrowser(person))
+    }
+
+    /// The same, and the page on which the person decides about the client.
+    func asked(
+        _ person: String, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> (client: LinkingClient, browser: Browser, page: Browser.Page) {
+        let (client, browser) = try await clientAndBrowser(person)
+        return (client, browser, try await consentPage(client, browser, [:], location))
+    }
+
+    /// The same, and the tokens of the client, which the person has linked.
+    func linked(
+        _ person: String, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> (client: LinkingClient, browser: Browser, tokens: LinkedTokens) {
+        let (client, browser) = try await clientAndBrowser(person)
+        return (client, browser, try await linked(client, browser, [:], location))
     }
 
     func grants(of client: LinkingClient) async throws -> Int64 {

@@ -1,4 +1,3 @@
-import JSON
 import Postgres
 import TestSupport
 import Testing
@@ -16,16 +15,16 @@ struct SandboxLinkingTests: WorldSuite {
             ["--redirect-uri", uri, "--app-flip", "--assertion-audience", OAuthWorld.audience] + options,
             redirectURI: uri)
         try await world.sandbox.configureLinking(
-            server: world.service.url, clientID: client.id, clientSecret: client.secret, project: Self.project,
+            server: service.url, clientID: client.id, clientSecret: client.secret, project: Self.project,
             scopes: ["profile", "email"], audience: OAuthWorld.audience, basicAuth: pkce, pkce: pkce)
         return world.sandbox
     }
 
     /// The person decides in the browser, which then is at the sandbox's page.
     private func decide(_ word: String, _ browser: Browser, _ sandbox: Sandbox) async throws {
-        let url = try await sandbox.beginBrowserLink().replacing(world.service.url, with: WebWorld.publicURL)
+        let url = try await sandbox.beginBrowserLink().replacing(service.url, with: WebWorld.publicURL)
         let page = try await browser.open(url)
-        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
+        let form = try page.consentForm()
         let shown = try await browser.submit(form, on: page, button: word)
         #expect(shown.blocked == nil)
         #expect(shown.url == sandbox.url + "/google/link", "\(shown.answer.text)")
@@ -67,15 +66,14 @@ struct SandboxLinkingTests: WorldSuite {
 
     @Test func `an app that asks the service for its code links by App Flip`() async throws {
         let sandbox = try await linking()
-        try await world.newPerson("flipper", email: "flipper@gmail.com")
-        let device = try await world.newAccount("flipper", with: .google)
+        let device = try await world.newAccount(ofNew: "flipper", email: "flipper@gmail.com", with: .google)
         let refused = FormEncoding.parameters(of: try await sandbox.beginFlip())
         let state = try #require(refused.first { $0.name == "state" }?.value)
         _ = try await sandbox.answerFlip(
             "\(OAuthWorld.flipURI)?error=access_denied&state=\(FormEncoding.encode(state))")
         let asked = FormEncoding.parameters(of: try await sandbox.beginFlip())
         func value(_ name: String) throws -> String { try #require(asked.first { $0.name == name }?.value) }
-        let answer = try await world.service.post(
+        let answer = try await service.post(
             "/oauth/flip",
             [
                 "client_id": .string(try value("client_id")), "redirect_uri": .string(try value("redirect_uri")),

@@ -13,15 +13,14 @@ import Testing
         let (browser, page, bearer) = try await AccountHolder.signedIn("renamer")
         let form = try await browser.press("/web/account/name", on: page)
         for (typed, kept) in [("Kim <b>Maker</b>", "Kim <b>Maker</b>"), ("", nil)] as [(String, String?)] {
-            let saved = try await browser.submit(
-                try form.form("/web/account/name"), on: form, typed: ["displayName": typed])
+            let saved = try await browser.submit("/web/account/name", on: form, typed: ["displayName": typed])
             #expect(saved.status == 200, "\(saved.answer.text)")
             #expect(saved.html.text.contains("Your name is saved."))
             #expect(!saved.html.source.contains("<b>"))
-            #expect(try await world.service.get("/v1/account", bearer: bearer).json?["displayName"]?.string == kept)
+            #expect(try await service.get("/v1/account", bearer: bearer).json?["displayName"]?.string == kept)
         }
         let hidden = try await browser.submit(
-            try form.form("/web/account/name"), on: form, typed: ["displayName": "\u{200B}\u{200B}"])
+            "/web/account/name", on: form, typed: ["displayName": "\u{200B}\u{200B}"])
         #expect(hidden.status == 400)
         #expect(hidden.html.source.contains(#"role="alert""#))
     }
@@ -31,23 +30,19 @@ import Testing
         let form = try await browser.press("/web/account/email", on: page)
         // Not confirmed yet, so it stands there.
         #expect(try form.form("/web/account/email").input("email")?.value == "mover@example.com")
-        let malformed = try await browser.submit(
-            try form.form("/web/account/email"), on: form, typed: ["email": "moved@"])
+        let malformed = try await browser.submit("/web/account/email", on: form, typed: ["email": "moved@"])
         #expect(malformed.status == 400)
         #expect(try malformed.form("/web/account/email").input("email")?.value == "moved@")
-        let sent = try await browser.submit(
-            try form.form("/web/account/email"), on: form, typed: ["email": "moved@example.com"])
+        let sent = try await browser.submit("/web/account/email", on: form, typed: ["email": "moved@example.com"])
         #expect(sent.status == 200, "\(sent.answer.text)")
         let code = try await world.code(1, mailedTo: "moved@example.com")
-        let other = code == "000000" ? "000001" : "000000"
-        let wrong = try await browser.submit(try sent.form("/web/account/email"), on: sent, typed: ["code": other])
-        #expect(wrong.status == 401)
-        let account = try await world.service.get("/v1/account", bearer: bearer)
+        let other = World.wrong(code)
+        let wrong = try await browser.submit("/web/account/email", on: sent, typed: ["code": other]).expecting(401)
+        let account = try await service.get("/v1/account", bearer: bearer)
         #expect(account.json?["email"]?.string == "mover@example.com")
-        let changed = try await browser.submit(try wrong.form("/web/account/email"), on: wrong, typed: ["code": code])
-        #expect(changed.status == 200, "\(changed.answer.text)")
+        let changed = try await browser.submit("/web/account/email", on: wrong, typed: ["code": code]).expecting(200)
         #expect(changed.html.text.contains("moved@example.com"))
-        let moved = try await world.service.get("/v1/account", bearer: bearer)
+        let moved = try await service.get("/v1/account", bearer: bearer)
         #expect(moved.json?["email"]?.string == "moved@example.com")
         #expect(moved.json?["emailProof"]?.string == "proven")
     }
@@ -60,14 +55,14 @@ import Testing
             ("claimed", "Not confirmed yet", "Change or confirm address"),
             ("stated", "Not confirmed yet", "Change or confirm address"), ("proven", "Confirmed", "Change address"),
         ] {
-            try await world.scratch.execute(
+            try await scratch.execute(
                 """
                 UPDATE accounts SET email_proof = CASE WHEN \(proof) = 'proven' THEN 'proven' ELSE 'stated' END,
                     email_verified = \(proof) <> 'claimed',
                     email_proof_source = CASE WHEN \(proof) = 'proven' THEN 'mailed_code' END
                 WHERE email = 'confirmer@example.com'
                 """)
-            let page = try await browser.open(Self.url)
+            let page = try await browser.openAccount()
             #expect(words(page).filter { $0.lowercased().contains("confirmed") } == [said], "\(proof)")
             #expect(page.html.links.first { $0.target == "/web/account/email" }?.label == button, "\(proof)")
         }
@@ -79,14 +74,14 @@ import Testing
         let (browser, page, bearer) = try await AccountHolder.signedIn("stayer")
         #expect(!page.html.forms.contains { $0.path == "/web/account/keep-address" })
         let key = try await world.adminKey("manage")
-        let id = try await world.service.get("/v1/account", bearer: bearer).text("accountId")
-        let requested = try await world.service.administer(
+        let id = try await service.get("/v1/account", bearer: bearer).text("accountId")
+        let requested = try await service.administer(
             "POST", "/admin/v1/accounts/\(id)/replace-email", bearer: key,
             body: #"{"email":"impostor@new.example","reason":"case 20"}"#)
         #expect(requested.status == 202, "\(requested.body)")
         // To stop it needs no fresh sign-in.
         try await world.age(sessionsOf: "stayer@example.com")
-        let warned = try await browser.open(Self.url)
+        let warned = try await browser.openAccount()
         #expect(warned.html.text.contains("Support is about to give your account the address i***@new.example , on "))
         #expect(!warned.answer.body.contains("impostor"))
         let form = try warned.form("/web/account/keep-address")
@@ -101,10 +96,10 @@ import Testing
         #expect(!kept.html.forms.contains { $0.path == "/web/account/keep-address" })
         #expect(try await world.count("SELECT count(*) FROM email_replacements WHERE account_id = \(id)::uuid") == 0)
         #expect(
-            try await world.count(
+            try await world.recorded(
                 """
-                SELECT count(*) FROM audit_events
-                WHERE type = 'email_replacement_cancelled' AND account_id = \(id)::uuid AND session_id IS NOT NULL
+                type = 'email_replacement_cancelled' AND account_id = \(id)::uuid
+                    AND session_id IS NOT NULL
                 """) == 1)
         // In another tab it is still on the page: nothing is left to stop, and nothing is said to be.
         let twice = try await browser.submit(form, on: warned)
@@ -116,37 +111,31 @@ import Testing
         let form = try await browser.press("/web/account/password", on: page)
         let typed = ["currentPassword": World.password, "newPassword": "a better horse battery"]
         func submit(_ changes: [String: String]) async throws -> Browser.Page {
-            try await browser.submit(
-                try form.form("/web/account/password"), on: form, typed: typed.merging(changes) { $1 })
+            try await browser.submit("/web/account/password", on: form, typed: typed.merging(changes) { $1 })
         }
-        let weak = try await submit(["newPassword": "password"])
-        #expect(weak.status == 400)
-        let wrong = try await submit(["currentPassword": "wrong horse battery"])
-        #expect(wrong.status == 401)
+        try await submit(["newPassword": "password"]).expecting(400)
+        let wrong = try await submit(["currentPassword": "wrong horse battery"]).expecting(401)
         #expect(!wrong.answer.body.contains("horse battery"))
-        #expect(try await world.service.get("/v1/account", bearer: bearer).status == 200)
-        let saved = try await submit([:])
-        #expect(saved.status == 200, "\(saved.answer.text)")
-        #expect(try await world.service.get("/v1/account", bearer: bearer).status == 401)
-        #expect(try await browser.open(Self.url).hops.count == 1)
+        #expect(try await service.get("/v1/account", bearer: bearer).status == 200)
+        try await submit([:]).expecting(200)
+        #expect(try await service.get("/v1/account", bearer: bearer).status == 401)
+        #expect(try await browser.openAccount().hops.count == 1)
         #expect(try await world.signIn("locksmith@example.com", password: "a better horse battery").status == 200)
         #expect(try await world.signIn("locksmith@example.com", password: World.password).status == 401)
     }
 
     @Test func `who has no password sets the first one, soon after a sign-in`() async throws {
-        try await world.newPerson("bare", email: "bare@example.com")
-        _ = try await world.newAccount("bare", with: .google)
+        try await world.newAccount(ofNew: "bare", with: .google)
         let browser = world.browser()
-        let page = try await world.signIn("bare", with: .google, on: try await browser.open(Self.url), browser)
+        let page = try await world.signIn("bare", with: .google, in: browser)
         let form = try await browser.press("/web/account/password", on: page)
         #expect(try form.form("/web/account/password").input("currentPassword") == nil)
         try await world.age(sessionsOf: "bare@example.com")
         let typed = ["newPassword": "correct horse battery"]
-        let chooser = try await browser.submit(try form.form("/web/account/password"), on: form, typed: typed)
+        let chooser = try await browser.submit("/web/account/password", on: form, typed: typed)
         let back = try await world.signIn("bare", with: .google, on: chooser, browser)
         let again = try back.form("/web/account/password")
-        let saved = try await browser.submit(again, on: back, typed: typed)
-        #expect(saved.status == 200, "\(saved.answer.text)")
+        try await browser.submit(again, on: back, typed: typed).expecting(200)
         #expect(try await world.signIn("bare@example.com", password: typed["newPassword"] ?? "").status == 200)
     }
 
@@ -157,29 +146,27 @@ import Testing
         let (browser, page, bearer) = try await AccountHolder.signedIn("calm-lamp")
         let form = try await browser.press("/web/account/email", on: page)
         try await world.age(sessionsOf: "calm-lamp@example.com")
-        #expect(try await browser.open(Self.url).hops.count == 1)
+        #expect(try await browser.openAccount().hops.count == 1)
         let chooser = try await browser.submit(
-            try form.form("/web/account/email"), on: form, typed: ["email": "quiet-lamp@example.com"])
+            "/web/account/email", on: form, typed: ["email": "quiet-lamp@example.com"])
         #expect(!chooser.url.contains("quiet-lamp"))
         #expect(chooser.html.text.contains("To change your email address, sign in. It’s been a while"))
-        let back = try await browser.enter("calm-lamp@example.com", on: chooser)
-        #expect(back.status == 200, "\(back.answer.text)")
+        let back = try await browser.enter("calm-lamp@example.com", on: chooser).expecting(200)
         #expect(!back.url.contains("quiet-lamp"))
         #expect(try back.form("/web/account/email").input("email")?.value == "quiet-lamp@example.com")
         #expect(!back.html.text.contains("another account"))
-        let account = try await world.service.get("/v1/account", bearer: bearer)
+        let account = try await service.get("/v1/account", bearer: bearer)
         #expect(account.json?["email"]?.string == "calm-lamp@example.com")
 
         // The same where the session is over.
         let rename = try await browser.open(Self.url + "/name")
-        try await world.scratch.execute(
+        try await scratch.execute(
             """
             UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'
             WHERE session_id IN (SELECT session_id FROM web_sessions)
                 AND account_id = (SELECT account_id FROM accounts WHERE email = 'calm-lamp@example.com')
             """)
-        let name = try await browser.submit(
-            try rename.form("/web/account/name"), on: rename, typed: ["displayName": "Pat"])
+        let name = try await browser.submit("/web/account/name", on: rename, typed: ["displayName": "Pat"])
         let named = try await browser.enter("calm-lamp@example.com", on: name)
         #expect(try named.form("/web/account/name").input("displayName")?.value == "Pat")
     }
@@ -189,20 +176,18 @@ import Testing
         let other = try await AccountHolder.signedIn("staying")
         let question = try await browser.press("/web/account/delete", on: page)
         try await world.age(sessionsOf: "leaving@example.com")
-        let chooser = try await browser.submit(try question.form("/web/account/delete"), on: question)
+        let chooser = try await browser.submit("/web/account/delete", on: question)
         #expect(try await world.countAccounts(with: "leaving@example.com") == 1)
-        let asked = try await browser.enter("staying@example.com", on: chooser)
-        #expect(asked.status == 200, "\(asked.answer.text)")
+        let asked = try await browser.enter("staying@example.com", on: chooser).expecting(200)
         #expect(asked.html.text.contains("another account than before"))
         #expect(asked.html.text.contains("s***@example.com"))
         #expect(!asked.html.text.contains("staying@example.com"))
         // The answer to the question about the first one is worth nothing here.
-        let stale = try await browser.submit(try question.form("/web/account/delete"), on: question)
-        #expect(stale.status == 403)
+        try await browser.submit("/web/account/delete", on: question).expecting(403)
         for email in ["leaving@example.com", "staying@example.com"] {
             #expect(try await world.countAccounts(with: email) == 1)
         }
-        #expect(try await world.service.get("/v1/account", bearer: other.bearer).status == 200)
+        #expect(try await service.get("/v1/account", bearer: other.bearer).status == 200)
     }
 
     @Test func `a proof of long ago gets a sentence, and no loop`() async throws {
@@ -211,12 +196,10 @@ import Testing
         let chooser = try await browser.click("/web/account/export", on: page)
         let (screen, form) = try await world.screen("/web/password", from: chooser, browser)
         let signedIn = try await browser.submit(
-            form, on: screen, typed: ["email": "looper@example.com", "password": World.password],
-            following: false)
+            form, on: screen, typed: ["email": "looper@example.com", "password": World.password], following: false)
         #expect(signedIn.status == 303)
         try await world.age(sessionsOf: "looper@example.com")
-        let refused = try await browser.follow(signedIn)
-        #expect(refused.status == 403)
+        let refused = try await browser.follow(signedIn).expecting(403)
         #expect(refused.hops.count == 1)
         #expect(refused.html.text.contains("too long ago"))
         let look = try await browser.press("/web/account", on: refused)
@@ -232,16 +215,14 @@ import Testing
         let shown = try await browser.submit(form, on: page)
         #expect(shown.blocked == nil)
         #expect(shown.url.hasPrefix(world.sandbox.url), "\(shown.answer.text)")
-        let cancelled = try await world.consent("adding", at: shown, browser, cancel: true)
-        #expect(cancelled.status == 200)
+        let cancelled = try await world.consent("adding", at: shown, browser, cancel: true).expecting(200)
         #expect(cancelled.html.text.contains("You cancelled."))
         #expect(!cancelled.html.source.contains(#"role="alert""#) && !cancelled.html.title.hasPrefix("Error"))
-        let none = try await world.service.get("/v1/account/identities", bearer: bearer)
+        let none = try await service.get("/v1/account/identities", bearer: bearer)
         #expect(none.json?["items"]?.elements?.count == 0)
 
-        let again = try await browser.submit(try cancelled.form("/web/account/link/google"), on: cancelled)
-        let linked = try await world.consent("adding", at: again, browser)
-        #expect(linked.status == 200, "\(linked.answer.text)")
+        let again = try await browser.submit("/web/account/link/google", on: cancelled)
+        let linked = try await world.consent("adding", at: again, browser).expecting(200)
         #expect(linked.html.text.contains("Google is added."))
         #expect(linked.html.text.contains("adding@example.com"))
         #expect(!linked.html.forms.contains { $0.path == "/web/account/link/google" })
@@ -250,14 +231,13 @@ import Testing
 
         // What opens another account is added to none.
         let second = try await AccountHolder.signedIn("taker")
-        let theirs = try await second.browser.submit(
-            try second.page.form("/web/account/link/google"), on: second.page)
+        let theirs = try await second.browser.submit("/web/account/link/google", on: second.page)
         let taken = try await world.consent("adding", at: theirs, second.browser)
         #expect(taken.html.source.contains(#"role="alert""#))
         #expect(taken.html.text.contains("That sign-in already opens an account here."))
-        let retried = try await second.browser.submit(try taken.form("/web/account/link/apple"), on: taken)
+        let retried = try await second.browser.submit("/web/account/link/apple", on: taken)
         #expect(retried.blocked == nil && retried.url.hasPrefix(world.sandbox.url), "\(retried.answer.text)")
-        let own = try await world.service.get("/v1/account/identities", bearer: second.bearer)
+        let own = try await service.get("/v1/account/identities", bearer: second.bearer)
         #expect(own.json?["items"]?.elements?.count == 0)
         #expect(try await browser.open(Self.url + "/link/unknown").status == 404)
     }
@@ -265,11 +245,10 @@ import Testing
     @Test func `who was signed out at the provider adds nothing`() async throws {
         let (browser, page, bearer) = try await AccountHolder.signedIn("absent")
         try await world.newPerson("absentee")
-        let shown = try await browser.submit(try page.form("/web/account/link/google"), on: page)
-        let out = try await world.service.post("/v1/sessions/revoke", ["scope": "all"], bearer: bearer)
-        #expect(out.status == 204)
+        let shown = try await browser.submit("/web/account/link/google", on: page)
+        try await service.signOut("all", bearer: bearer).expecting(204)
         let back = try await world.consent("absentee", at: shown, browser)
-        #expect(back.html.forms.contains { $0.path == "/web/start/google" }, "\(back.answer.body)")
+        #expect(back.isChooser, "\(back.answer.body)")
         #expect(try await world.countAccounts(with: "absentee@example.com") == 0)
     }
 
@@ -278,8 +257,7 @@ import Testing
     @Test func `what was done is said after a redirect, in its session alone, and is not done again`() async throws {
         let (browser, page, _) = try await AccountHolder.signedIn("doer")
         let form = try await browser.press("/web/account/name", on: page)
-        let saved = try await browser.submit(
-            try form.form("/web/account/name"), on: form, typed: ["displayName": "Dora"])
+        let saved = try await browser.submit("/web/account/name", on: form, typed: ["displayName": "Dora"])
         #expect(saved.hops.map(\.answer.status) == [303, 200])
         #expect(saved.html.text.contains("Your name is saved."))
         let query = try #require(saved.url.split(separator: "?").last)
@@ -295,85 +273,79 @@ import Testing
         // Signed out there is no such thing to be seen, and signed in no page that says one is not.
         let signedOut = WebWorld.publicURL + "/web/signed-out"
         #expect(try await browser.open(signedOut).html.text.contains("Dora"))
-        let out = try await browser.submit(try saved.form("/web/sign-out"), on: saved)
+        let out = try await browser.submit("/web/sign-out", on: saved)
         #expect(out.url == signedOut && out.html.text.contains("You’re signed out"))
         #expect(try await !browser.open(signedOut + "?done=google.x").html.text.contains("unlinked"))
     }
 
     // MARK: Devices
 
-    @Test func `a browser whose person signs in again is one device, and the others' buttons name no other`()
-        async throws
-    {
+    @Test
+    func `a browser whose person signs in again is one device, and the others' buttons name no other`() async throws {
         let (browser, page, bearer) = try await AccountHolder.signedIn("returner")
         let first = try #require(browser.session)
         try await world.age(sessionsOf: "returner@example.com")
         let chooser = try await browser.press("/web/account/email", on: page)
         let back = try await browser.enter("returner@example.com", on: chooser)
         #expect(back.status == 200 && browser.session?.value != first.value, "\(back.answer.text)")
-        let sessions = try await world.service.get("/v1/sessions", bearer: bearer)
-        #expect(sessions.json?["items"]?.elements?.count == 2, "\(sessions.text)")
-        let names = sessions.json?["items"]?.elements?.map { $0["device"]?["name"]?.string }
-        #expect(names?.contains("Firefox (Linux)") == true, "\(sessions.text)")
-        let account = try await browser.open(Self.url)
+        let sessions = try await service.get("/v1/sessions", bearer: bearer)
+        #expect(sessions.items.count == 2, "\(sessions.text)")
+        let names = sessions.items.map { $0["device"]?["name"]?.string }
+        #expect(names.contains("Firefox (Linux)"), "\(sessions.text)")
+        let account = try await browser.openAccount()
         #expect(account.html.text.contains("Firefox (Linux)"))
         let buttons = account.html.forms.filter { $0.path == "/web/account/devices/end" }.flatMap(\.buttons)
         #expect(buttons.map(\.label) == ["Sign out that device", "Sign out all other devices"])
         // Its earlier cookie opens nothing.
         let other = world.browser()
         other.set([first], of: WebWorld.publicURL)
-        #expect(try await other.open(Self.url).html.forms.contains { $0.path == "/web/start/google" })
+        #expect(try await other.openAccount().isChooser)
     }
 
     @Test func `devices are signed out by their buttons, the others together, and everywhere`() async throws {
         let (browser, page, first) = try await AccountHolder.signedIn("keeper")
         let neighbour = try await AccountHolder.signedIn("other-keeper")
         let second = try await world.signIn("keeper@example.com", password: World.password)
-        let theirs = try await world.scratch.texts(
+        let theirs = try await scratch.texts(
             """
             SELECT session_id::text FROM sessions
             WHERE account_id = (SELECT account_id FROM accounts WHERE email = 'other-keeper@example.com')
             """)
         let form = try page.form("/web/account/devices/end")
-        let csrf = try #require(form.input("csrf")?.value)
+        let csrf = try form.csrf()
         // One of nobody's here is as one that has ended: the neighbour's stays, as is seen below.
         let missed = try await browser.send(
             [("csrf", csrf), ("session", try #require(theirs.first))], to: form.action, on: page)
         #expect(missed.status == 200)
-        let none = try await browser.send([("csrf", csrf)], to: form.action, on: page)
-        #expect(none.status == 400)
+        try await browser.send([("csrf", csrf)], to: form.action, on: page).expecting(400)
 
         let session = try #require(form.buttons.first?.value)
-        let ended = try await browser.submit(form, on: page, button: session)
-        #expect(ended.status == 200, "\(ended.answer.text)")
+        let ended = try await browser.submit(form, on: page, button: session).expecting(200)
         #expect(!ended.answer.body.contains(session))
         #expect(ended.hops.map(\.answer.status) == [303, 200])
         // In another tab it is still on the page.
         let twice = try await browser.submit(form, on: page, button: session)
         #expect(twice.status == 200 && twice.html.text.contains("The device is signed out."), "\(twice.answer.text)")
-        #expect(try await world.service.get("/v1/account", bearer: first).status == 401)
+        #expect(try await service.get("/v1/account", bearer: first).status == 401)
         let others = try await browser.send([("csrf", csrf), ("others", "1")], to: form.action, on: ended)
         #expect(others.html.text.contains("All other devices are signed out."))
-        let bearer = try second.text("session.accessToken")
-        #expect(try await world.service.get("/v1/account", bearer: bearer).status == 401)
+        let bearer = try second.bearer()
+        #expect(try await service.get("/v1/account", bearer: bearer).status == 401)
 
         let again = try await world.signIn("keeper@example.com", password: World.password)
-        let out = try await browser.submit(try others.form("/web/account/sign-out-everywhere"), on: others)
-        #expect(out.status == 200)
+        let out = try await browser.submit("/web/account/sign-out-everywhere", on: others).expecting(200)
         #expect(browser.session == nil)
-        #expect(
-            try await world.service.get("/v1/account", bearer: try again.text("session.accessToken")).status == 401)
-        #expect(try await world.service.get("/v1/account", bearer: neighbour.bearer).status == 200)
+        #expect(try await service.get("/v1/account", bearer: try again.bearer()).status == 401)
+        #expect(try await service.get("/v1/account", bearer: neighbour.bearer).status == 200)
         // The other tab signs out too.
-        let late = try await browser.submit(try page.form("/web/sign-out"), on: page)
+        let late = try await browser.submit("/web/sign-out", on: page)
         #expect(late.status == 200 && late.html.text.contains("You’re signed out"), "\(late.answer.text)")
         // To end the others one has to sign in: nothing is said to be done.
-        let more = try await browser.submit(try page.form("/web/account/sign-out-everywhere"), on: page)
+        let more = try await browser.submit("/web/account/sign-out-everywhere", on: page)
         #expect(!more.url.contains("signed-out") && more.url.contains("/web/sign-in"), "\(more.url)")
         // Their addresses are no pages; what says so leads to the account.
         for path in ["/devices/end", "/sign-out-everywhere"] {
-            let answer = try await browser.open(Self.url + path)
-            #expect(answer.status == 405)
+            let answer = try await browser.open(Self.url + path).expecting(405)
             #expect(answer.html.elements("a").contains { $0.attributes["href"] == "/web/account" })
         }
     }

@@ -11,8 +11,7 @@ import Testing
         let (browser, page, _) = try await AccountHolder.signedIn("reader")
         let question = try await browser.press("/web/account/export", on: page)
         #expect(question.html.text.contains("r***@example.com"))
-        let file = try await browser.submit(try question.form("/web/account/export"), on: question)
-        #expect(file.status == 200)
+        let file = try await browser.submit("/web/account/export", on: question).expecting(200)
         #expect(file.answer["Content-Type"] == "application/json")
         #expect(file.answer["Content-Disposition"] == #"attachment; filename="account.json""#)
         #expect(file.answer["Cache-Control"] == "no-store")
@@ -20,25 +19,23 @@ import Testing
     }
 
     @Test func `an account is deleted by the answer to its question alone`() async throws {
-        try await world.newPerson("goner", email: "goner@example.com")
-        let device = try await world.newAccount("goner", with: .google)
+        let device = try await world.newAccount(ofNew: "goner", with: .google)
         let browser = world.browser(languages: "de")
         // The address for the app stores: who is not signed in signs in, and is there.
         let chooser = try await browser.open(Self.url + "/delete")
-        #expect(chooser.html.forms.contains { $0.path == "/web/start/google" })
+        #expect(chooser.isChooser)
         #expect(chooser.html.text.contains("Melden Sie sich an, um Ihr Konto zu löschen."))
         let ways = chooser.html.forms.flatMap(\.buttons).map(\.value)
         #expect(ways.contains("forgot") && !ways.contains("register"), "\(ways)")
-        let question = try await world.signIn("goner", with: .google, on: chooser, browser)
-        #expect(question.status == 200, "\(question.answer.text)")
+        let question = try await world.signIn("goner", with: .google, on: chooser, browser).expecting(200)
         #expect(question.html.text.contains("g***@example.com"))
         #expect(question.html.text.contains("Google"))
         let form = try question.form("/web/account/delete")
-        let csrf = try #require(form.input("csrf")?.value)
+        let csrf = try form.csrf()
 
         #expect(try await browser.open(Self.url + "/delete").status == 200)
         #expect(try await browser.open(Self.url + "/delete", method: "HEAD").status < 300)
-        let account = try await browser.open(Self.url)
+        let account = try await browser.openAccount()
         let foreign = try #require(try account.form("/web/sign-out").input("csrf")?.value)
         for fields in [[], [("csrf", "")], [("csrf", foreign)]] as [[(name: String, value: String)]] {
             #expect(try await browser.send(fields, to: form.action, on: question).status == 403)
@@ -46,14 +43,12 @@ import Testing
         let crossSite = try await browser.send(
             [("csrf", csrf)], to: form.action, on: question, headers: [("Sec-Fetch-Site", "cross-site")])
         #expect(crossSite.status == 403)
-        #expect(try await world.service.get("/v1/account", bearer: device.bearer).status == 200)
+        #expect(try await service.get("/v1/account", bearer: device.bearer).status == 200)
 
-        let deleted = try await browser.submit(form, on: question)
-        #expect(deleted.status == 202, "\(deleted.answer.text)")
-        #expect(deleted.html.root["lang"] == "de")
+        #expect(try await browser.submit(form, on: question).expecting(202).html.root["lang"] == "de")
         #expect(browser.session == nil)
         #expect(try await world.countAccounts(with: "goner@example.com") == 0)
-        #expect(try await world.service.get("/v1/account", bearer: device.bearer).status == 401)
+        #expect(try await service.get("/v1/account", bearer: device.bearer).status == 401)
         let second = try await browser.submit(form, on: question)
         #expect([202, 303, 403].contains(second.status))
     }
@@ -67,14 +62,13 @@ import Testing
         let text = page.html.text
         #expect(text.contains("No Lamp Accounts account uses this Google account yet."), "\(text)")
         #expect(page.html.forms.map(\.path) == ["/web/link/cancel"])
-        let again = try await browser.submit(try page.form("/web/link/cancel"), on: page)
+        let again = try await browser.submit("/web/link/cancel", on: page)
         let question = try await browser.enter("leaver@example.com", on: again)
         #expect(question.html.forms.contains { $0.path == "/web/account/delete" }, "\(question.answer.text)")
         #expect(try await world.countAccounts(with: "unheld@example.com") == 0)
 
         // Where an account has the address, they prove that one.
-        try await world.newPerson("halfway", email: "halfway@example.com")
-        _ = try await world.newAccount("halfway", with: .apple)
+        try await world.newAccount(ofNew: "halfway", with: .apple)
         let other = world.browser()
         let bind = try await world.signIn(
             "halfway", with: .google, on: try await other.open(Self.url + "/delete"), other)
@@ -87,18 +81,16 @@ import Testing
         let (browser, page, bearer) = try await AccountHolder.signedIn("slow")
         let question = try await browser.press("/web/account/delete", on: page)
         try await world.age(sessionsOf: "slow@example.com")
-        let chooser = try await browser.submit(try question.form("/web/account/delete"), on: question)
-        #expect(chooser.html.forms.contains { $0.path == "/web/start/google" })
-        #expect(try await world.service.get("/v1/account", bearer: bearer).status == 200)
+        let chooser = try await browser.submit("/web/account/delete", on: question)
+        #expect(chooser.isChooser)
+        #expect(try await service.get("/v1/account", bearer: bearer).status == 200)
         let asked = try await browser.enter("slow@example.com", on: chooser)
-        let deleted = try await browser.submit(try asked.form("/web/account/delete"), on: asked)
-        #expect(deleted.status == 202, "\(deleted.answer.text)")
+        try await browser.submit("/web/account/delete", on: asked).expecting(202)
         #expect(try await world.countAccounts(with: "slow@example.com") == 0)
     }
 
     @Test func `the language that the address names stays through the sign-in, to the end`() async throws {
-        try await world.newPerson("speaker", email: "speaker@example.com")
-        _ = try await world.newAccount("speaker", with: .google)
+        try await world.newAccount(ofNew: "speaker", with: .google)
         func expectArabic(_ page: Browser.Page, _ location: SourceLocation = #_sourceLocation) {
             #expect(page.html.root["lang"] == "ar", "\(page.answer.text)", sourceLocation: location)
             #expect(page.html.root["dir"] == "rtl", sourceLocation: location)
@@ -122,12 +114,11 @@ import Testing
         let linked = try await link(.apple, to: cancelled, as: "speaker", browser)
         expectArabic(linked)
         #expect(!linked.html.forms.contains { $0.path == "/web/account/link/apple" })
-        let unlinking = try await browser.submit(try linked.form("/web/account/unlink"), on: linked)
+        let unlinking = try await browser.submit("/web/account/unlink", on: linked)
         expectArabic(unlinking)
 
         let asked = try await browser.open(question.url)
-        let deleted = try await browser.submit(try asked.form("/web/account/delete"), on: asked)
-        #expect(deleted.status == 202, "\(deleted.answer.text)")
+        let deleted = try await browser.submit("/web/account/delete", on: asked).expecting(202)
         expectArabic(deleted)
     }
 
@@ -136,7 +127,7 @@ import Testing
         _ provider: Sandbox.Provider, to page: Browser.Page, as person: String, cancel: Bool = false,
         _ browser: Browser
     ) async throws -> Browser.Page {
-        let shown = try await browser.submit(try page.form("/web/account/link/\(provider.rawValue)"), on: page)
+        let shown = try await browser.submit("/web/account/link/\(provider.rawValue)", on: page)
         let sent = try await world.consent(person, at: shown, browser, cancel: cancel)
         guard let answer = sent.html.forms.first(where: { $0.attributes["id"] == "answer" }) else { return sent }
         return try await browser.submit(answer, on: sent)
@@ -146,7 +137,7 @@ import Testing
         for number in 1...5 {
             let email = "double-\(number)@example.com"
             let (browser, page, _) = try await AccountHolder.signedIn("double-\(number)")
-            let id = try await world.scratch.texts("SELECT account_id::text FROM accounts WHERE email = \(email)")
+            let id = try await scratch.texts("SELECT account_id::text FROM accounts WHERE email = \(email)")
             let question = try await browser.press("/web/account/delete", on: page)
             let form = try question.form("/web/account/delete")
             async let first = browser.submit(form, on: question, following: false).status
@@ -154,10 +145,10 @@ import Testing
             let statuses = try await [first, second].sorted()
             #expect(statuses[0] == 202 && [202, 303, 403].contains(statuses[1]), "\(statuses)")
             #expect(try await world.countAccounts(with: email) == 0)
-            let deletions = try await world.count(
+            let deletions = try await world.recorded(
                 """
-                SELECT count(*) FROM audit_events
-                WHERE type = 'account_deleted' AND account_id = \(try #require(id.first))::uuid
+                type = 'account_deleted'
+                    AND account_id = \(try #require(id.first))::uuid
                 """)
             #expect(deletions == 1)
         }

@@ -10,23 +10,29 @@ enum AccountHolder {
     static func signedIn(_ name: String) async throws -> (browser: Browser, page: Browser.Page, bearer: String) {
         let world = World.current
         let email = "\(name)@example.com"
-        let made = try await world.register(email)
-        #expect(made.status == 201, "\(made.text)")
+        let made = try await world.register(email).expecting(201)
         let browser = world.browser()
-        let page = try await browser.enter(email, on: try await browser.open(url))
-        #expect(page.status == 200, "\(page.answer.text)")
-        return (browser, page, try made.text("session.accessToken"))
+        let page = try await browser.enter(email, on: try await browser.open(url)).expecting(200)
+        return (browser, page, try made.bearer())
     }
 }
 
+extension Browser.Page {
+    /// Whether a person chooses here how to sign in.
+    var isChooser: Bool { html.forms.contains { $0.path == "/web/start/google" } }
+
+    /// Where the button leads that is a link and goes on.
+    var wayOn: String? { html.elements("a").first { $0.attributes["class"] == "button primary" }?.attributes["href"] }
+}
+
 extension Browser {
+    func openAccount() async throws -> Page { try await open(AccountHolder.url) }
+
     /// The cookie of the pages' session.
     var session: Cookie? { cookie("__Host-csn_web", of: WebWorld.publicURL) }
 
     /// Signs in by a password.
-    func enter(
-        _ email: String, on chooser: Page
-    ) async throws -> Page {
+    func enter(_ email: String, on chooser: Page) async throws -> Page {
         let (page, form) = try await World.current.screen("/web/password", from: chooser, self)
         return try await submit(form, on: page, typed: ["email": email, "password": World.password])
     }

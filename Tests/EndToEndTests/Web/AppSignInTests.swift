@@ -12,8 +12,8 @@ import Testing
         let name: TokenMint.Members = [
             "email": .string("\(person)@example.com"), "givenName": "Kim", "familyName": "Lee",
         ]
-        try await world.sandbox.addApplePerson(person, String(decoding: name.bytes, as: UTF8.self))
-        try await world.sandbox.addGooglePerson(person, String(decoding: name.bytes, as: UTF8.self))
+        try await world.sandbox.addApplePerson(person, name.text)
+        try await world.sandbox.addGooglePerson(person, name.text)
 
         let attempt = try AppAttempt()
         let back = try await world.answer(to: attempt, person, with: provider)
@@ -22,7 +22,7 @@ import Testing
         #expect(back["iss"] == WebWorld.publicURL)
         #expect(back["error"] == nil)
         #expect(Set(back.parameters.map(\.name)) == ["code", "state", "iss"])
-        let code = try #require(back["code"])
+        let code = try back.code()
         #expect(code.wholeMatch(of: /[A-Za-z0-9_-]{43}/) != nil)
 
         let device = TokenMint.Literal.raw(#"{"name":"Kim's phone","platform":"android"}"#)
@@ -40,8 +40,8 @@ import Testing
         let again = try SignedInDevice(try await world.signInByWeb(person, with: provider))
         #expect(again.account.id == owner.account.id)
         #expect(again.provider == provider.rawValue)
-        let sessions = try await world.service.get("/v1/sessions", bearer: again.bearer)
-        #expect(sessions.json?["items"]?.elements?.count == 2)
+        let sessions = try await service.get("/v1/sessions", bearer: again.bearer)
+        #expect(sessions.items.count == 2)
         #expect(sessions.text.contains("Kim's phone"))
         // Apple took the code from the Services ID.
         if provider == .apple {
@@ -54,11 +54,8 @@ import Testing
     func `who cancels at the provider chooses another way, or leaves from there`(
         _ provider: Sandbox.Provider
     ) async throws {
-        let attempt = try AppAttempt()
-        let browser = world.browser()
-        let first = try await world.chooser(attempt, browser)
-        let again = try await world.signIn("nobody", with: provider, on: first, browser, cancel: true)
-        #expect(again.status == 200)
+        let (attempt, browser, first) = try await world.begin()
+        let again = try await world.signIn("nobody", with: provider, on: first, browser, cancel: true).expecting(200)
         #expect(again.html.text.contains("You cancelled. Try again, or choose another way."))
         let person = "after-cancel-\(provider)"
         try await world.newPerson(person)
@@ -68,13 +65,12 @@ import Testing
 
         let second = try await world.chooser(try AppAttempt(), browser)
         let chooser = try await world.signIn("nobody", with: provider, on: second, browser, cancel: true)
-        let left = try AppAnswer(try await browser.submit(try chooser.form("/web/cancel"), on: chooser))
+        let left = try AppAnswer(try await browser.submit("/web/cancel", on: chooser))
         #expect(left["error"] == "access_denied")
     }
 
     @Test func `a hidden address is a relay's, and finds nobody`() async throws {
-        try await world.newPerson("shy", email: "shy@example.com")
-        _ = try await world.newAccount("shy", with: .google)
+        try await world.newAccount(ofNew: "shy", with: .google)
         let answer = try await world.signInByWeb("shy", with: .apple, hidesEmail: true)
         let question = try Question(answer)
         #expect(question.email?.hasSuffix("@privaterelay.appleid.com") == true)
@@ -86,9 +82,7 @@ import Testing
     @Test func `a password signs in on the page, and a wrong one says no more there than in the API`() async throws {
         let email = "typist@example.com"
         #expect(try await world.register(email).status == 201)
-        let attempt = try AppAttempt()
-        let browser = world.browser()
-        let chooser = try await world.chooser(attempt, browser)
+        let (attempt, browser, chooser) = try await world.begin()
         let (page, form) = try await world.screen("/web/password", from: chooser, browser)
         #expect(form.input("password")?.type == "password")
         #expect(form.input("password")?.attributes["autocomplete"] == "current-password")
@@ -108,7 +102,7 @@ import Testing
 
         let done = try await browser.submit(form, on: page, typed: ["email": email, "password": World.password])
         let back = try AppAnswer(done)
-        let device = try SignedInDevice(try await world.exchange(try #require(back["code"]), attempt))
+        let device = try SignedInDevice(try await world.exchange(try back.code(), attempt))
         #expect(device.account.email == email)
         #expect(device.provider == nil)
     }
@@ -116,24 +110,19 @@ import Testing
     @Test func `a mailed code signs in on the page, or shows who is in the account`() async throws {
         let email = "mailed@example.com"
         // An account whose address was stated, and not proven.
-        try await world.newPerson("mailed")
-        _ = try await world.newAccount("mailed", with: .google)
+        try await world.newAccount(ofNew: "mailed", with: .google)
         for isKnown in [false, true] {
-            let attempt = try AppAttempt()
-            let browser = world.browser()
-            let chooser = try await world.chooser(attempt, browser)
+            let (attempt, browser, chooser) = try await world.begin()
             let (page, form) = try await world.screen("/web/email-code", from: chooser, browser)
-            let sent = try await browser.submit(form, on: page, typed: ["email": email])
-            #expect(sent.status == 200, "\(sent.answer.text)")
+            let sent = try await browser.submit(form, on: page, typed: ["email": email]).expecting(200)
             let entry = try #require(sent.html.forms.first { $0.input("code") != nil }, "\(sent.answer.body)")
             #expect(entry.input("code")?.attributes["autocomplete"] == "one-time-code")
             let code = try await world.code(isKnown ? 2 : 1, mailedTo: email)
-            let wrong = try await browser.submit(
-                entry, on: sent, typed: ["email": email, "code": code == "000000" ? "111111" : "000000"])
+            let wrong = try await browser.submit(entry, on: sent, typed: ["email": email, "code": World.wrong(code)])
             #expect(wrong.status == 401)
             let done = try await browser.submit(entry, on: sent, typed: ["email": email, "code": code])
             let back = try AppAnswer(done)
-            let answer = try await world.exchange(try #require(back["code"]), attempt)
+            let answer = try await world.exchange(try back.code(), attempt)
             if isKnown {
                 #expect(try SignedInDevice(answer).account.email == email)
             } else {
@@ -162,7 +151,7 @@ import Testing
             #expect(back.address == WebWorld.privateScheme)
             #expect(back["state"] == attempt.state)
             #expect(last.html.links.contains { $0.target == back.uri && $0.label.contains(WebWorld.appName) })
-            #expect(try await world.exchange(try #require(back["code"]), attempt).status == 200)
+            #expect(try await world.exchange(try back.code(), attempt).status == 200)
         }
     }
 
@@ -172,6 +161,6 @@ import Testing
         let attempt = try AppAttempt(redirectURI: uri)
         let back = try await world.answer(to: attempt, "desk-\(uri.utf8.count)", with: .google)
         #expect(back.address == uri)
-        #expect(try await world.exchange(try #require(back["code"]), attempt).status == 200)
+        #expect(try await world.exchange(try back.code(), attempt).status == 200)
     }
 }

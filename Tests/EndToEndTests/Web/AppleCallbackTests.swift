@@ -19,9 +19,7 @@ import Testing
             try await browser.send(fields, to: WebWorld.appleCallback, on: page, following: false)
         }
 
-        func fields(_ changes: [String: String?]) -> [(name: String, value: String)] {
-            form.fields.with(changes)
-        }
+        func fields(_ changes: [String: String?]) -> [(name: String, value: String)] { form.fields.with(changes) }
 
         var code: String { form.input("code")?.value ?? "" }
     }
@@ -32,13 +30,10 @@ import Testing
             try await world.sandbox.control(
                 "faults", #"{"path":"/apple/auth/authorize","effect":"altered","times":1,\#(changes)}"#)
         }
-        let attempt = try AppAttempt()
-        let browser = world.browser()
-        let chooser = try await world.chooser(attempt, browser)
+        let (attempt, browser, chooser) = try await world.begin()
         let shown = try await world.press(.apple, on: chooser, browser)
         let page = try await world.consent(person, at: shown, browser)
-        return Pending(
-            attempt: attempt, browser: browser, page: page, form: try #require(page.html.forms.first))
+        return Pending(attempt: attempt, browser: browser, page: page, form: try #require(page.html.forms.first))
     }
 
     /// How often a code came to Apple's token endpoint.
@@ -68,15 +63,13 @@ import Testing
         let sessions = try await world.sessionCount()
         let pending = try await self.pending("fixed-\(hasCookie)")
         let held = try await pending.send(pending.form.fields)
-        let finish = Browser.resolve(try #require(held.answer["Location"]), on: held.url)
+        let finish = Browser.resolve(try held.location(), on: held.url)
         let other = world.browser()
         if hasCookie { _ = try await world.chooser(try AppAttempt(), other) }
-        let stolen = try await other.open(finish)
-        #expect(stolen.status == 400)
+        let stolen = try await other.open(finish).expecting(400)
         #expect(stolen.locations == [])
         #expect(stolen.handedOver == nil)
-        let late = try await pending.browser.follow(held)
-        #expect(late.status == 400)
+        try await pending.browser.follow(held).expecting(400)
         #expect(try await exchanges(of: pending.code) == 0)
         #expect(try await world.sessionCount() == sessions)
     }
@@ -85,8 +78,7 @@ import Testing
         async throws
     {
         let pending = try await self.pending("formless")
-        let twice = try await pending.send(pending.form.fields + [("code", "b")])
-        #expect(twice.status == 400)
+        try await pending.send(pending.form.fields + [("code", "b")]).expecting(400)
         let large = try await pending.send(pending.fields(["user": String(repeating: "a", count: 70_000)]))
         #expect(large.status == 413 && large.html.title.hasPrefix("This link doesn’t work"))
         let typed = try await pending.browser.send(
@@ -126,7 +118,7 @@ import Testing
         let back = try AppAnswer(try await pending.browser.submit(pending.form, on: pending.page))
         let answer = try await world.exchange(try #require(back["code"], "\(back.uri)"), pending.attempt)
         #expect(try Question(answer).email == "keyless@example.com")
-        let lines = try world.service.logLines().filter {
+        let lines = try service.logLines().filter {
             $0["message"]?.string?.hasPrefix("client credentials refused") == true
         }
         #expect(lines.map { $0["level"]?.string } == ["error"])

@@ -1,4 +1,3 @@
-import JSON
 import OpenSSL
 import Primitives
 import TestSupport
@@ -18,9 +17,8 @@ struct AppleRelayTests: WorldSuite {
         let browser = world.browser()
         // Apple's page, from which a browser posts.
         let page = try await world.press(.apple, on: try await world.chooser(try AppAttempt(), browser), browser)
-        let sent = try await browser.send(fields, to: Self.url, on: page, following: false)
-        #expect(sent.status == 303)
-        let location = try #require(sent.answer["Location"])
+        let sent = try await browser.send(fields, to: Self.url, on: page, following: false).expecting(303)
+        let location = try sent.location()
         #expect(location.hasPrefix("intent://callback?"))
         #expect(location.hasSuffix("#Intent;package=com.example.lamp;scheme=signinwithapple;end"))
         #expect(location.utf8.filter { $0 == UInt8(ascii: "#") }.count == 1)
@@ -47,7 +45,7 @@ struct AppleRelayTests: WorldSuite {
                 ]
                 if !isCodeAlone { members["identityToken"] = .string(credential.identityToken) }
                 members["nonce"] = nonce.map { .string($0) }
-                let answer = try await world.service.post("/v1/sign-in/apple", members)
+                let answer = try await service.post("/v1/sign-in/apple", members)
                 #expect(answer.status == status, "\(String(describing: nonce)) \(isCodeAlone): \(answer.text)")
                 if status == 401 { #expect(answer.code == "invalid_token") }
             }

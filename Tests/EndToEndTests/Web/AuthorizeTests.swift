@@ -58,7 +58,7 @@ import Testing
         for state in good {
             let browser = world.browser()
             let page = try await world.chooser(try AppAttempt(), browser, ["state": state])
-            let back = try AppAnswer(try await browser.submit(try page.form("/web/cancel"), on: page))
+            let back = try AppAnswer(try await browser.submit("/web/cancel", on: page))
             #expect(back["state"] == state)
             #expect(!back.uri.contains("+"))
             #expect(!page.answer.body.contains(state))
@@ -72,7 +72,7 @@ import Testing
             let back = try AppAnswer(page)
             #expect(back["error"] == "invalid_request", "\(String(describing: state))")
             #expect(back["state"] == nil)
-            let line = try await world.service.logged(try #require(page.answer["X-Request-Id"]))
+            let line = try await service.logged(try #require(page.answer["X-Request-Id"]))
             #expect(line["code"]?.string == "invalid_request" && line["reason"]?.string == "state")
         }
         for control in ["\r\nX-Injected: 1", "\u{0}", "\u{1f}", "\u{7f}"] {
@@ -89,8 +89,7 @@ import Testing
     ) async throws {
         for name in ["state", "provider", "login_hint", "ui_locales", "code_challenge", "unknown"] {
             let attempt = try AppAttempt()
-            let page = try await world.browser().open(
-                attempt.url([name: nil]) + "&\(name)=0123456789abc\(value)")
+            let page = try await world.browser().open(attempt.url([name: nil]) + "&\(name)=0123456789abc\(value)")
             let back = try AppAnswer(page)
             #expect(back.address == WebWorld.appLink && back["error"] == "invalid_request", "\(name): \(back.uri)")
             #expect(back["iss"] == WebWorld.publicURL, "\(name)")
@@ -136,9 +135,7 @@ import Testing
         try await World.run(["web.apps": Countersign.unset, "web.app.lamp.redirectUris": Countersign.unset]) { world in
             for path in [
                 "/web/authorize", "/web/sign-in", "/web/account", "/web/callback/google", "/web/callback/apple/finish",
-            ] {
-                #expect(try await world.service.get(path).status == 404, "\(path)")
-            }
+            ] { #expect(try await world.service.get(path).status == 404, "\(path)") }
             let exchange = try await world.service.post(
                 "/v1/sign-in/web", ["code": "a", "codeVerifier": "b", "redirectUri": "c"])
             #expect(exchange.status == 404)
@@ -157,9 +154,8 @@ import Testing
 
     @Test func `without a Services ID there is no button of Apple's`() async throws {
         try await WebWorld.run(["apple.servicesId": Countersign.unset]) { world in
-            let browser = world.browser()
-            let page = try await world.chooser(try AppAttempt(), browser)
-            #expect(page.html.forms.contains { $0.path == "/web/start/google" })
+            let (_, browser, page) = try await world.begin()
+            #expect(page.isChooser)
             #expect(!page.html.forms.contains { $0.path == "/web/start/apple" })
             let back = try AppAnswer(try await browser.open(try AppAttempt().url(["provider": "apple"])))
             #expect(back["error"] == "invalid_request")

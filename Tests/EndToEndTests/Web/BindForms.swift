@@ -25,10 +25,10 @@ extension HTML.Form {
 extension World {
     /// The question that a mailed code leads to, that of the mail of this number to the address.
     func question(to email: String, by number: Int, _ browser: Browser) async throws -> Browser.Page {
-        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
+        let chooser = try await browser.openAccount()
         let (page, form) = try await screen("/web/email-code", from: chooser, browser)
         let sent = try await browser.submit(form, on: page, typed: ["email": email])
         let code = try await code(number, mailedTo: email)
-        return try await browser.submit(try sent.form("/web/email-code"), on: sent, typed: ["code": code])
+        return try await browser.submit("/web/email-code", on: sent, typed: ["code": code])
     }
 }

@@ -8,17 +8,17 @@ import Testing
 struct BindPageTests: WorldSuite {
     /// The page of *bind* that somebody comes to whose address the holder has.
     private func bindPage(
-        _ degree: DegreeHolder.Degree, _ name: String, workspace: String? = nil, _ browser: Browser
-    ) async throws -> (holder: DegreeHolder, page: Browser.Page) {
+        _ degree: DegreeHolder.Degree, _ name: String, workspace: String? = nil
+    ) async throws -> (holder: DegreeHolder, page: Browser.Page, browser: Browser) {
+        let browser = world.browser()
         let email = "\(name)@company.example"
         let holder = try await world.holder(degree, name, email: email)
         try await world.openGoogleAccount(name, email: email, workspace: workspace)
-        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
-        let question = try await world.signIn(name, with: .google, on: chooser, browser)
+        let question = try await world.signIn(name, with: .google, in: browser)
         // The account of a proven address shows nothing, and leaves no choice.
-        guard degree == .proven else { return (holder, try await browser.go(to: "bind", on: question)) }
+        guard degree == .proven else { return (holder, try await browser.go(to: "bind", on: question), browser) }
         #expect(question.html.text.contains("There is already an account with this address."))
-        return (holder, question)
+        return (holder, question, browser)
     }
 
     private func expectEntered(
@@ -26,7 +26,7 @@ struct BindPageTests: WorldSuite {
     ) async throws {
         #expect(page.status == 200, "\(page.answer.text)", sourceLocation: location)
         #expect(page.html.text.contains(holder.email), sourceLocation: location)
-        let found = try await world.scratch.texts(
+        let found = try await scratch.texts(
             """
             SELECT concat_ws(' ', a.email_proof, count(i.*)) FROM accounts a JOIN identities i USING (account_id)
             WHERE a.account_id = \(holder.device.account.id)::uuid AND i.provider = 'google'
@@ -48,27 +48,22 @@ struct BindPageTests: WorldSuite {
 
     @Test(arguments: DegreeHolder.Degree.allCases)
     func `the account's password binds`(_ degree: DegreeHolder.Degree) async throws {
-        let browser = world.browser()
-        let (holder, page) = try await bindPage(degree, "key-\(degree)", browser)
+        let (holder, page, browser) = try await bindPage(degree, "key-\(degree)")
         #expect(!page.asksForConfirmation)
         let account = try await browser.submit(
-            try page.bindForm("password"), on: page,
-            typed: ["email": holder.email, "password": World.password])
+            try page.bindForm("password"), on: page, typed: ["email": holder.email, "password": World.password])
         try await expectEntered(account, holder, proof: degree == .proven ? "proven" : "stated")
     }
 
     @Test(arguments: [DegreeHolder.Degree.claimed, .proven])
     func `a mailed code binds`(_ degree: DegreeHolder.Degree) async throws {
-        let browser = world.browser()
-        let (holder, page) = try await bindPage(degree, "mail-\(degree)", browser)
+        let (holder, page, browser) = try await bindPage(degree, "mail-\(degree)")
         try await expectEntered(try await typeCode(holder, page, browser), holder, proof: "proven")
     }
 
     @Test func `a mailed code shows a stated account, and then one button binds`() async throws {
-        let browser = world.browser()
-        let (holder, page) = try await bindPage(.stated, "seen", browser)
-        let shown = try await typeCode(holder, page, browser)
-        #expect(shown.status == 200)
+        let (holder, page, browser) = try await bindPage(.stated, "seen")
+        let shown = try await typeCode(holder, page, browser).expecting(200)
         #expect(shown.html.text.contains("s***@company.example"))
         #expect(shown.html.text.contains("The code was right."))
         #expect(shown.html.text.contains("Is this your account?"))
@@ -76,10 +71,9 @@ struct BindPageTests: WorldSuite {
         #expect(shown.html.forms.allSatisfy { $0.input("email") == nil && $0.input("password") == nil })
         let button = try shown.bindForm(button: "ticket")
         #expect(shown.html.text.contains("the password and name that the account has are removed"))
-        try await world.scratch.execute(
+        try await scratch.execute(
             "UPDATE accounts SET display_name = 'Former' WHERE account_id = \(holder.device.account.id)::uuid")
-        try await expectEntered(
-            try await browser.submit(button, on: shown, button: "ticket"), holder, proof: "proven")
+        try await expectEntered(try await browser.submit(button, on: shown, button: "ticket"), holder, proof: "proven")
         let kept = try await world.count(
             """
             SELECT count(*) FROM accounts
@@ -90,13 +84,11 @@ struct BindPageTests: WorldSuite {
     }
 
     @Test func `who has been shown a stated account that isn't theirs makes one, as the page says`() async throws {
-        let browser = world.browser()
-        let (holder, page) = try await bindPage(.stated, "other", browser)
+        let (holder, page, browser) = try await bindPage(.stated, "other")
         let shown = try await typeCode(holder, page, browser)
         let create = try await browser.go(to: "create", on: shown)
         #expect(create.html.text.contains("o***@company.example"))
-        let account = try await browser.submit(try create.form("/web/link/create"), on: create)
-        #expect(account.status == 200, "\(account.answer.text)")
+        let account = try await browser.submit("/web/link/create", on: create).expecting(200)
         #expect(account.html.text.contains(holder.email))
         #expect(try await world.account(on: holder.device).emailTakenAt != nil)
     }
@@ -104,15 +96,14 @@ struct BindPageTests: WorldSuite {
     @Test func `an account that only its address opens is closed by who takes that, as the page says`() async throws {
         let email = "imported@company.example"
         let row = #"{"externalId":"page/1","email":"\#(email)","emailVerified":true,"displayName":"Kim"}"#
-        let run = try await ImportedPersonTests.import("page", [row], into: world.scratch)
-        #expect(run.status == 0, "\(run.error)")
+        try await ImportedPersonTests.import("page", [row], into: scratch).expecting(0)
         let browser = world.browser()
         let link = try await world.question(to: email, by: 1, browser)
         #expect(link.html.text.contains("There is already an account with this address."), "\(link.answer.text)")
         #expect(link.html.text.contains("Account since") && !link.html.text.contains("It is opened with:"))
         let create = try await browser.go(to: "create", on: link)
         #expect(create.html.text.contains("Nobody can open it any more"))
-        let account = try await browser.submit(try create.form("/web/link/create"), on: create)
+        let account = try await browser.submit("/web/link/create", on: create)
         #expect(account.status == 200 && account.html.text.contains(email), "\(account.answer.text)")
         let closed = try await world.count(
             """
@@ -123,8 +114,7 @@ struct BindPageTests: WorldSuite {
     }
 
     @Test func `who came by the provider that runs the mailbox binds with one button`() async throws {
-        let browser = world.browser()
-        let (holder, page) = try await bindPage(.stated, "runs", workspace: "company.example", browser)
+        let (holder, page, browser) = try await bindPage(.stated, "runs", workspace: "company.example")
         let button = try page.bindForm(button: "ticket")
         try await expectEntered(try await browser.submit(button, on: page, button: "ticket"), holder, proof: "proven")
     }
@@ -153,8 +143,7 @@ struct BindPageTests: WorldSuite {
     }
 
     @Test func `the provider by which the account is entered binds, with one session more`() async throws {
-        let browser = world.browser()
-        let (holder, page) = try await bindPage(.stated, "entered", browser)
+        let (holder, page, browser) = try await bindPage(.stated, "entered")
         #expect(page.html.text.contains("Continue with Apple") && !page.html.text.contains("Continue with Google"))
         let account = try await continueWithApple(as: "entered", on: page, browser)
         try await expectEntered(account, holder, proof: "stated")
@@ -172,16 +161,14 @@ struct BindPageTests: WorldSuite {
     @Test func `another identity changes nothing and is named, a cancellation too, and the ticket stays good`()
         async throws
     {
-        let browser = world.browser()
-        let (holder, page) = try await bindPage(.stated, "mistaken", browser)
+        let (holder, page, browser) = try await bindPage(.stated, "mistaken")
         let bystander = try await world.newAccount("bystander")
-        let accounts = (holder.device.account.id, try bystander.text("account.accountId"))
+        let accounts = (holder.device.account.id, try bystander.accountID())
         let before = try await sessions(of: accounts)
-        let refused = try await continueWithApple(as: "bystander", on: page, browser)
-        #expect(refused.status == 200)
+        let refused = try await continueWithApple(as: "bystander", on: page, browser).expecting(200)
         #expect(refused.html.text.contains("That sign-in doesn’t open this account."))
         #expect(try await sessions(of: accounts) == before)
-        #expect(try await world.service.get("/v1/account", bearer: bystander.text("session.accessToken")).status == 200)
+        #expect(try await service.get("/v1/account", bearer: bystander.bearer()).status == 200)
 
         let cancelled = try await continueWithApple(as: "mistaken", on: refused, browser, cancel: true)
         #expect(cancelled.html.text.contains("You cancelled."))
@@ -193,11 +180,8 @@ struct BindPageTests: WorldSuite {
     @discardableResult
     private func linkGoogle(_ person: String, to holder: DegreeHolder) async throws -> Answer {
         try await world.openGoogleAccount(person, email: "\(person)@example.com")
-        let linked = try await world.service.post(
-            "/v1/account/identities/google", ["idToken": .string(try await world.googleToken(person))],
-            bearer: holder.device.bearer)
-        #expect(linked.status == 201, "\(linked.text)")
-        return linked
+        let token = try await world.googleToken(person)
+        return try await service.linkGoogle(token, bearer: holder.device.bearer).expecting(201)
     }
 
     /// The page of *bind* of somebody whose address a holder has who is entered by Apple and by another Google account.
@@ -208,13 +192,12 @@ struct BindPageTests: WorldSuite {
         let holder = try await world.holder(.stated, name, email: email)
         let linked = try await linkGoogle(former, to: holder)
         try await world.openGoogleAccount(name, email: email)
-        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
-        let question = try await world.signIn(name, with: .google, on: chooser, browser)
+        let question = try await world.signIn(name, with: .google, in: browser)
         return (holder, linked, try await browser.go(to: "bind", on: question))
     }
 
     private func googleAddresses(of holder: DegreeHolder) async throws -> [String] {
-        try await world.scratch.texts(
+        try await scratch.texts(
             """
             SELECT email FROM identities
             WHERE account_id = \(holder.device.account.id)::uuid AND provider = 'google'
@@ -230,16 +213,14 @@ struct BindPageTests: WorldSuite {
         let (holder, _, page) = try await rivalledPage(name, former: "former-\(name)", browser)
         #expect(page.html.text.contains("Continue with Apple") && page.html.text.contains("Continue with Google"))
         let person = prover == .apple ? name : "former-\(name)"
-        let conflict = try await press(prover.rawValue, to: prover, as: person, on: page, browser)
-        #expect(conflict.status == 409)
+        let conflict = try await press(prover.rawValue, to: prover, as: person, on: page, browser).expecting(409)
         #expect(conflict.html.text.contains("f***@example.com"), "\(conflict.answer.body)")
         #expect(try await googleAddresses(of: holder) == ["former-\(name)@example.com"])
 
         // Who thinks better of it at the provider has replaced nothing, and chooses again.
         let cancelled = try await press("replace", to: prover, as: person, on: conflict, browser, cancel: true)
         #expect(cancelled.html.text.contains("You cancelled."))
-        let again = try await press(prover.rawValue, to: prover, as: person, on: cancelled, browser)
-        #expect(again.status == 409)
+        let again = try await press(prover.rawValue, to: prover, as: person, on: cancelled, browser).expecting(409)
         let account = try await press("replace", to: prover, as: person, on: again, browser)
         try await expectEntered(account, holder, proof: "stated")
         #expect(try await googleAddresses(of: holder) == [holder.email])
@@ -256,11 +237,9 @@ struct BindPageTests: WorldSuite {
         let (holder, former, page) = try await rivalledPage("unseen", former: "seen-before", browser)
         let conflict = try await continueWithApple(as: "unseen", on: page, browser)
         let id = try former.text("identityId")
-        let unlinked = try await world.service.delete("/v1/account/identities/\(id)", bearer: holder.device.bearer)
-        #expect(unlinked.status == 202, "\(unlinked.text)")
+        try await service.delete("/v1/account/identities/\(id)", bearer: holder.device.bearer).expecting(202)
         try await linkGoogle("late-rival", to: holder)
-        let again = try await press("replace", to: .apple, as: "unseen", on: conflict, browser)
-        #expect(again.status == 409)
+        let again = try await press("replace", to: .apple, as: "unseen", on: conflict, browser).expecting(409)
         #expect(again.html.text.contains("l***@example.com"), "\(again.answer.body)")
         #expect(try await googleAddresses(of: holder) == ["late-rival@example.com"])
         let account = try await press("replace", to: .apple, as: "unseen", on: again, browser)
@@ -268,20 +247,17 @@ struct BindPageTests: WorldSuite {
     }
 
     @Test func `who comes back from the provider without an answer goes on by another proof`() async throws {
-        let browser = world.browser()
-        let (holder, page) = try await bindPage(.stated, "back", browser)
+        let (holder, page, browser) = try await bindPage(.stated, "back")
         let button = try page.bindForm(button: "apple")
         _ = try await browser.submit(button, on: page, button: "apple")
         let account = try await browser.submit(
-            try page.bindForm("password"), on: page,
-            typed: ["email": holder.email, "password": World.password])
+            try page.bindForm("password"), on: page, typed: ["email": holder.email, "password": World.password])
         try await expectEntered(account, holder, proof: "stated")
     }
 
     @Test(.webWorld(["limits.webFlowsPerNetwork": "6/d"]))
     func `each way to the provider counts as a flow of the network`() async throws {
-        let browser = world.browser()
-        let (_, page) = try await bindPage(.stated, "often", browser)
+        let (_, page, browser) = try await bindPage(.stated, "often")
         let button = try page.bindForm(button: "apple")
         var statuses: [Int] = []
         for _ in 0..<7 { statuses.append(try await browser.submit(button, on: page, button: "apple").status) }
@@ -290,13 +266,11 @@ struct BindPageTests: WorldSuite {
     }
 
     @Test func `a provider by which nothing shown is entered is no proof`() async throws {
-        let browser = world.browser()
-        let (_, page) = try await bindPage(.proven, "unshown", browser)
+        let (_, page, browser) = try await bindPage(.proven, "unshown")
         #expect(!page.html.text.contains("Continue with"))
         var fields = try page.bindForm("password").fields
         fields = fields.filter { $0.name == "csrf" } + [(name: "provider", value: "apple")]
-        let refused = try await browser.send(fields, to: try page.bindForm("password").action, on: page)
-        #expect(refused.status == 400)
+        try await browser.send(fields, to: try page.bindForm("password").action, on: page).expecting(400)
         fields[fields.count - 1].value = "facebook"
         #expect(try await browser.send(fields, to: try page.bindForm("password").action, on: page).status == 400)
     }
@@ -304,25 +278,22 @@ struct BindPageTests: WorldSuite {
     @Test func `who is new has one screen, which leads to an account of theirs, a new one or back`() async throws {
         let browser = world.browser()
         try await world.openGoogleAccount("newcomer", email: "newcomer@example.com")
-        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
-        let screen = try await world.signIn("newcomer", with: .google, on: chooser, browser)
+        let screen = try await world.signIn("newcomer", with: .google, in: browser)
         #expect(screen.html.text.contains("Create an account"))
-        let bind = try await browser.go(to: "bind", on: screen)
-        #expect(bind.html.text.contains("Use your existing account"))
+        #expect(try await browser.go(to: "bind", on: screen).html.text.contains("Use your existing account"))
         // Who cancels has neither an account nor a session, and chooses again.
-        let left = try await browser.submit(try screen.form("/web/link/cancel"), on: screen)
-        #expect(left.status == 200 && left.html.forms.contains { $0.path == "/web/start/google" })
-        #expect(try await browser.submit(try screen.form("/web/link/create"), on: screen).status == 400)
-        #expect(browser.cookie("__Host-csn_web", of: WebWorld.publicURL) == nil)
+        let left = try await browser.submit("/web/link/cancel", on: screen)
+        #expect(left.status == 200 && left.isChooser)
+        #expect(try await browser.submit("/web/link/create", on: screen).status == 400)
+        #expect(browser.session == nil)
         #expect(try await world.countAccounts(with: "newcomer@example.com") == 0)
         let again = try await world.signIn("newcomer", with: .google, on: left, browser)
-        let account = try await browser.submit(try again.form("/web/link/create"), on: again)
+        let account = try await browser.submit("/web/link/create", on: again)
         #expect(account.status == 200 && account.html.text.contains("newcomer@example.com"))
     }
 
     @Test func `an account that has changed since is shown again, with the address that was there`() async throws {
-        let browser = world.browser()
-        let (holder, page) = try await bindPage(.stated, "late", workspace: "company.example", browser)
+        let (holder, page, browser) = try await bindPage(.stated, "late", workspace: "company.example")
         let button = try page.bindForm(button: "ticket")
         try await linkGoogle("latecomer", to: holder)
 
@@ -355,7 +326,7 @@ struct BindPageTests: WorldSuite {
         let shown = try await browser.go(to: "bind", on: try await world.question(to: holder.email, by: 1, browser))
         let other = world.browser()
         let create = try await other.go(to: "create", on: try await world.question(to: holder.email, by: 2, other))
-        #expect(try await other.submit(try create.form("/web/link/create"), on: create).status == 200)
+        #expect(try await other.submit("/web/link/create", on: create).status == 200)
         let button = try shown.bindForm(button: "ticket")
         let refused = try await browser.submit(button, on: shown, button: "ticket")
         #expect(refused.status == 401 && !refused.asksForConfirmation, "\(refused.answer.body)")
@@ -363,7 +334,7 @@ struct BindPageTests: WorldSuite {
         // Nothing of the other one is shown. To sign in again is what is left.
         let again = try await browser.open(shown.url)
         #expect(!again.html.text.contains("Account since") && again.html.text.contains("Use that account."))
-        let chooser = try await browser.submit(try again.form("/web/link/cancel"), on: again)
-        #expect(chooser.html.forms.contains { $0.path == "/web/start/google" }, "\(chooser.answer.body)")
+        let chooser = try await browser.submit("/web/link/cancel", on: again)
+        #expect(chooser.isChooser, "\(chooser.answer.body)")
     }
 }

@@ -1,4 +1,3 @@
-import JSON
 import TestSupport
 import Testing
 
@@ -18,9 +17,7 @@ extension Browser {
     func register(
         _ email: String, name: String = "", on page: Page, _ location: SourceLocation = #_sourceLocation
     ) async throws -> Page {
-        let asked = try await fillIn(email, name: name, on: page, location)
-        #expect(asked.status == 200, "\(asked.answer.text)", sourceLocation: location)
-        return asked
+        try await fillIn(email, name: name, on: page, location).expecting(200, sourceLocation: location)
     }
 
     /// Sends the form, whatever the answer.
@@ -33,7 +30,7 @@ extension Browser {
     }
 
     func confirm(_ code: String, on page: Page) async throws -> Page {
-        try await submit(try page.form("/web/register"), on: page, typed: ["code": code])
+        try await submit("/web/register", on: page, typed: ["code": code])
     }
 }
 
@@ -56,7 +53,7 @@ extension World {
             "/v1/accounts",
             ["email": .string(email), "password": .string(Self.heldPassword), "displayName": "Pat Earlier"])
         #expect(made.status == 201, "\(made.text)")
-        return try made.text("session.accessToken")
+        return try made.bearer()
     }
 
     /// An account whose address is proven.
@@ -65,8 +62,7 @@ extension World {
         let signedIn = try await signIn(byCodeTo: email)
         // The proof has taken away what was set before it.
         let set = try await service.send(
-            "PUT", "/v1/account/password", ["newPassword": .string(Self.heldPassword)],
-            bearer: try signedIn.text("session.accessToken"))
+            "PUT", "/v1/account/password", ["newPassword": .string(Self.heldPassword)], bearer: try signedIn.bearer())
         #expect(set.status == 204, "\(set.body)")
     }
 }

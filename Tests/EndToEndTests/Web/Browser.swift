@@ -40,6 +40,19 @@ final class Browser: Sendable {
         var answer: RawAnswer { hops[hops.count - 1].answer }
         var status: Int { answer.status }
         var html: HTML { HTML(answer.body) }
+
+        /// Itself, which has this status.
+        @discardableResult
+        func expecting(_ status: Int, sourceLocation: SourceLocation = #_sourceLocation) -> Self {
+            #expect(self.status == status, "\(answer.text)", sourceLocation: sourceLocation)
+            return self
+        }
+
+        /// Where the answer redirects to.
+        func location(_ location: SourceLocation = #_sourceLocation) throws -> String {
+            try #require(answer["Location"], "\(answer.text)", sourceLocation: location)
+        }
+
         /// Where each redirect led.
         var locations: [String] { hops.compactMap { $0.answer["Location"] } }
 
@@ -79,8 +92,7 @@ final class Browser: Sendable {
     func open(
         _ url: String, method: String = "GET", following: Bool = true, headers: [(String, String)] = []
     ) async throws -> Page {
-        try await navigate(
-            Request(method: method, url: url, headers: headers), from: nil, following: following)
+        try await navigate(Request(method: method, url: url, headers: headers), from: nil, following: following)
     }
 
     /// A link on a page.
@@ -107,6 +119,15 @@ final class Browser: Sendable {
         return try await send(
             fields, to: pressed?.action ?? form.action, on: page, method: form.method, following: following,
             headers: headers)
+    }
+
+    /// Sends the page's form for this path.
+    func submit(
+        _ path: String, on page: Page, typed: [String: String] = [:], button: String? = nil, following: Bool = true,
+        headers: [(String, String)] = [], _ location: SourceLocation = #_sourceLocation
+    ) async throws -> Page {
+        let form = try page.form(path, location)
+        return try await submit(form, on: page, typed: typed, button: button, following: following, headers: headers)
     }
 
     /// Goes to another screen of the flow, by the button or the link that leads there.
@@ -138,7 +159,7 @@ final class Browser: Sendable {
 
     /// Goes where a redirect leads that was not followed.
     func follow(_ page: Page) async throws -> Page {
-        let location = try #require(page.answer["Location"])
+        let location = try page.location()
         return try await navigate(
             Request(method: "GET", url: Self.resolve(location, on: page.url)), from: page, following: true)
     }
@@ -181,9 +202,7 @@ final class Browser: Sendable {
         }
     }
 
-    private func message(
-        _ request: Request, origin: String, fetchSite: String, initiator: Page?
-    ) -> String {
+    private func message(_ request: Request, origin: String, fetchSite: String, initiator: Page?) -> String {
         let target = request.url.dropFirst(origin.count).prefix { $0 != "#" }
         var fields = [
             ("Host", String(origin.drop { $0 != "/" }.dropFirst(2))), ("Connection", "close"),

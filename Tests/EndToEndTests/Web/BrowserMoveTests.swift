@@ -1,4 +1,3 @@
-import JSON
 import Postgres
 import TestSupport
 import Testing
@@ -21,7 +20,7 @@ import Testing
         #expect(answers.count == 1)
         #expect(ends.filter { $0.status == 400 }.count == 1)
         let back = try AppAnswer(try #require(answers.first))
-        #expect(try await world.exchange(try #require(back["code"]), attempt).status == 200)
+        #expect(try await world.exchange(try back.code(), attempt).status == 200)
     }
 
     @Test func `a double click at Apple posts twice, and only the first one counts`() async throws {
@@ -32,13 +31,10 @@ import Testing
         let shown = try await world.press(.apple, on: page, browser)
         let form = try await world.consent("twice", at: shown, browser)
         let answer = try #require(form.html.forms.first)
-        let first = try await browser.submit(answer, on: form, following: false)
-        #expect(first.status == 303)
-        let second = try await browser.submit(answer, on: form)
-        #expect(second.status == 400)
-        #expect(second.locations == [])
+        let first = try await browser.submit(answer, on: form, following: false).expecting(303)
+        #expect(try await browser.submit(answer, on: form).expecting(400).locations == [])
         let back = try AppAnswer(try await browser.follow(first))
-        #expect(try await world.exchange(try #require(back["code"]), attempt).status == 200)
+        #expect(try await world.exchange(try back.code(), attempt).status == 200)
     }
 
     @Test func `a HEAD and a prefetch open and spend nothing`() async throws {
@@ -58,12 +54,12 @@ import Testing
         let shown = try await world.press(.apple, on: page, browser)
         let form = try await world.consent("eager", at: shown, browser)
         let held = try await browser.submit(try #require(form.html.forms.first), on: form, following: false)
-        let finish = Browser.resolve(try #require(held.answer["Location"]), on: held.url)
+        let finish = Browser.resolve(try held.location(), on: held.url)
         let head = try await browser.open(finish, method: "HEAD", following: false)
         #expect(head.answer.body == "")
         #expect(head.answer["Location"] == nil)
         _ = try await browser.open(finish, following: false, headers: [("Sec-Purpose", "prefetch")])
         let back = try AppAnswer(try await browser.follow(held))
-        #expect(try await world.exchange(try #require(back["code"]), attempt).status == 200)
+        #expect(try await world.exchange(try back.code(), attempt).status == 200)
     }
 }

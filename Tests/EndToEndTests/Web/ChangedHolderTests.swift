@@ -13,7 +13,7 @@ struct ChangedHolderTests: WorldSuite {
         let email = "\(name)@company.example"
         let holder = try await world.holder(.stated, name, email: email)
         try await world.openGoogleAccount("\(name)-reader", email: email, workspace: "company.example")
-        let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
+        let chooser = try await browser.openAccount()
         let question = try await world.signIn("\(name)-reader", with: .google, on: chooser, browser)
         let page = try await browser.go(to: "bind", on: question)
         #expect(page.html.text.contains("Account since"))
@@ -34,9 +34,8 @@ struct ChangedHolderTests: WorldSuite {
 
     /// Signs a holder out everywhere, as if a minute after a ticket that shows them: whole seconds decide.
     private func signOutEverywhere(_ holder: DegreeHolder, after table: SQL, _ issued: SQL) async throws {
-        let out = try await world.service.post("/v1/sessions/revoke", ["scope": "all"], bearer: holder.device.bearer)
-        #expect(out.status == 204, "\(out.text)")
-        try await world.scratch.execute(
+        try await service.signOut("all", bearer: holder.device.bearer).expecting(204)
+        try await scratch.execute(
             """
             UPDATE \(table) SET \(issued) = \(issued) - interval '1 minute'
             WHERE shown_account_id = \(holder.device.account.id)::uuid
@@ -83,17 +82,14 @@ struct ChangedHolderTests: WorldSuite {
         let browser = world.browser()
         let (holder, page, button) = try await shownPage("moved", browser)
         let new = "moved-on@example.com"
-        let asked = try await world.service.send(
+        let asked = try await service.send(
             "PUT", "/v1/account/email", ["email": .string(new)], bearer: holder.device.bearer)
         #expect(asked.status == 202, "\(asked.text)")
         let code = try await world.code(1, mailedTo: new)
-        let moved = try await world.service.post(
-            "/v1/account/verify-email", ["code": .string(code)], bearer: holder.device.bearer)
-        #expect(moved.status == 204, "\(moved.text)")
+        try await service.verifyEmail(code, bearer: holder.device.bearer).expecting(204)
         try await world.openGoogleAccount("newly-added", email: "newly-added@example.com")
-        let linked = try await world.service.post(
-            "/v1/account/identities/google", ["idToken": .string(try await world.googleToken("newly-added"))],
-            bearer: holder.device.bearer)
+        let linked = try await service.linkGoogle(
+            try await world.googleToken("newly-added"), bearer: holder.device.bearer)
         #expect(linked.status == 201, "\(linked.text)")
 
         let again = try await browser.open(page.url)
@@ -144,7 +140,7 @@ struct ChangedHolderTests: WorldSuite {
         #expect(!changed.html.text.contains("e***@company.example"))
         #expect(changed.html.text.contains("loses the address"), "\(changed.answer.body)")
         #expect(!changed.html.forms.contains { $0.buttons.contains { $0.value == "bind" } })
-        let account = try await browser.submit(try changed.form("/web/link/create"), on: changed)
+        let account = try await browser.submit("/web/link/create", on: changed)
         #expect(account.status == 200 && account.html.text.contains(holder.email), "\(account.answer.text)")
         let left = try await world.count(
             "SELECT count(*) FROM accounts WHERE account_id = \(holder.device.account.id)::uuid AND email IS NULL")

@@ -1,4 +1,3 @@
-import JSON
 import Postgres
 import TestSupport
 import Testing
@@ -21,8 +20,7 @@ import Testing
     private func pending(_ person: String, _ changes: String? = nil) async throws -> Pending {
         try await world.newPerson(person)
         if let changes { try await world.sandbox.control("faults", Self.fault(changes)) }
-        let browser = world.browser()
-        let chooser = try await world.chooser(try AppAttempt(), browser)
+        let (_, browser, chooser) = try await world.begin()
         let shown = try await world.press(.google, on: chooser, browser)
         let page = try await world.consent(person, at: shown, browser, following: false)
         return Pending(browser: browser, page: page)
@@ -38,8 +36,7 @@ import Testing
         #expect(back["error"] == "server_error", "\(back.uri)")
         #expect(Set(back.parameters.map(\.name)) == ["error", "state", "iss"])
         #expect(try await world.sessionCount() == sessions)
-        let late = try await pending.browser.follow(pending.page)
-        #expect(late.status == 400)
+        try await pending.browser.follow(pending.page).expecting(400)
     }
 
     @Test func `where no app waits, the page of a failure is in the flow's languages and leads back`() async throws {
@@ -48,14 +45,13 @@ import Testing
         let chooser = try await browser.open(WebWorld.publicURL + "/web/account?ui_locales=de")
         let shown = try await world.press(.google, on: chooser, browser)
         let page = try await world.consent("ohne-app", at: shown, browser, following: false)
-        let location = try #require(page.answer["Location"]).settingParameter("iss", to: "https%3A%2F%2Fevil.example")
+        let location = try page.location().settingParameter("iss", to: "https%3A%2F%2Fevil.example")
         try await expectWayBack(from: try await browser.open(location), browser)
     }
 
     @Test func `so it is where the person was proven, and could not be signed in`() async throws {
-        try await world.newPerson("veraltet")
-        let device = try await world.newAccount("veraltet", with: .google)
-        try await world.scratch.execute(
+        let device = try await world.newAccount(ofNew: "veraltet", with: .google)
+        try await scratch.execute(
             """
             UPDATE identities SET not_before = now() + interval '1 hour' WHERE account_id = \(device.account.id)::uuid
             """)
@@ -70,11 +66,8 @@ import Testing
     ) async throws {
         #expect(failed.status == 401, sourceLocation: location)
         #expect(failed.html.root["lang"] == "de", "\(failed.answer.body)", sourceLocation: location)
-        let link = try #require(
-            failed.html.elements("a").first { $0.attributes["class"] == "button primary" }, sourceLocation: location)
-        let again = try await browser.click(
-            try #require(link.attributes["href"], sourceLocation: location), on: failed)
-        #expect(again.html.forms.contains { $0.path == "/web/start/google" }, sourceLocation: location)
+        let again = try await browser.click(try #require(failed.wayOn, sourceLocation: location), on: failed)
+        #expect(again.isChooser, sourceLocation: location)
         #expect(again.html.root["lang"] == "de", sourceLocation: location)
     }
 
@@ -88,7 +81,7 @@ import Testing
             let chooser = try await browser.open(url)
             let flow = try #require(FormEncoding.parameters(of: chooser.url).first { $0.name == "flow" }).value
             let shown = try await world.press(provider, on: chooser, browser)
-            try await world.scratch.execute(
+            try await scratch.execute(
                 "UPDATE web_flows SET expires_at = now() - interval '1 second' WHERE flow_id = \(flow)::uuid")
             var page = try await world.consent(person, at: shown, browser, following: provider == .apple)
             if provider == .apple {
@@ -104,13 +97,11 @@ import Testing
 
     @Test func `who comes too late for Apple's answer that is held is led there too`() async throws {
         try await world.newPerson("late-held")
-        let attempt = try AppAttempt()
-        let browser = world.browser()
-        let chooser = try await world.chooser(attempt, browser)
+        let (attempt, browser, chooser) = try await world.begin()
         let page = try await world.consent(
             "late-held", at: try await world.press(.apple, on: chooser, browser), browser)
         let held = try await browser.submit(try #require(page.html.forms.first), on: page, following: false)
-        try await world.scratch.execute(
+        try await scratch.execute(
             "UPDATE web_flows SET answer_expires_at = now() - interval '1 second' WHERE handle_hash IS NOT NULL")
         let other = try await world.browser().follow(held)
         #expect(other.status == 400 && !other.answer.text.contains(attempt.redirectURI), "\(other.answer.body)")
@@ -123,8 +114,7 @@ import Testing
     ) async throws {
         let person = "cookieless-\(provider.rawValue)"
         try await world.newPerson(person)
-        let browser = world.browser()
-        let chooser = try await world.chooser(try AppAttempt(), browser)
+        let (_, browser, chooser) = try await world.begin()
         let shown = try await world.press(provider, on: chooser, browser)
         browser.set([], of: WebWorld.publicURL)
         var page = try await world.consent(person, at: shown, browser, following: provider == .apple)
@@ -148,12 +138,11 @@ import Testing
     /// account, in the flow's language.
     private func expectLate(_ page: Browser.Page, of attempt: AppAttempt?, _ browser: Browser) async throws {
         #expect(page.status == 400 && page.html.title.hasPrefix("This sign-in has expired"), "\(page.answer.body)")
-        let button = try #require(page.html.elements("a").first { $0.attributes["class"] == "button primary" })
-        let target = try #require(button.attributes["href"])
+        let target = try #require(page.wayOn)
         guard let attempt else {
             let again = try await browser.click(target, on: page)
             #expect(again.html.root["lang"] == "de")
-            #expect(again.html.forms.contains { $0.path == "/web/start/google" })
+            #expect(again.isChooser)
             return
         }
         #expect(page.html.links.contains { $0.target == target && $0.label == "Go back to \(WebWorld.appName)" })

@@ -1,5 +1,6 @@
 import Foundation
 import Primitives
+import Testing
 
 /// A page as a browser without script has it: what can be read, clicked and sent.
 struct HTML: Sendable {
@@ -28,6 +29,10 @@ struct HTML: Sendable {
         /// The path that it is sent to.
         var path: String { String(action.prefix { $0 != "?" && $0 != "#" }) }
 
+        func csrf(_ location: SourceLocation = #_sourceLocation) throws -> String {
+            try #require(input("csrf"), sourceLocation: location).value
+        }
+
         func input(_ name: String) -> Input? { inputs.first { $0.name == name } }
 
         /// The fields that are sent when nobody has typed anything.
@@ -55,9 +60,7 @@ struct HTML: Sendable {
     var title: String { elements("title").first.map { Self.text(of: $0.content) } ?? "" }
 
     /// All that can be read.
-    var text: String {
-        Self.text(of: elements("body").first?.content ?? source)
-    }
+    var text: String { Self.text(of: elements("body").first?.content ?? source) }
 
     var forms: [Form] {
         elements("form").map { form in

@@ -1,4 +1,3 @@
-import JSON
 import TestSupport
 import Testing
 
@@ -16,15 +15,11 @@ import Testing
             good.with("codeVerifier", nil), good.with("redirectUri", nil), good.with("code", .null),
             good.with("email", "victim@example.com"), good.with("codeVerifier", 1),
             good.with("redirectUri", .raw("\"a\\u0000\"")),
-        ] {
-            let answer = try await world.service.post("/v1/sign-in/web", body)
-            answer.expectRefusal(400, "invalid_request")
-        }
-        let form = try await world.service.post(
+        ] { try await service.post("/v1/sign-in/web", body).expectRefusal(400, "invalid_request") }
+        let form = try await service.post(
             "/v1/sign-in/web", body: Array("code=\(code)".utf8), type: "application/x-www-form-urlencoded")
         #expect(form.status == 415)
-        let cookies = try await world.service.post(
-            "/v1/sign-in/web", good, headers: [("Cookie", "__Host-csn_browser=a")])
+        let cookies = try await service.post("/v1/sign-in/web", good, headers: [("Cookie", "__Host-csn_browser=a")])
         #expect(cookies.status == 200)
         #expect(cookies.header("Set-Cookie") == nil)
     }

@@ -12,7 +12,7 @@ import Testing
             "givenName": .string(canaries.add("given name", "Canarygiven")),
             "familyName": .string(canaries.add("family name", "Canaryfamily")),
         ]
-        let person = String(decoding: members.bytes, as: UTF8.self)
+        let person = members.text
         try await world.sandbox.addApplePerson("kim", person)
         try await world.sandbox.addGooglePerson("kim", person)
         var urls: [String] = []
@@ -34,7 +34,7 @@ import Testing
         let second = try await world.chooser(google, browser)
         let redirect = try await world.consent(
             "kim", at: try await world.press(.google, on: second, browser), browser, following: false)
-        let target = try #require(redirect.answer["Location"])
+        let target = try redirect.location()
         _ = canaries.add(
             "Google's code", try #require(FormEncoding.parameters(of: target).first { $0.name == "code" }?.value))
         let ended = try await browser.follow(redirect)
@@ -50,7 +50,7 @@ import Testing
             _ = canaries.add("our code", code)
             _ = canaries.add("verifier", attempt.verifier)
             let answer = try await world.exchange(code, attempt)
-            _ = canaries.add("ticket", try answer.text("linkTicket"))
+            _ = canaries.add("ticket", try answer.linkTicket())
             _ = try await world.exchange(code, attempt)
         }
         _ = canaries.add("browser cookie", try #require(browser.cookies(of: WebWorld.publicURL).first).value)
@@ -62,45 +62,39 @@ import Testing
                 "email": canaries.add("typed address", "canary-typed@example.com"),
                 "password": canaries.add("typed password", "canary-typed-password"),
             ])
-        _ = canaries.add("form token", try #require(password.input("csrf")?.value))
-        #expect(canaries.found(in: world.service.log) == [])
-        #expect(world.service.log.contains("/web/callback/apple"))
-        #expect(canaries.found(in: try await world.service.privateGet("/metrics").text) == [])
-        let trail = try await world.scratch.texts("SELECT row_to_json(e)::text FROM audit_events e")
+        _ = canaries.add("form token", try password.csrf())
+        #expect(canaries.found(in: service.log) == [])
+        #expect(service.log.contains("/web/callback/apple"))
+        #expect(canaries.found(in: try await service.privateGet("/metrics").text) == [])
+        let trail = try await scratch.texts("SELECT row_to_json(e)::text FROM audit_events e")
         #expect(!trail.isEmpty)
         #expect(canaries.found(in: trail.joined(separator: "\n")) == [])
     }
 
-    @Test(.webWorld)
-    func `the database keeps what is held sealed, and what is compared as a digest`() async throws {
+    @Test(.webWorld) func `the database keeps what is held sealed, and what is compared as a digest`() async throws {
         var canaries = Canaries()
         try await world.newPerson("kim", email: canaries.add("address", "canary-address@example.com"))
-        let browser = world.browser()
-        let chooser = try await world.chooser(try AppAttempt(), browser)
-        let start = try await browser.submit(try chooser.form("/web/start/apple"), on: chooser, following: false)
-        let asked = FormEncoding.parameters(of: try #require(start.answer["Location"]))
-        for name in ["state", "nonce"] {
-            _ = canaries.add(name, try #require(asked.first { $0.name == name }?.value))
-        }
+        let (_, browser, chooser) = try await world.begin()
+        let start = try await browser.submit("/web/start/apple", on: chooser, following: false)
+        let asked = FormEncoding.parameters(of: try start.location())
+        for name in ["state", "nonce"] { _ = canaries.add(name, try #require(asked.first { $0.name == name }?.value)) }
         let shown = try await browser.follow(start)
         let page = try await world.consent("kim", at: shown, browser)
         let form = try #require(page.html.forms.first)
-        for name in ["code", "id_token"] {
-            _ = canaries.add(token: name, try #require(form.input(name)?.value))
-        }
+        for name in ["code", "id_token"] { _ = canaries.add(token: name, try #require(form.input(name)?.value)) }
         let held = try await browser.submit(form, on: page, following: false)
-        let location = try #require(held.answer["Location"])
+        let location = try held.location()
         let handle = try #require(FormEncoding.parameters(of: location).first?.value)
         _ = canaries.add("handle", handle)
         _ = canaries.add("cookie", try #require(browser.cookies(of: WebWorld.publicURL).first).value)
         func flows() async throws -> String {
-            try await world.scratch.texts("SELECT row_to_json(f)::text FROM web_flows f").joined(separator: "\n")
+            try await scratch.texts("SELECT row_to_json(f)::text FROM web_flows f").joined(separator: "\n")
         }
         let whileHeld = try await flows()
         #expect(!whileHeld.isEmpty)
         #expect(canaries.found(inDump: whileHeld) == [])
         let back = try AppAnswer(try await browser.follow(held))
-        _ = canaries.add("our code", try #require(back["code"]))
+        _ = canaries.add("our code", try back.code())
         #expect(canaries.found(inDump: try await flows()) == [])
     }
 }

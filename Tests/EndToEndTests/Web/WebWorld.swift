@@ -1,4 +1,3 @@
-import JSON
 import OpenSSL
 import Postgres
 import Primitives
@@ -22,18 +21,15 @@ enum WebWorld {
     static let otherLink = "https://other.example.com/signed-in"
 
     static let settings: Countersign.Settings = [
-        "server.publicUrl": publicURL, "server.trustedProxies": "127.0.0.1",
-        "web.apps": "lamp,other", "web.app.lamp.name": appName,
+        "server.publicUrl": publicURL, "server.trustedProxies": "127.0.0.1", "web.apps": "lamp,other",
+        "web.app.lamp.name": appName,
         "web.app.lamp.redirectUris": [appLink, loopback, loopbackIPv6, privateScheme].joined(separator: ","),
-        "web.app.other.redirectUris": otherLink,
-        "apple.servicesId": servicesID, "pages.name": "Lamp Accounts",
+        "web.app.other.redirectUris": otherLink, "apple.servicesId": servicesID, "pages.name": "Lamp Accounts",
         "pages.privacyUrl": "https://example.com/privacy",
     ]
 
     /// Runs one for as long as the closure runs.
-    static func run(
-        _ settings: Countersign.Settings = [:], _ body: (World) async throws -> Void
-    ) async throws {
+    static func run(_ settings: Countersign.Settings = [:], _ body: (World) async throws -> Void) async throws {
         try await MailedWorld.withServer { mail in
             let all = Self.settings.merging(mail) { _, own in own }.merging(settings) { _, asked in asked }
             try await World.run(all, addresses, prepare: { try await register(at: $0) }) { try await body($0) }
@@ -107,6 +103,10 @@ struct AppAnswer: Sendable {
         return values.count == 1 ? values[0].value : nil
     }
 
+    func code(_ location: SourceLocation = #_sourceLocation) throws -> String {
+        try #require(self["code"], "\(uri)", sourceLocation: location)
+    }
+
     /// Without its parameters.
     var address: String { String(uri.prefix { $0 != "?" }) }
 }
@@ -127,9 +127,15 @@ extension World {
         _ attempt: AppAttempt, _ browser: Browser, _ changes: [String: String?] = [:],
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> Browser.Page {
-        let page = try await browser.open(attempt.url(changes))
-        #expect(page.status == 200, "\(page.answer.text)", sourceLocation: location)
-        return page
+        try await browser.open(attempt.url(changes)).expecting(200, sourceLocation: location)
+    }
+
+    /// The app does so in a browser of its own.
+    func begin(
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws -> (attempt: AppAttempt, browser: Browser, chooser: Browser.Page) {
+        let (attempt, own) = (try AppAttempt(), browser())
+        return (attempt, own, try await chooser(attempt, own, [:], location))
     }
 
     /// The person presses a provider's button. Returns the provider's page.
@@ -171,6 +177,15 @@ extension World {
         return try await browser.submit(form, on: answer)
     }
 
+    /// Signs in on our own page of the account.
+    func signIn(
+        _ person: String, with provider: Sandbox.Provider, in browser: Browser,
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws -> Browser.Page {
+        let chooser = try await browser.openAccount().expecting(200, sourceLocation: location)
+        return try await signIn(person, with: provider, on: chooser, browser, location)
+    }
+
     /// An app signs somebody in by a provider: what came back to it.
     func answer(
         to attempt: AppAttempt, _ person: String, with provider: Sandbox.Provider, _ browser: Browser? = nil,
@@ -191,9 +206,7 @@ extension World {
     }
 
     /// The app turns a code into a session or a question.
-    func exchange(
-        _ code: String, _ attempt: AppAttempt, device: TokenMint.Literal? = nil
-    ) async throws -> Answer {
+    func exchange(_ code: String, _ attempt: AppAttempt, device: TokenMint.Literal? = nil) async throws -> Answer {
         let members: TokenMint.Members = [
             "code": .string(code), "codeVerifier": .string(attempt.verifier),
             "redirectUri": .string(attempt.redirectURI),
@@ -207,8 +220,7 @@ extension World {
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> Answer {
         let attempt = try AppAttempt()
-        let answer = try await self.answer(
-            to: attempt, person, with: provider, nil, hidesEmail: hidesEmail, location)
+        let answer = try await self.answer(to: attempt, person, with: provider, nil, hidesEmail: hidesEmail, location)
         let code = try #require(answer["code"], "\(answer.uri)", sourceLocation: location)
         return try await exchange(code, attempt)
     }

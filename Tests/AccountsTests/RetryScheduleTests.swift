@@ -36,8 +36,7 @@ import Testing
         #expect(shortest > 3 * 86_400 * Self.second)
     }
 
-    @Test(arguments: [0, -1])
-    func `before the first attempt has failed the pause is the shortest`(attempts: Int) {
+    @Test(arguments: [0, -1]) func `before the first attempt has failed the pause is the shortest`(attempts: Int) {
         #expect(RetrySchedule.delay(after: attempts, jitter: 0.5) == Self.second)
     }
 }

@@ -48,15 +48,11 @@ import Testing
         try await database.execute(
             "CREATE TABLE t (n int8 CONSTRAINT t_n_key UNIQUE, m int8 CONSTRAINT m_small CHECK (m < 9))")
         try await database.execute("INSERT INTO t VALUES (1, 1)")
-        let duplicate = await failure {
-            try await database.execute("INSERT INTO t VALUES (\(1), \(1))")
-        }
+        let duplicate = await failure { try await database.execute("INSERT INTO t VALUES (\(1), \(1))") }
         #expect(duplicate?.isUniqueViolation(of: "t_n_key") == true)
         #expect(duplicate?.isUniqueViolation(of: "m_small") == false)
         #expect(duplicate?.table == "t")
-        let large = await failure {
-            try await database.execute("INSERT INTO t VALUES (\(2), \(10))")
-        }
+        let large = await failure { try await database.execute("INSERT INTO t VALUES (\(2), \(10))") }
         #expect(large?.code == .server(sqlState: "23514"))
         #expect(large?.constraint == "m_small")
     }
@@ -65,9 +61,7 @@ import Testing
     func `a constraint that is checked at the commit of a lone statement is reported`() async throws {
         try await database.execute("CREATE TABLE t (n int8 CONSTRAINT t_n_key UNIQUE DEFERRABLE INITIALLY DEFERRED)")
         try await database.execute("INSERT INTO t VALUES (1)")
-        let error = await failure {
-            try await database.execute("INSERT INTO t VALUES (\(1))")
-        }
+        let error = await failure { try await database.execute("INSERT INTO t VALUES (\(1))") }
         #expect(error?.isUniqueViolation(of: "t_n_key") == true)
         try await expect("SELECT count(*) FROM t", is: 1, in: database)
     }
@@ -107,8 +101,7 @@ import Testing
         for encoding in ["LATIN1", "SQL_ASCII"] {
             try await ScratchDatabase.withFresh(encoding: encoding) { scratch in
                 try await scratch.withPool { database in
-                    let error = await failure { try await database.requireUTF8() }
-                    #expect(error?.code == .serverEncoding(encoding))
+                    await expectFailure(.serverEncoding(encoding)) { try await database.requireUTF8() }
                 }
             }
         }
@@ -118,8 +111,7 @@ import Testing
     @Test(.fixture { try await ScratchDatabase.withFresh(encoding: "LATIN1", $0) })
     func `a text that a LATIN1 database cannot hold is refused, not changed`() async throws {
         try await scratch.withPool { database in
-            let error = await failure { try await database.execute("SELECT \("π")") }
-            #expect(error?.code == .server(sqlState: "22P05"))
+            await expectFailure(.server(sqlState: "22P05")) { try await database.execute("SELECT \("π")") }
             let echo = try await database.query("SELECT \("é")", as: String.self)
             #expect(echo == ["é"])
         }
@@ -128,10 +120,9 @@ import Testing
     @Test(.fixture { try await ScratchDatabase.withFresh(encoding: "SQL_ASCII", $0) })
     func `bytes that are not UTF-8 do not come out of a database without an encoding`() async throws {
         try await scratch.withPool { database in
-            let error = await failure {
+            await expectFailure(.server(sqlState: "22021")) {
                 try await database.execute("SELECT convert_from('\\xff'::bytea, 'SQL_ASCII')")
             }
-            #expect(error?.code == .server(sqlState: "22021"))
         }
     }
 
@@ -145,15 +136,11 @@ import Testing
             .server(sqlState: "57P01"), .server(sqlState: "57P03"), .server(sqlState: "53300"),
             .server(sqlState: "25006"), .server(sqlState: "40001"), .server(sqlState: "40P01"),
             .server(sqlState: "55P03"), .server(sqlState: "57014"), .cancelled, .closed, .outcomeUnknown,
-        ] {
-            #expect(error(code).isTemporary, "\(code)")
-        }
+        ] { #expect(error(code).isTemporary, "\(code)") }
         for code: PostgresError.Code in [
             .encoding, .decoding, .serverEncoding("LATIN1"), .protocolViolation, .server(sqlState: "23505"),
             .server(sqlState: "42601"),
-        ] {
-            #expect(!error(code).isTemporary, "\(code)")
-        }
+        ] { #expect(!error(code).isTemporary, "\(code)") }
         #expect(error(.server(sqlState: "40001")).isSerializationFailure)
         #expect(error(.server(sqlState: "40P01")).isSerializationFailure)
         #expect(!error(.server(sqlState: "40003")).isSerializationFailure)

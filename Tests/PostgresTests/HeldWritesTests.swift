@@ -15,49 +15,43 @@ import Testing
         try await eventually(WaitingCommits.areThere, in: observer)
     }
 
-    @Test func `held writes are refused without being sent, alone and in a transaction, and taken afterwards`()
-        async throws
-    {
-        try await ScratchDatabase.withFreshPool { database in
-            try await database.execute("CREATE TABLE t (n int8)")
-            database.holdsWrites = true
-            let lone = await failure { try await database.execute("INSERT INTO t VALUES (1)") }
-            #expect(lone?.code == .writesHeld)
-            #expect(lone?.isTemporary == true)
-            let inTransaction = await failure {
-                try await database.transaction { transaction in
-                    #expect(try await count("SELECT count(*) FROM t", in: transaction) == 0)
-                    try await transaction.execute("UPDATE t SET n = 2")
-                }
+    @Test(.fixture(Database.self))
+    func `held writes are refused without being sent, alone and in a transaction, and taken afterwards`() async throws {
+        let database = Database.current
+        try await database.execute("CREATE TABLE t (n int8)")
+        database.holdsWrites = true
+        await expectFailure(.writesHeld) { try await database.execute("INSERT INTO t VALUES (1)") }
+        await expectFailure(.writesHeld) {
+            try await database.transaction { transaction in
+                #expect(try await count("SELECT count(*) FROM t", in: transaction) == 0)
+                try await transaction.execute("UPDATE t SET n = 2")
             }
-            #expect(inTransaction?.code == .writesHeld)
-            // What only reads may be in a transaction too.
-            #expect(try await database.transaction { try await count("SELECT 3", in: $0) } == 3)
-            try await expect("SELECT count(*) FROM t", is: 0, in: database)
-            database.holdsWrites = false
-            try await database.execute("INSERT INTO t VALUES (1)")
-            try await expect("SELECT count(*) FROM t", is: 1, in: database)
         }
+        // What only reads may be in a transaction too.
+        #expect(try await database.transaction { try await count("SELECT 3", in: $0) } == 3)
+        try await expect("SELECT count(*) FROM t", is: 0, in: database)
+        database.holdsWrites = false
+        try await database.execute("INSERT INTO t VALUES (1)")
+        try await expect("SELECT count(*) FROM t", is: 1, in: database)
     }
 
-    @Test func `a statement whose commit waits is given up and not cancelled, and a read behind it is answered`()
+    @Test(.fixture(WaitingCommits.self))
+    func `a statement whose commit waits is given up and not cancelled, and a read behind it is answered`()
         async throws
     {
-        try await WaitingCommits.run { commits in
-            try await commits.withPools { database, observer in
-                let writing = insert(1, database)
-                try await waitForInFlight(observer)
-                let reading = Task { try await count("SELECT 7", in: database) }
-                // Sent behind the statement, on the only connection.
-                while database.statistics.waiting > 0 { try await pollingPause() }
-                database.holdsWrites = true
-                #expect(await writing.value?.code == .outcomeUnknown)
-                #expect(try await reading.value == 7)
-                try await expect("SELECT (\(WaitingCommits.areThere))::int", is: 1, in: observer)
-                try await commits.letGo()
-                try await eventually("NOT \(WaitingCommits.areThere)", in: observer)
-                try await expect("SELECT count(*) FROM t", is: 1, in: observer)
-            }
+        try await commits.withPools { database, observer in
+            let writing = insert(1, database)
+            try await waitForInFlight(observer)
+            let reading = Task { try await count("SELECT 7", in: database) }
+            // Sent behind the statement, on the only connection.
+            while database.statistics.waiting > 0 { try await pollingPause() }
+            database.holdsWrites = true
+            #expect(await writing.value?.code == .outcomeUnknown)
+            #expect(try await reading.value == 7)
+            try await expect("SELECT (\(WaitingCommits.areThere))::int", is: 1, in: observer)
+            try await commits.letGo()
+            try await eventually("NOT \(WaitingCommits.areThere)", in: observer)
+            try await expect("SELECT count(*) FROM t", is: 1, in: observer)
         }
     }
 

@@ -4,7 +4,10 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct LossTests {
+@Suite(.fixture(ObservedPool.self), .timeLimit(.minutes(5))) struct LossTests {
+    var database: Database { ObservedPool.current.database }
+    var observer: Database { ObservedPool.current.observer }
+
     private func terminate(_ pid: Int, through observer: Database) async throws {
         try await observer.execute("SELECT pg_terminate_backend(\(Int32(pid)))")
         try await eventually("NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = \(Int32(pid)))", in: observer)
@@ -12,177 +15,145 @@ import Testing
 
     @Test func `a statement in flight on a lost connection fails, and the next one has a new connection`() async throws
     {
-        try await withPools { database, observer in
-            let before = try await backend(of: database)
-            let task = Task { await failure { try await database.execute("SELECT pg_sleep(50)") } }
-            try await eventually(isRunning("SELECT pg_sleep%"), in: observer)
-            try await terminate(before, through: observer)
-            let error = await task.value
-            #expect(error?.code == .connectionLost)
-            #expect(error?.sqlState == "57P01")
-            #expect(error?.operation == .execute)
-            #expect(error?.isTemporary == true)
-            let after = try await backend(of: database)
-            #expect(after != before)
-        }
+        let before = try await backend(of: database)
+        let task = Task { await failure { try await database.execute("SELECT pg_sleep(50)") } }
+        try await eventually(isRunning("SELECT pg_sleep%"), in: observer)
+        try await terminate(before, through: observer)
+        let error = await task.value
+        #expect(error?.code == .connectionLost)
+        #expect(error?.sqlState == "57P01")
+        #expect(error?.operation == .execute)
+        #expect(error?.isTemporary == true)
+        #expect(try await backend(of: database) != before)
     }
 
     @Test func `an idle connection that was lost is replaced before a statement fails on it`() async throws {
-        try await withPools { database, observer in
-            for _ in 0..<5 {
-                try await terminate(try await backend(of: database), through: observer)
-                while database.statistics.idle > 0 { try await pollingPause() }
-                try await expect("SELECT 7", is: 7, in: database)
-            }
+        for _ in 0..<5 {
+            try await terminate(try await backend(of: database), through: observer)
+            while database.statistics.idle > 0 { try await pollingPause() }
+            try await expect("SELECT 7", is: 7, in: database)
         }
     }
 
     @Test func `statements that waited while a connection was lost run on the next one`() async throws {
-        try await withPools { database, observer in
-            let before = try await backend(of: database)
-            let lost = Task {
-                await failure {
-                    try await database.transaction { try await $0.execute("SELECT pg_sleep(50)") }
-                }
-            }
-            try await eventually(isRunning("SELECT pg_sleep%"), in: observer)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<20 {
-                    group.addTask { try await expect("SELECT \(number)", is: number, in: database) }
-                }
-                while database.statistics.waiting < 20 { try await pollingPause() }
-                try await terminate(before, through: observer)
-                try await group.waitForAll()
-            }
-            #expect(await lost.value?.code == .connectionLost)
+        let before = try await backend(of: database)
+        let lost = Task {
+            await failure { try await database.transaction { try await $0.execute("SELECT pg_sleep(50)") } }
         }
+        try await eventually(isRunning("SELECT pg_sleep%"), in: observer)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 { group.addTask { try await expect("SELECT \(number)", is: number, in: database) } }
+            while database.statistics.waiting < 20 { try await pollingPause() }
+            try await terminate(before, through: observer)
+            try await group.waitForAll()
+        }
+        #expect(await lost.value?.code == .connectionLost)
     }
 
     @Test func `a transaction ends with its connection, and nothing of it stays`() async throws {
-        try await withPools { database, observer in
-            try await database.execute("CREATE TABLE t (n int8)")
-            let error = await failure {
-                try await database.transaction { transaction in
-                    try await transaction.execute("INSERT INTO t VALUES (1)")
-                    try await terminate(try await backend(of: transaction), through: observer)
-                    _ = try? await transaction.execute("SELECT 1")
-                    // Must not run on the connection that replaced the lost one.
-                    try await transaction.execute("INSERT INTO t VALUES (2)")
-                }
+        await expectFailure(.connectionLost) {
+            try await database.transaction { transaction in
+                try await transaction.execute("INSERT INTO t VALUES (1)")
+                try await terminate(try await backend(of: transaction), through: observer)
+                _ = try? await transaction.execute("SELECT 1")
+                // Must not run on the connection that replaced the lost one.
+                try await transaction.execute("INSERT INTO t VALUES (2)")
             }
-            #expect(error?.code == .connectionLost)
-            try await expect("SELECT count(*) FROM t", is: 0, in: database)
         }
+        try await expect("SELECT count(*) FROM t", is: 0, in: database)
     }
 
     @Test func `a connection that is lost during the commit leaves its outcome open, and says so`() async throws {
-        try await withPools { database, _ in
-            try await database.withConnection {
-                try await $0.executeScript(
-                    unsafeSQL: """
-                        CREATE TABLE t (n int8);
-                        CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS
-                            $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
-                        CREATE CONSTRAINT TRIGGER t_die AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED
-                            FOR EACH ROW EXECUTE FUNCTION die();
-                        """)
-            }
-            let error = await failure {
-                try await database.transaction(retries: 3) { try await $0.execute("INSERT INTO t VALUES (1)") }
-            }
-            #expect(error?.code == .connectionLost)
-            #expect(error?.operation == .commit)
-            try await expect("SELECT count(*) FROM t", is: 0, in: database)
+        try await database.withConnection {
+            try await $0.executeScript(
+                unsafeSQL: """
+                    CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS
+                        $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+                    CREATE CONSTRAINT TRIGGER t_die AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED
+                        FOR EACH ROW EXECUTE FUNCTION die();
+                    """)
         }
+        await expectFailure(.connectionLost, of: .commit) {
+            try await database.transaction(retries: 3) { try await $0.execute("INSERT INTO t VALUES (1)") }
+        }
+        try await expect("SELECT count(*) FROM t", is: 0, in: database)
     }
 
     @Test(arguments: [false, true])
     func `a connection to a server that became read-only is given up for another one`(
         _ isTransaction: Bool
     ) async throws {
-        try await withPools { database, observer in
-            try await observer.execute("CREATE TABLE t (n int8)")
-            let name = try await observer.query("SELECT current_database()", as: String.self)[0]
-            try await observer.execute("ALTER DATABASE \(unsafeSQL: name) SET default_transaction_read_only = on")
-            let before = try await backend(of: database)
-            try await observer.execute("ALTER DATABASE \(unsafeSQL: name) RESET default_transaction_read_only")
-            let error = await failure {
-                if isTransaction {
-                    try await database.transaction { try await $0.execute("INSERT INTO t VALUES (1)") }
-                } else {
-                    try await database.execute("INSERT INTO t VALUES (1)")
-                }
+        let name = try await observer.query("SELECT current_database()", as: String.self)[0]
+        try await observer.execute("ALTER DATABASE \(unsafeSQL: name) SET default_transaction_read_only = on")
+        let before = try await backend(of: database)
+        try await observer.execute("ALTER DATABASE \(unsafeSQL: name) RESET default_transaction_read_only")
+        await expectFailure(.server(sqlState: "25006")) {
+            if isTransaction {
+                try await database.transaction { try await $0.execute("INSERT INTO t VALUES (1)") }
+            } else {
+                try await database.execute("INSERT INTO t VALUES (1)")
             }
-            #expect(error?.code == .server(sqlState: "25006"))
-            #expect(error?.isTemporary == true)
-            try await database.execute("INSERT INTO t VALUES (2)")
-            let after = try await backend(of: database)
-            #expect(after != before)
         }
+        try await database.execute("INSERT INTO t VALUES (2)")
+        #expect(try await backend(of: database) != before)
     }
 
     @Test func `a transaction that a lone statement opens is not left to others`() async throws {
-        try await withPools { database, _ in
-            try await database.execute("CREATE TABLE t (n int8)")
-            let before = try await backend(of: database)
-            let error = await failure { try await database.execute("BEGIN") }
-            #expect(error?.code == .protocolViolation)
-            try await database.execute("INSERT INTO t VALUES (1)")
-            let after = try await backend(of: database)
-            #expect(after != before)
-            try await expect("SELECT count(*) FROM t", is: 1, in: database)
-        }
+        let before = try await backend(of: database)
+        await expectFailure(.protocolViolation) { try await database.execute("BEGIN") }
+        try await database.execute("INSERT INTO t VALUES (1)")
+        #expect(try await backend(of: database) != before)
+        try await expect("SELECT count(*) FROM t", is: 1, in: database)
     }
 
-    @Test func `statements under random losses fail or answer right, and none runs twice`() async throws {
-        try await withPools(.test(poolSize: 4)) { database, observer in
-            try await database.execute("CREATE TABLE t (n int8)")
-            let killer = Task {
-                var kills = 0
-                while !Task.isCancelled {
-                    kills += try await observer.execute(
-                        """
-                        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                        WHERE datname = current_database() AND pid <> pg_backend_pid()
-                            AND backend_type = 'client backend' AND random() < 0.3
-                        """)
-                    for _ in 0..<20 { try await observer.execute("SELECT 1") }
-                }
-                return kills
+    @Test(.fixture { try await ObservedPool.run(.test(poolSize: 4), $0) })
+    func `statements under random losses fail or answer right, and none runs twice`() async throws {
+        let killer = Task {
+            var kills = 0
+            while !Task.isCancelled {
+                kills += try await observer.execute(
+                    """
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND pid <> pg_backend_pid()
+                        AND backend_type = 'client backend' AND random() < 0.3
+                    """)
+                for _ in 0..<20 { try await observer.execute("SELECT 1") }
             }
-            let answers = try await concurrently(0..<3000) { number -> Int? in
-                do throws(PostgresError) {
-                    let rows = try await database.query("INSERT INTO t VALUES (\(number)) RETURNING n") {
-                        row throws(PostgresError) in try row.decode(Int.self)
-                    }
-                    #expect(rows == [number])
-                    return number
-                } catch {
-                    #expect(error.code == .connectionLost)
-                    return nil
-                }
-            }
-            let answered = answers.compactMap { $0 }
-            killer.cancel()
-            // The last question of the killer may itself have been cancelled.
-            _ = try? await killer.value
-            #expect(!answered.isEmpty)
-            // Each connection may be one that the killer's last statement has ended.
-            var stored: [Int]?
-            while stored == nil {
-                do throws(PostgresError) {
-                    stored = try await database.query("SELECT n FROM t", as: Int.self)
-                } catch {
-                    try #require(error.code == .connectionLost)
-                }
-            }
-            let numbers = Set(stored ?? [])
-            #expect(numbers.count == stored?.count)
-            #expect(numbers.isSuperset(of: answered))
+            return kills
         }
+        let answers = try await concurrently(0..<3000) { number -> Int? in
+            do throws(PostgresError) {
+                let rows = try await database.query("INSERT INTO t VALUES (\(number)) RETURNING n") {
+                    row throws(PostgresError) in try row.decode(Int.self)
+                }
+                #expect(rows == [number])
+                return number
+            } catch {
+                #expect(error.code == .connectionLost)
+                return nil
+            }
+        }
+        let answered = answers.compactMap { $0 }
+        killer.cancel()
+        // The last question of the killer may itself have been cancelled.
+        _ = try? await killer.value
+        #expect(!answered.isEmpty)
+        // Each connection may be one that the killer's last statement has ended.
+        var stored: [Int]?
+        while stored == nil {
+            do throws(PostgresError) {
+                stored = try await database.query("SELECT n FROM t", as: Int.self)
+            } catch {
+                try #require(error.code == .connectionLost)
+            }
+        }
+        let numbers = Set(stored ?? [])
+        #expect(numbers.count == stored?.count)
+        #expect(numbers.isSuperset(of: answered))
     }
 
-    @Test func `a database that does not exist is reported within the acquire timeout, with its reason`() async throws {
+    @Test(.noFixture(ObservedPool.self))
+    func `a database that does not exist is reported within the acquire timeout, with its reason`() async throws {
         try await ScratchDatabase.withFresh { scratch in
             let missing = ScratchDatabase(url: scratch.url.replacing("/scratch_", with: "/nowhere_"))
             try await missing.withPool(.test(acquireTimeout: .seconds(5))) { database in
@@ -195,23 +166,21 @@ import Testing
     }
 
     @Test(
+        .noFixture(ObservedPool.self),
         arguments: [
             ("postgresql://host/db", true), ("postgresql://host/db?sslmode=verify-full", true),
             ("host=/tmp sslmode=disable", true), ("postgresql://host/db?sslmode=verify_full", false),
             ("host=/tmp sslmode=REQUIRE", false), ("postgresql://host/db?sslmode=", false),
-            ("postgresql://host/db?nonsense=1", false),
-            ("postgresql://%zz", false),
+            ("postgresql://host/db?nonsense=1", false), ("postgresql://%zz", false),
+            ("postgresql://user:c4nary@host/db", true), ("host=/tmp dbname=x", true),
         ])
     func `a URL is readable when libpq knows its parameters and its sslmode`(url: String, isReadable: Bool) {
         #expect(Database.Configuration.isReadable(url: url) == isReadable)
     }
 
-    @Test func `a URL that cannot be read is recognised and never shown`() async throws {
+    @Test(.noFixture(ObservedPool.self)) func `a URL that cannot be read is recognised and never shown`() async throws {
         let url = "postgresql://user:c4nary@/db?nonsense=1"
         #expect(!Database.Configuration.isReadable(url: url))
-        #expect(!Database.Configuration.isReadable(url: "postgresql://%zz"))
-        #expect(Database.Configuration.isReadable(url: "postgresql://user:c4nary@host/db"))
-        #expect(Database.Configuration.isReadable(url: "host=/tmp dbname=x"))
         try await ScratchDatabase(url: url).withPool(.test(acquireTimeout: .seconds(2))) { database in
             let error = await failure { try await database.execute("SELECT 1") }
             #expect(error?.code == .connectFailed)
@@ -220,7 +189,8 @@ import Testing
     }
 
     /// Has a cluster of its own, since it takes it down.
-    @Test func `a cluster may go down, and serves within five seconds of coming back`() async throws {
+    @Test(.noFixture(ObservedPool.self))
+    func `a cluster may go down, and serves within five seconds of coming back`() async throws {
         try await PrivateCluster.run { cluster, url in
             try await ScratchDatabase(url: url).withPool(.test(acquireTimeout: .seconds(5))) { database in
                 // A machine that pauses may be late once.
@@ -230,13 +200,11 @@ import Testing
                     // In flight or not: every answer comes, and every one says that it is temporary. Once the cluster is
                     // known to be down, the time that one of them has says nothing more.
                     for time in [.seconds(5), .milliseconds(500), .milliseconds(500)] as [Duration] {
-                        let error = await failure {
+                        await expectFailure(.connectFailed) {
                             try await Database.acquiring(by: .now + time) {
                                 try await database.transaction { try await $0.execute("SELECT 1") }
                             }
                         }
-                        #expect(error?.code == .connectFailed)
-                        #expect(error?.isTemporary == true)
                     }
                     _ = try await cluster.start()
                     // The cluster takes connections.
@@ -257,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func `shutdown ends although the database is down`() async throws {
+    @Test(.noFixture(ObservedPool.self)) func `shutdown ends although the database is down`() async throws {
         let error = try await PrivateCluster.run { cluster, url in
             try await ScratchDatabase(url: url).withPool(.test(acquireTimeout: .seconds(5))) { database in
                 try await expect("SELECT 7", is: 7, in: database)

@@ -28,8 +28,7 @@ struct PlanTests {
     @Test func `a prepared statement is planned once`() async throws {
         for number in 0..<8 { try await expect("SELECT \(number)", is: number, in: database) }
         // The first was not prepared.
-        let found = try await plans(of: "SELECT $1", in: database)
-        #expect(found == Plans(once: 7, eachTime: 0))
+        #expect(try await plans(of: "SELECT $1", in: database) == Plans(once: 7, eachTime: 0))
     }
 
     @Test func `a statement that asks for it is planned each time, and no other one is`() async throws {
@@ -62,10 +61,9 @@ struct PlanTests {
     @Test func `a statement that fails while it asks for it leaves the connection as it was`() async throws {
         let before = try await backend(of: database)
         for _ in 0..<3 {
-            let error = await failure {
+            await expectFailure(.server(sqlState: "22012")) {
                 try await Database.planningEachTime { try await database.execute("SELECT 1 / \(0)") }
             }
-            #expect(error?.code == .server(sqlState: "22012"))
         }
         for number in 0..<8 { try await expect("SELECT \(number)", is: number, in: database) }
         #expect(try await plans(of: "SELECT $1", in: database) == Plans(once: 7, eachTime: 0))
@@ -86,8 +84,7 @@ struct PlanTests {
             let separator = scratch.url.contains("?") ? "&" : "?"
             let url = scratch.url + separator + "options=-c%20plan_cache_mode%3Dauto%20-c%20jit%3Don"
             try await ScratchDatabase(url: url).withPool(.test(poolSize: 1)) { database in
-                try await expect(
-                    "SELECT (current_setting('plan_cache_mode') = 'auto')::int", is: 1, in: database)
+                try await expect("SELECT (current_setting('plan_cache_mode') = 'auto')::int", is: 1, in: database)
                 try await expect("SELECT (current_setting('jit') = 'on')::int", is: 1, in: database)
             }
         }

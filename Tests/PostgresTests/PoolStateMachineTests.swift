@@ -12,6 +12,15 @@ import Testing
 
     private func statement() -> Statement { Statement("SELECT 1", .execute, here) }
 
+    /// A request for a lease, which is submitted.
+    private func ask(_ machine: inout PoolStateMachine, _ isolation: IsolationLevel = .readCommitted) -> LeaseRequest {
+        let request = LeaseRequest(isolation, here)
+        _ = machine.submit(request)
+        return request
+    }
+
+    private func lease(of request: LeaseRequest) throws -> Lease { try #require(try request.outcome?.get()) }
+
     /// One iteration of the connection's thread: the statements it takes, its command and the effects.
     private func take(
         _ machine: inout PoolStateMachine, answered: Int = 0, requeued: [Statement] = [], isHeldBack: Bool = false,
@@ -53,9 +62,7 @@ import Testing
     @Test func `statements of a transaction do not outlive its connection`() throws {
         var machine = machine()
         _ = machine.connected(0)
-        let request = LeaseRequest(.readCommitted, here)
-        _ = machine.submit(request)
-        let lease = try #require(try request.outcome?.get())
+        let lease = try lease(of: ask(&machine))
         let (sent, unsent, later) = (statement(), statement(), statement())
         _ = machine.submit(sent, on: lease, endsLease: false)
         _ = take(&machine)
@@ -70,9 +77,7 @@ import Testing
     @Test func `BEGIN goes with the first statement that is really taken`() throws {
         var machine = machine()
         _ = machine.connected(0)
-        let request = LeaseRequest(.serializable, here)
-        _ = machine.submit(request)
-        let lease = try #require(try request.outcome?.get())
+        let lease = try lease(of: ask(&machine, .serializable))
         let (dropped, first, second) = (statement(), statement(), statement())
         for statement in [dropped, first, second] { _ = machine.submit(statement, on: lease, endsLease: false) }
         _ = machine.cancel(dropped)
@@ -92,8 +97,7 @@ import Testing
 
     @Test func `a lease that has reserved a connection gets it before statements do`() throws {
         var (machine, _) = loaded(2)
-        let request = LeaseRequest(.readCommitted, here)
-        _ = machine.submit(request)
+        let request = ask(&machine)
         let late = statement()
         _ = machine.submit(late)
         _ = take(&machine)
@@ -101,15 +105,14 @@ import Testing
         let effects = take(&machine, answered: 2).effects
         #expect(effects.answers.map(ObjectIdentifier.init) == [ObjectIdentifier(request)])
         #expect(machine.queue.count == 1)
-        let lease = try #require(try request.outcome?.get())
+        let lease = try lease(of: request)
         _ = machine.release(lease, isSpent: false)
         #expect(take(&machine).taken.map(ObjectIdentifier.init) == [ObjectIdentifier(late)])
     }
 
     @Test func `a reservation survives the loss of its connection, and a cancelled one frees it`() {
         var (machine, _) = loaded(1)
-        let request = LeaseRequest(.readCommitted, here)
-        _ = machine.submit(request)
+        let request = ask(&machine)
         _ = take(&machine)
         _ = machine.lost(0, requeued: [], unsent: [])
         #expect(machine.connectCommand(0) == .connect)
@@ -117,8 +120,7 @@ import Testing
         #expect(effects.answers.map(ObjectIdentifier.init) == [ObjectIdentifier(request)])
 
         var (other, _) = loaded(1)
-        let cancelled = LeaseRequest(.readCommitted, here)
-        _ = other.submit(cancelled)
+        let cancelled = ask(&other)
         let waiting = statement()
         _ = other.submit(waiting)
         #expect(other.queue.count == 1)
@@ -131,8 +133,7 @@ import Testing
         _ = machine.connected(0)
         _ = machine.submit(statement())
         _ = take(&machine)
-        let request = LeaseRequest(.readCommitted, here)
-        _ = machine.submit(request)
+        let request = ask(&machine)
         #expect(machine.slots[0].reservation === request)
         #expect(take(&machine, isHeldBack: true).effects.answers.isEmpty)
         #expect(machine.slots[0].reservation == nil)
@@ -246,9 +247,7 @@ import Testing
     @Test func `a connection that retires in a transaction is replaced when that has ended`() throws {
         var machine = machine()
         _ = machine.connected(0)
-        let request = LeaseRequest(.readCommitted, here)
-        _ = machine.submit(request)
-        let lease = try #require(try request.outcome?.get())
+        let lease = try lease(of: ask(&machine))
         for endsLease in [false, true] {
             _ = machine.submit(statement(), on: lease, endsLease: endsLease)
             _ = take(&machine)
@@ -265,22 +264,18 @@ import Testing
         _ = machine.connected(0)
         _ = machine.submit(statement())
         _ = take(&machine)
-        let request = LeaseRequest(.readCommitted, here)
-        _ = machine.submit(request)
+        let request = ask(&machine)
         #expect(machine.connectCommand(1) == .connect)
         #expect(machine.connected(1).answers.map(ObjectIdentifier.init) == [ObjectIdentifier(request)])
-        #expect(try #require(try request.outcome?.get()).slot == 1)
+        #expect(try lease(of: request).slot == 1)
     }
 
     @Test func `a lease that waits for a busy connection takes one that becomes free before`() throws {
         var machine = machine(slots: 2)
         for slot in [0, 1] { _ = machine.connected(slot) }
-        let first = LeaseRequest(.readCommitted, here)
-        _ = machine.submit(first)
-        let lease = try #require(try first.outcome?.get())
+        let lease = try lease(of: ask(&machine))
         _ = machine.submit(statement())
-        let second = LeaseRequest(.readCommitted, here)
-        _ = machine.submit(second)
+        let second = ask(&machine)
         #expect(second.outcome == nil)
         #expect(machine.release(lease, isSpent: false).answers.map(ObjectIdentifier.init) == [ObjectIdentifier(second)])
     }

@@ -33,9 +33,7 @@ import Testing
     }
 
     private func waiting(_ count: Int, in database: Database) async throws {
-        while database.statistics.waiting != count {
-            try await pollingPause()
-        }
+        while database.statistics.waiting != count { try await pollingPause() }
     }
 
     @Test(.fixture(Database.self))
@@ -127,8 +125,7 @@ import Testing
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<3 { group.addTask { try await database.execute("SELECT 1") } }
             try await waiting(3, in: database)
-            let error = await failure { try await database.execute("SELECT 1") }
-            #expect(error?.code == .queueFull)
+            await expectFailure(.queueFull) { try await database.execute("SELECT 1") }
             try await transaction.release()
             for try await rows in group { #expect(rows == 1) }
         }
@@ -197,9 +194,7 @@ import Testing
             failure { try await database.execute("SELECT 1") },
             failure { try await database.transaction { _ in } },
             failure { try await database.withConnection { _ in } },
-        ] {
-            #expect(error?.code == .closed)
-        }
+        ] { #expect(error?.code == .closed) }
         try await scratch.withPool { other in
             try await expect("SELECT count(*) FROM t", is: 3, in: other)
             try await eventually(
@@ -211,9 +206,7 @@ import Testing
     @Test(.fixture { try await ScratchDatabase.withFreshPool(.test(poolSize: 1), $0) })
     func `a database without references closes its connections`() async throws {
         do {
-            let database = Database(
-                configuration: observer.configuration,
-                logger: .silent)
+            let database = Database(configuration: observer.configuration, logger: .silent)
             try await database.execute("SELECT 1")
         }
         try await eventually(

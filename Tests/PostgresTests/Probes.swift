@@ -16,9 +16,7 @@ func expect(
 }
 
 /// The error that `work` fails with; if it does not fail, an issue is recorded.
-func failure<T>(
-    location: SourceLocation = #_sourceLocation, of work: () async throws -> T
-) async -> PostgresError? {
+func failure<T>(location: SourceLocation = #_sourceLocation, of work: () async throws -> T) async -> PostgresError? {
     do {
         let value = try await work()
         Issue.record("\(value) where an error was due", sourceLocation: location)
@@ -30,14 +28,33 @@ func failure<T>(
     return nil
 }
 
-/// Runs a closure with a pool on a fresh database, and one to observe it.
-func withPools<T: Sendable>(
-    _ configuration: Database.Configuration = .test(poolSize: 1),
-    _ body: (_ database: Database, _ observer: Database) async throws -> T
-) async throws -> T {
-    try await ScratchDatabase.withFresh { scratch in
-        try await scratch.withPool(.test(poolSize: 1)) { observer in
-            try await scratch.withPool(configuration) { database in try await body(database, observer) }
+/// Expects `work` to fail with an error of that code, and of that operation where one is named.
+func expectFailure<T>(
+    _ code: PostgresError.Code, of operation: PostgresError.Operation? = nil,
+    location: SourceLocation = #_sourceLocation, _ work: () async throws -> T
+) async {
+    let error = await failure(location: location, of: work)
+    #expect(error?.code == code, sourceLocation: location)
+    if let operation { #expect(error?.operation == operation, sourceLocation: location) }
+}
+
+/// A pool on a fresh database with an empty table, and one to observe it.
+struct ObservedPool: TestFixture {
+    let database: Database
+    let observer: Database
+
+    static func run(_ body: (ObservedPool) async throws -> Void) async throws {
+        try await run(.test(poolSize: 1), body)
+    }
+
+    static func run(_ configuration: Database.Configuration, _ body: (ObservedPool) async throws -> Void) async throws {
+        try await ScratchDatabase.withFresh { scratch in
+            try await scratch.withPool(.test(poolSize: 1)) { observer in
+                try await observer.execute("CREATE TABLE t (n int8)")
+                try await scratch.withPool(configuration) { database in
+                    try await body(ObservedPool(database: database, observer: observer))
+                }
+            }
         }
     }
 }

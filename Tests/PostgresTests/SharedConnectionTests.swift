@@ -90,9 +90,7 @@ import Testing
     func `a connection that does not answer a statement that was given up is closed after a while`(
         statementTimeout: Duration?
     ) async throws {
-        var configuration = Database.Configuration.test(poolSize: 1)
-        configuration.statementTimeout = statementTimeout
-        try await withPools(configuration) { database, _, relay in
+        try await withPools(.test(poolSize: 1, statementTimeout: statementTimeout)) { database, _, relay in
             let before = try await backend(of: database)
             relay.discard()
             let task = Task { await failure { try await database.execute("SELECT 1") } }

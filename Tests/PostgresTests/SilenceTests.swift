@@ -4,8 +4,7 @@ import Testing
 @testable import Postgres
 
 /// Servers that are silent: behind a router that dropped the connection's state, or on a host without power.
-@Suite(.sharedFixture(SuiteCluster.self), .timeLimit(.minutes(5)))
-struct SilenceTests {
+@Suite(.sharedFixture(SuiteCluster.self), .timeLimit(.minutes(5))) struct SilenceTests {
     /// Puts a relay before the server: the URL of a database behind it, and the directory of the server's own socket.
     private func withRelay(_ body: (Relay, _ url: String, _ directory: String) async throws -> Void) async throws {
         let cluster = SuiteCluster.current
@@ -16,104 +15,84 @@ struct SilenceTests {
         try await body(relay, "postgresql://postgres@127.0.0.1:\(relay.port)/\(name)", directory)
     }
 
-    @Test func `a server that falls silent is given up, and the next connection serves`() async throws {
+    /// Runs a closure with a pool behind a relay.
+    private func withPool(
+        _ configuration: Database.Configuration, _ body: (Database, Relay) async throws -> Void
+    ) async throws {
         try await withRelay { relay, url, _ in
-            let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .seconds(2))
-            try await ScratchDatabase(url: url).withPool(configuration) { database in
-                let before = try await backend(of: database)
-                relay.discard()
-                let error = await failure { try await database.execute("SELECT 1") }
-                #expect(error?.code == .connectionLost)
-                #expect(error?.isTemporary == true)
-                relay.recover()
-                #expect(try await backend(of: database) != before)
-            }
+            try await ScratchDatabase(url: url).withPool(configuration) { try await body($0, relay) }
+        }
+    }
+
+    @Test func `a server that falls silent is given up, and the next connection serves`() async throws {
+        try await withPool(.test(poolSize: 1, statementTimeout: .seconds(2))) { database, relay in
+            let before = try await backend(of: database)
+            relay.discard()
+            await expectFailure(.connectionLost) { try await database.execute("SELECT 1") }
+            relay.recover()
+            #expect(try await backend(of: database) != before)
         }
     }
 
     @Test func `a commit that is not answered is neither done nor undone`() async throws {
-        try await withRelay { relay, url, _ in
-            let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .seconds(2))
-            try await ScratchDatabase(url: url).withPool(configuration) { database in
-                try await database.execute("CREATE TABLE t (n int)")
-                let error = await failure {
-                    try await database.transaction { transaction in
-                        try await transaction.execute("INSERT INTO t VALUES (1)")
-                        relay.discard()
-                    }
+        try await withPool(.test(poolSize: 1, statementTimeout: .seconds(2))) { database, relay in
+            try await database.execute("CREATE TABLE t (n int)")
+            await expectFailure(.connectionLost, of: .commit) {
+                try await database.transaction { transaction in
+                    try await transaction.execute("INSERT INTO t VALUES (1)")
+                    relay.discard()
                 }
-                #expect(error?.code == .connectionLost)
-                #expect(error?.operation == .commit)
-                relay.recover()
-                try await expect("SELECT count(*)::int4 FROM t", is: 0, in: database)
             }
+            relay.recover()
+            try await expect("SELECT count(*)::int4 FROM t", is: 0, in: database)
         }
     }
 
     @Test func `a statement of a transaction that is not answered in time ends the transaction`() async throws {
-        try await withRelay { relay, url, _ in
-            var configuration = Database.Configuration.test(poolSize: 1)
-            configuration.answerTimeout = .seconds(3)
-            try await ScratchDatabase(url: url).withPool(configuration) { database in
-                _ = try await Database.inBackground { try await database.execute("CREATE TABLE t (n int)") }
-                let error = await failure {
-                    try await database.transaction { transaction in
-                        try await transaction.execute("INSERT INTO t VALUES (1)")
-                        relay.discard()
-                        try await transaction.execute("INSERT INTO t VALUES (2)")
-                    }
-                }
-                #expect(error?.code == .connectionLost)
-                #expect(error?.operation == .execute)
-                #expect(error?.isTemporary == true)
-                relay.recover()
-                try await Database.inBackground {
-                    try await expect("SELECT count(*)::int4 FROM t", is: 0, in: database)
+        try await withPool(.test(poolSize: 1, answerTimeout: .seconds(3))) { database, relay in
+            _ = try await Database.inBackground { try await database.execute("CREATE TABLE t (n int)") }
+            await expectFailure(.connectionLost, of: .execute) {
+                try await database.transaction { transaction in
+                    try await transaction.execute("INSERT INTO t VALUES (1)")
+                    relay.discard()
+                    try await transaction.execute("INSERT INTO t VALUES (2)")
                 }
             }
+            relay.recover()
+            try await Database.inBackground { try await expect("SELECT count(*)::int4 FROM t", is: 0, in: database) }
         }
     }
 
     @Test func `a caller that has waited before has had that part of its time`() async throws {
-        try await withRelay { relay, url, _ in
-            var configuration = Database.Configuration.test(poolSize: 1, acquireTimeout: .seconds(599))
-            // All of it would be longer than the silence by which a server counts as lost.
-            configuration.answerTimeout = .seconds(600)
-            try await ScratchDatabase(url: url).withPool(configuration) { database in
-                try await database.execute("SELECT 1")
-                relay.discard()
-                let error = await failure {
-                    try await Database.acquiring(by: .now + .seconds(1)) { try await database.execute("SELECT 1") }
-                }
-                #expect(error?.code == .outcomeUnknown)
-                // Otherwise the shutdown would wait for the statement.
-                relay.stop()
+        // All of it would be longer than the silence by which a server counts as lost.
+        let configuration = Database.Configuration.test(
+            poolSize: 1, acquireTimeout: .seconds(599), answerTimeout: .seconds(600))
+        try await withPool(configuration) { database, relay in
+            try await database.execute("SELECT 1")
+            relay.discard()
+            await expectFailure(.outcomeUnknown) {
+                try await Database.acquiring(by: .now + .seconds(1)) { try await database.execute("SELECT 1") }
             }
+            // Otherwise the shutdown would wait for the statement.
+            relay.stop()
         }
     }
 
     @Test func `what runs in the background may take as long as the server lets it`() async throws {
-        var configuration = Database.Configuration.test(poolSize: 1)
-        configuration.answerTimeout = .milliseconds(100)
-        try await ScratchDatabase.withFreshPool(configuration) { database in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 1, answerTimeout: .milliseconds(100))) { database in
             try await Database.inBackground {
                 try await expect("SELECT 7 FROM pg_sleep(1)", is: 7, in: database)
                 try await database.transaction { transaction in
                     try await expect("SELECT 7 FROM pg_sleep(1)", is: 7, in: transaction)
                 }
             }
-            let error = await failure { try await database.execute("SELECT pg_sleep(1)") }
-            #expect(error?.code == .outcomeUnknown)
+            await expectFailure(.outcomeUnknown) { try await database.execute("SELECT pg_sleep(1)") }
         }
     }
 
     @Test func `a statement that runs for as long as it may is not taken for silence`() async throws {
-        try await withRelay { relay, url, _ in
-            let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .seconds(2))
-            try await ScratchDatabase(url: url).withPool(configuration) { database in
-                let error = await failure { try await database.execute("SELECT pg_sleep(60)") }
-                #expect(error?.code == .server(sqlState: "57014"))
-            }
+        try await withPool(.test(poolSize: 1, statementTimeout: .seconds(2))) { database, _ in
+            await expectFailure(.server(sqlState: "57014")) { try await database.execute("SELECT pg_sleep(60)") }
         }
     }
 
@@ -150,8 +129,8 @@ struct SilenceTests {
         try await withRelay { relay, _, directory in
             relay.discard()
             let hosts = "host=127.0.0.1,\(directory) port=\(relay.port),5432 user=postgres dbname=postgres"
-            var configuration = Database.Configuration.test(poolSize: 1, acquireTimeout: .seconds(30))
-            configuration.connectTimeout = .seconds(2)
+            let configuration = Database.Configuration.test(
+                poolSize: 1, acquireTimeout: .seconds(30), connectTimeout: .seconds(2))
             try await ScratchDatabase(url: hosts).withPool(configuration) { database in
                 try await expect("SELECT 7", is: 7, in: database)
             }

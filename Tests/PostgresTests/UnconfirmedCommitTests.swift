@@ -39,9 +39,7 @@ import Testing
             let writing = Task { await failure { try await database.execute("INSERT INTO t VALUES (1)") } }
             try await eventually(WaitingCommits.areThere, in: observer)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<5 {
-                    group.addTask { try await expect("SELECT \(number)", is: number, in: database) }
-                }
+                for number in 0..<5 { group.addTask { try await expect("SELECT \(number)", is: number, in: database) } }
                 // Two of them are sent.
                 while database.statistics.waiting < 3 { try await pollingPause() }
                 try await cancelWait(through: observer)
@@ -51,9 +49,8 @@ import Testing
         }
     }
 
-    @Test func `a transaction that the standby did not confirm has an unknown outcome, and is not run again`()
-        async throws
-    {
+    @Test
+    func `a transaction that the standby did not confirm has an unknown outcome, and is not run again`() async throws {
         try await commits.withPools { database, observer in
             let runs = Tally()
             let task = Task {
@@ -78,9 +75,7 @@ import Testing
     {
         try await commits.withPools { database, observer in
             let statement = Task {
-                await failure {
-                    try await database.withConnection { try await $0.execute("INSERT INTO t VALUES (1)") }
-                }
+                await failure { try await database.withConnection { try await $0.execute("INSERT INTO t VALUES (1)") } }
             }
             try await cancelWait(through: observer)
             #expect(await statement.value?.code == .outcomeUnknown)
@@ -106,50 +101,41 @@ import Testing
         }
     }
 
-    @Test func `a commit that waits for too long has an unknown outcome, and goes on`() async throws {
-        try await WaitingCommits.run { commits in
-            try await commits.withPools(.test(poolSize: 1, commitTimeout: .milliseconds(200))) { database, observer in
-                let error = await failure {
-                    try await database.transaction(retries: 3) { try await $0.execute("INSERT INTO t VALUES (1)") }
-                }
-                #expect(error?.code == .outcomeUnknown)
-                #expect(error?.operation == .commit)
-                // A cancelled one would not wait.
-                try await eventually(WaitingCommits.areThere, in: observer)
-                let next = Task { try await count("SELECT 7", in: database) }
-                while database.statistics.waiting < 1 { try await pollingPause() }
-                try await expect("SELECT (\(WaitingCommits.areThere))::int", is: 1, in: observer)
-                try await commits.letGo()
-                #expect(try await next.value == 7)
-                try await expect("SELECT count(*) FROM t", is: 1, in: observer)
+    @Test(.fixture(WaitingCommits.self))
+    func `a commit that waits for too long has an unknown outcome, and goes on`() async throws {
+        try await commits.withPools(.test(poolSize: 1, commitTimeout: .milliseconds(200))) { database, observer in
+            await expectFailure(.outcomeUnknown, of: .commit) {
+                try await database.transaction(retries: 3) { try await $0.execute("INSERT INTO t VALUES (1)") }
             }
+            // A cancelled one would not wait.
+            try await eventually(WaitingCommits.areThere, in: observer)
+            let next = Task { try await count("SELECT 7", in: database) }
+            while database.statistics.waiting < 1 { try await pollingPause() }
+            try await expect("SELECT (\(WaitingCommits.areThere))::int", is: 1, in: observer)
+            try await commits.letGo()
+            #expect(try await next.value == 7)
+            try await expect("SELECT count(*) FROM t", is: 1, in: observer)
         }
     }
 
-    @Test func `a lone statement that is not answered in time has an unknown outcome, and goes on`() async throws {
-        var configuration = Database.Configuration.test(poolSize: 1)
-        configuration.answerTimeout = .milliseconds(200)
-        try await WaitingCommits.run { commits in
-            try await commits.withPools(configuration) { database, observer in
-                let error = await failure { try await database.execute("INSERT INTO t VALUES (1)") }
-                #expect(error?.code == .outcomeUnknown)
-                #expect(error?.operation == .execute)
-                // A cancelled one would not wait.
-                try await eventually(WaitingCommits.areThere, in: observer)
-                try await commits.letGo()
-                try await eventually("NOT \(WaitingCommits.areThere)", in: observer)
-                try await expect("SELECT count(*) FROM t", is: 1, in: observer)
+    @Test(.fixture(WaitingCommits.self))
+    func `a lone statement that is not answered in time has an unknown outcome, and goes on`() async throws {
+        try await commits.withPools(.test(poolSize: 1, answerTimeout: .milliseconds(200))) { database, observer in
+            await expectFailure(.outcomeUnknown, of: .execute) {
+                try await database.execute("INSERT INTO t VALUES (1)")
             }
+            // A cancelled one would not wait.
+            try await eventually(WaitingCommits.areThere, in: observer)
+            try await commits.letGo()
+            try await eventually("NOT \(WaitingCommits.areThere)", in: observer)
+            try await expect("SELECT count(*) FROM t", is: 1, in: observer)
         }
     }
 
-    @Test func `a lone statement whose commit waits without end has an unknown outcome, and is not cancelled`()
-        async throws
-    {
+    @Test
+    func `a lone statement whose commit waits without end has an unknown outcome, and is not cancelled`() async throws {
         try await commits.withPools(.test(poolSize: 1, statementTimeout: .seconds(1))) { database, observer in
-            let error = await failure { try await database.execute("INSERT INTO t VALUES (1)") }
-            #expect(error?.code == .connectionLost)
-            #expect(error?.isTemporary == true)
+            await expectFailure(.connectionLost) { try await database.execute("INSERT INTO t VALUES (1)") }
             try await eventually(WaitingCommits.areThere, in: observer)
         }
     }

@@ -96,9 +96,7 @@ private enum Colour: String, PostgresEncodable, PostgresDecodable, PostgresArray
         func expectRefusal<T: Sendable>(
             _ sql: SQL, _: T.Type, location: SourceLocation = #_sourceLocation
         ) async where T: PostgresDecodable {
-            let error = await failure(location: location) {
-                try await database.query(sql, as: T.self)
-            }
+            let error = await failure(location: location) { try await database.query(sql, as: T.self) }
             #expect(error?.code == .decoding, sourceLocation: location)
             #expect(error?.location.hasPrefix("PostgresTests/") == true, sourceLocation: location)
         }
@@ -123,10 +121,7 @@ private enum Colour: String, PostgresEncodable, PostgresDecodable, PostgresArray
             "INSERT INTO names VALUES (\("victim\0evil"))",
             "INSERT INTO names SELECT unnest(\(["fine", "victim\0evil"]))",
             SQL(unsafeSQL: "INSERT INTO names VALUES ('victim\0evil')"),
-        ] {
-            let error = await failure { try await database.execute(sql) }
-            #expect(error?.code == .encoding)
-        }
+        ] { await expectFailure(.encoding) { try await database.execute(sql) } }
         _ = await failure {
             try await database.withConnection { try await $0.executeScript(unsafeSQL: "SELECT 1;\0 SELECT 2") }
         }

@@ -33,8 +33,7 @@ import Testing
     }
 
     @Test func `each state of an authorization has a row`() throws {
-        #expect(
-            try Self.rows(under: "Identity").sorted() == Identity.Authorization.allCases.map(\.rawValue).sorted())
+        #expect(try Self.rows(under: "Identity").sorted() == Identity.Authorization.allCases.map(\.rawValue).sorted())
     }
 
     @Test func `each policy for stray accounts and each failure of linking is described`() throws {

@@ -6,14 +6,19 @@ import Testing
 
 /// The statements that most requests run: the server plans each of them once for a connection. A plan for the values of
 /// each execution would cost more than the execution.
-@Suite(.timeLimit(.minutes(2))) struct HotStatementTests {
+@Suite(
+    .fixture { try await ScratchDatabase.withMigratedPool(configure: { $0.poolSize = 1 }, $0) }, .timeLimit(.minutes(2))
+)
+struct HotStatementTests {
+    var database: Database { .current }
+
     private struct Plans: Sendable {
         let statement: String
         let once: Int
         let eachTime: Int
     }
 
-    private static func plans(in database: Database) async throws -> [Plans] {
+    private func plans() async throws -> [Plans] {
         try await database.query(
             "SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements ORDER BY generic_plans DESC"
         ) { row throws(PostgresError) in
@@ -44,62 +49,52 @@ import Testing
     }
 
     @Test func `signing in, looking a session and its account up and refreshing it are planned once`() async throws {
-        try await ScratchDatabase.withMigratedPool {
-            $0.poolSize = 1
-        } _: { database in
-            let crowd = try await AccountCrowd.create(3, in: database)
-            let (identities, sessions) = (IdentityStore(database: database), SessionStore(database: database))
-            let (accounts, refreshes) = (LiveAccounts(database: database), SessionRefreshes(database: database))
-            let origin = ChangeOrigin(actor: .person, requestID: nil, network: "192.0.2.0/24")
-            for round in 1...8 {
-                let now = crowd.time(0).advanced(bySeconds: Int64(round) * 60)
-                let id = try await Self.signIn(crowd, identities, at: now)
-                let live = try #require(try await sessions.live(id, by: .at(now)))
-                #expect(try await accounts.find(id, by: .at(now))?.account.id == live.session.accountID)
-                let refreshed = try await refreshes.refresh(
-                    id, generation: live.session.generation, by: .at(now.advanced(bySeconds: 30), from: origin),
-                    lifetimes: SessionLifetimes(unused: 86_400), address: "192.0.2.7")
-                guard case .renewed = refreshed else {
-                    Issue.record("not refreshed: \(refreshed)")
-                    continue
-                }
+        let crowd = try await AccountCrowd.create(3, in: database)
+        let (identities, sessions) = (IdentityStore(database: database), SessionStore(database: database))
+        let (accounts, refreshes) = (LiveAccounts(database: database), SessionRefreshes(database: database))
+        let origin = ChangeOrigin(actor: .person, requestID: nil, network: "192.0.2.0/24")
+        for round in 1...8 {
+            let now = crowd.time(0).advanced(bySeconds: Int64(round) * 60)
+            let id = try await Self.signIn(crowd, identities, at: now)
+            let live = try #require(try await sessions.live(id, by: .at(now)))
+            #expect(try await accounts.find(id, by: .at(now))?.account.id == live.session.accountID)
+            let refreshed = try await refreshes.refresh(
+                id, generation: live.session.generation, by: .at(now.advanced(bySeconds: 30), from: origin),
+                lifetimes: SessionLifetimes(unused: 86_400), address: "192.0.2.7")
+            guard case .renewed = refreshed else {
+                Issue.record("not refreshed: \(refreshed)")
+                continue
             }
-            let lone = try await Self.plans(in: database)
-            // The first execution of each is not prepared.
-            let hot = lone.filter { $0.once == 7 }
-            #expect(hot.count >= 4)
-            for part in ["INSERT INTO sessions", "UPDATE sessions", "WHERE s.session_id =", "LEFT JOIN LATERAL"] {
-                #expect(hot.contains { $0.statement.contains(part) }, "\(part)")
-            }
-            for plans in lone { #expect(plans.eachTime == 0, "\(plans.statement)") }
-
-            // Many at once come in batches, of whatever size.
-            for round in 10..<14 {
-                let now = crowd.time(0).advanced(bySeconds: Int64(round) * 60)
-                try await concurrently(0..<32) { _ in _ = try await Self.signIn(crowd, identities, at: now) }
-            }
-            let all = try await Self.plans(in: database)
-            #expect(all.count { $0.once > 0 && $0.statement.contains("INSERT INTO sessions") } == 1)
-            for plans in all { #expect(plans.eachTime == 0, "\(plans.statement)") }
         }
+        let lone = try await plans()
+        // The first execution of each is not prepared.
+        let hot = lone.filter { $0.once == 7 }
+        #expect(hot.count >= 4)
+        for part in ["INSERT INTO sessions", "UPDATE sessions", "WHERE s.session_id =", "LEFT JOIN LATERAL"] {
+            #expect(hot.contains { $0.statement.contains(part) }, "\(part)")
+        }
+        for plans in lone { #expect(plans.eachTime == 0, "\(plans.statement)") }
+
+        // Many at once come in batches, of whatever size.
+        for round in 10..<14 {
+            let now = crowd.time(0).advanced(bySeconds: Int64(round) * 60)
+            try await concurrently(0..<32) { _ in _ = try await Self.signIn(crowd, identities, at: now) }
+        }
+        let all = try await plans()
+        #expect(all.count { $0.once > 0 && $0.statement.contains("INSERT INTO sessions") } == 1)
+        for plans in all { #expect(plans.eachTime == 0, "\(plans.statement)") }
     }
 
     @Test func `an administrator's lists are planned for their values`() async throws {
-        try await ScratchDatabase.withMigratedPool {
-            $0.poolSize = 1
-        } _: { database in
-            _ = try await AccountCrowd.create(20, in: database)
-            for _ in 0..<8 {
-                _ = try await AccountSearch(database: database).list(AccountFilter(), after: nil, limit: 5)
-                _ = try await AuditTrail(database: database).list(AuditFilter(), before: nil, limit: 5)
-                _ = try await OutboxSearch(database: database).list(status: .failed, before: nil, limit: 5)
-                _ = try await ProviderEventRecords(database: database).page(before: nil, limit: 5)
-            }
-            let lists = try await Self.plans(in: database).filter {
-                $0.statement.contains("ORDER BY") && $0.eachTime > 0
-            }
-            #expect(lists.count == 4)
-            for list in lists { #expect(list.eachTime == 7 && list.once == 0, "\(list.statement)") }
+        _ = try await AccountCrowd.create(20, in: database)
+        for _ in 0..<8 {
+            _ = try await AccountSearch(database: database).list(AccountFilter(), after: nil, limit: 5)
+            _ = try await AuditTrail(database: database).list(AuditFilter(), before: nil, limit: 5)
+            _ = try await OutboxSearch(database: database).list(status: .failed, before: nil, limit: 5)
+            _ = try await ProviderEventRecords(database: database).page(before: nil, limit: 5)
         }
+        let lists = try await plans().filter { $0.statement.contains("ORDER BY") && $0.eachTime > 0 }
+        #expect(lists.count == 4)
+        for list in lists { #expect(list.eachTime == 7 && list.once == 0, "\(list.statement)") }
     }
 }

@@ -79,18 +79,18 @@ extension Database.Configuration {
     /// Four connections, since many tests run at a time; and on a busy machine a test waits rather than fails: of fifty
     /// calls that race for one row the last one waits for all others. The URL is that of the database it is used on.
     package static func test(
-        poolSize: Int = 4, acquireTimeout: Duration = .seconds(300), statementTimeout: Duration = .seconds(300),
-        lockTimeout: Duration = .seconds(300), idleInTransactionTimeout: Duration = .seconds(300),
-        commitTimeout: Duration = .seconds(300),
-        preparedStatements: Bool = true, applicationName: String = "tests", pipelineDepth: Int = 8,
-        maximumWaiting: Int = 10_000
+        poolSize: Int = 4, acquireTimeout: Duration = .seconds(300), connectTimeout: Duration = .seconds(30),
+        statementTimeout: Duration? = .seconds(300), lockTimeout: Duration = .seconds(300),
+        idleInTransactionTimeout: Duration = .seconds(300), commitTimeout: Duration = .seconds(300),
+        answerTimeout: Duration? = nil, preparedStatements: Bool = true, applicationName: String = "tests",
+        pipelineDepth: Int = 8, maximumWaiting: Int = 10_000
     ) -> Self {
         Self(
-            url: "", poolSize: poolSize, acquireTimeout: acquireTimeout, connectTimeout: .seconds(30),
+            url: "", poolSize: poolSize, acquireTimeout: acquireTimeout, connectTimeout: connectTimeout,
             statementTimeout: statementTimeout, lockTimeout: lockTimeout,
             idleInTransactionTimeout: idleInTransactionTimeout, commitTimeout: commitTimeout,
-            preparedStatements: preparedStatements, applicationName: applicationName, pipelineDepth: pipelineDepth,
-            maximumWaiting: maximumWaiting)
+            answerTimeout: answerTimeout, preparedStatements: preparedStatements, applicationName: applicationName,
+            pipelineDepth: pipelineDepth, maximumWaiting: maximumWaiting)
     }
 }
 

@@ -14,8 +14,7 @@ import Testing
                     isAuthoritative: true)
             },
             clientID: ProviderClientID(client), authenticatedAt: Timestamp(seconds: seconds),
-            issuedAt: Timestamp(seconds: seconds + 1),
-            nonce: nil, transferSubject: nil)
+            issuedAt: Timestamp(seconds: seconds + 1), nonce: nil, transferSubject: nil)
     }
 
     @Test func `a token without an address is completed by another one of the same person`() throws {

@@ -26,8 +26,7 @@ import Testing
     ) -> Account {
         Account(
             id: AccountID(now: start), externalID: externalID.flatMap(ExternalID.init),
-            email: email.flatMap(EmailAddress.init),
-            emailProof: isVerified ? .proven : .claimed,
+            email: email.flatMap(EmailAddress.init), emailProof: isVerified ? .proven : .claimed,
             displayName: nil, status: status, createdAt: start, hasPassword: hasPassword, identities: identities)
     }
 

@@ -13,8 +13,7 @@ import Testing
         return VerifiedIdentity(
             key: key,
             email: address.map {
-                ProviderEmail(
-                    address: $0, isVerified: verified, isPrivateRelay: relay, isAuthoritative: authoritative)
+                ProviderEmail(address: $0, isVerified: verified, isPrivateRelay: relay, isAuthoritative: authoritative)
             }, clientID: "client", authenticatedAt: Timestamp(seconds: 0),
             issuedAt: Timestamp(seconds: 0))
     }
@@ -72,9 +71,7 @@ import Testing
         }
         for other in [
             try linked(.google, "2", email: "lee@example.com"), try linked(.apple, "2", email: "kim@example.com"),
-        ] {
-            #expect(!holder(.proven, other).isSucceeded(by: try identity()))
-        }
+        ] { #expect(!holder(.proven, other).isSucceeded(by: try identity())) }
         #expect(!holder(.proven, predecessor).isSucceeded(by: try identity(authoritative: false)))
     }
 

@@ -37,8 +37,7 @@ import Testing
 
     private func expect(
         _ expected: [EmailCodeRequestDecision], _ live: LiveEmailCode?, share: EmailCodeShare = .none,
-        elsewhere: Bool = false, guesses: EmailCodeGuesses = .none,
-        sourceLocation: SourceLocation = #_sourceLocation
+        elsewhere: Bool = false, guesses: EmailCodeGuesses = .none, sourceLocation: SourceLocation = #_sourceLocation
     ) {
         let decisions = [nil, EmailCodeAllowance.full, .onlyIfKnown].map {
             request(live, share: share, elsewhere: elsewhere, guesses: guesses, $0)
@@ -95,9 +94,7 @@ import Testing
             (share(), EmailCodeRequestDecision.mail(onlyIfKnown: true)),
             (share(mails: 1, mailed: 59), .nothing), (share(mails: 1, mailed: 60), .mail(onlyIfKnown: true)),
             (share(mails: 2, mailed: 60), .mail(onlyIfKnown: true)), (share(mails: 3, mailed: 500), .nothing),
-        ] {
-            #expect(request(try live(tries: 20), share: share, .onlyIfKnown) == expected)
-        }
+        ] { #expect(request(try live(tries: 20), share: share, .onlyIfKnown) == expected) }
     }
 
     @Test func `a code that was mailed to nobody yet needs an allowance to be mailed`() throws {

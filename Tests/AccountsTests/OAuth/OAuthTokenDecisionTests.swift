@@ -20,9 +20,7 @@ import Testing
 
     @Test func `a token gets its unused successor again for 60 seconds, then another`() {
         // Another process's clock may be behind.
-        for now: Int64 in [-5, 0, 1, 60] {
-            #expect(decision(successor: 0, after: now) == .repeated(issuedAt: start))
-        }
+        for now: Int64 in [-5, 0, 1, 60] { #expect(decision(successor: 0, after: now) == .repeated(issuedAt: start)) }
         #expect(decision(successor: 0, after: 61) == .rotated)
         #expect(decision(successor: 30, after: 90) == .repeated(issuedAt: start.advanced(bySeconds: 30)))
     }

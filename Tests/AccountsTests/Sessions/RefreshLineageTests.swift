@@ -88,8 +88,7 @@ import Testing
         #expect(
             decision(on: worn, posted: 17, after: 61, from: Self.away)
                 == .renewed(lineage(generation: 18, parent: 17, at: 61, network: Self.away)))
-        #expect(
-            decision(on: worn, posted: 18, after: 61) == .renewed(lineage(generation: 19, parent: 18, at: 61)))
+        #expect(decision(on: worn, posted: 18, after: 61) == .renewed(lineage(generation: 19, parent: 18, at: 61)))
     }
 
     @Test func `a network that nobody noted counts as another one`() {

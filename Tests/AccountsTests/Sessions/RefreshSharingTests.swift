@@ -131,9 +131,7 @@ import Testing
                 var thiefFirst = Simulation(clings, follows)
                 for noticed in [
                     ownerFirst.noticed(alternatingEvery: interval), thiefFirst.noticed(alternatingEvery: interval),
-                ] {
-                    #expect(noticed.map { $0 <= 4 * interval } == true, "every \(interval) s: \(noticed ?? -1)")
-                }
+                ] { #expect(noticed.map { $0 <= 4 * interval } == true, "every \(interval) s: \(noticed ?? -1)") }
             }
         }
     }

@@ -14,8 +14,7 @@ import Testing
             app: ["lamp"], redirectURI: [uri], codeChallenge: [challenge], codeChallengeMethod: ["S256"],
             state: [state])
         change(&query)
-        let app = WebApp(
-            id: "lamp", name: "Lamp", redirectURIs: uris.compactMap(AppRedirectURI.init(registering:)))
+        let app = WebApp(id: "lamp", name: "Lamp", redirectURIs: uris.compactMap(AppRedirectURI.init(registering:)))
         return AppAuthorization.decide(query, apps: [app], offered: offered, issuer: "https://auth.example.com")
     }
 

@@ -165,9 +165,7 @@ import Testing
     func `what bcrypt has not read of a password is not asked for afterwards`() async throws {
         try await fixture.register("kim@example.com")
         try await Self.give(Self.hashOfLong, to: "kim@example.com", in: fixture.database)
-        for tail in ["wrong", "right"] {
-            _ = try await fixture.signIn("kim@example.com", password: Self.long + tail)
-        }
+        for tail in ["wrong", "right"] { _ = try await fixture.signIn("kim@example.com", password: Self.long + tail) }
         #expect(try await Self.hash(of: "kim@example.com", in: fixture.database) == Self.hashOfLong)
     }
 
@@ -196,9 +194,8 @@ import Testing
         }
     }
 
-    @Test func `a proof of the mailbox keeps an imported password that was used, also where its hash stayed`()
-        async throws
-    {
+    @Test
+    func `a proof of the mailbox keeps an imported password that was used, also where its hash stayed`() async throws {
         // Of more than 72 bytes, so that bcrypt's hash is not replaced.
         for (hash, password, isReplaced) in [
             (Self.bcrypt.hash, Self.bcrypt.password, true), (Self.hashOfLong, Self.long + "b", false),
@@ -216,9 +213,7 @@ import Testing
     @Test(.fixture { try await SignInFixture.withMail($0) })
     func `a proof of the mailbox keeps a password that took an imported one's place`() async throws {
         let person = try await Self.imported(Self.bcrypt.hash, fixture)
-        try await fixture.service.accounts.changePassword(
-            of: try await fixture.opened(person), current: Self.bcrypt.password, to: SignInFixture.password,
-            by: fixture.call)
+        try await fixture.changePassword(of: person, from: Self.bcrypt.password, to: SignInFixture.password)
         // A process of the release before leaves the mark.
         try await fixture.database.execute("UPDATE accounts SET password_is_unused = true")
         try await fixture.verify(person)

@@ -11,15 +11,8 @@ import Testing
     private static let email = "kim@example.com"
     private static let new = "another long password"
 
-    private func change(
-        _ fixture: SignInFixture, of signedIn: SignedIn, current: String? = SignInFixture.password, to new: String = new
-    ) async throws {
-        try await fixture.service.accounts.changePassword(
-            of: try await fixture.opened(signedIn), current: current, to: new, by: fixture.call)
-    }
-
     /// An account with a proven address, an identity and no password.
-    private func passwordless(_ fixture: SignInFixture) async throws -> SignedIn {
+    private func passwordless() async throws -> SignedIn {
         try await fixture.signUp(.google("1", SignInFixture.hosted(Self.email)))
     }
 
@@ -30,7 +23,7 @@ import Testing
         let other = try await fixture.signIn(Self.email)
         let bound = try await fixture.bind(.google("1"), member.session.credential)
         try await fixture.forgetMails()
-        try await change(fixture, of: other)
+        try await fixture.changePassword(of: other)
         #expect(try await fixture.isLive(other))
         for ended in [member, bound] { #expect(try await !fixture.isLive(ended)) }
         try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email) }
@@ -41,7 +34,7 @@ import Testing
 
     @Test func `a change of an unproven account is mailed to no address`() async throws {
         let registered = try await fixture.register(Self.email)
-        try await change(fixture, of: registered)
+        try await fixture.changePassword(of: registered)
         _ = try await fixture.bind(.google("1"), registered.session.credential)
         #expect(try await fixture.mails() == [])
     }
@@ -50,10 +43,10 @@ import Testing
         let member = try await fixture.member(Self.email)
         let before = try await fixture.state()
         await expectFailure(.missingCredential("currentPassword")) {
-            try await change(fixture, of: member, current: nil)
+            try await fixture.changePassword(of: member, from: nil)
         }
         for wrong in ["", "wrong password", SignInFixture.password + " "] {
-            try await expectFailure("invalidCredentials") { try await change(fixture, of: member, current: wrong) }
+            try await expectFailure("invalidCredentials") { try await fixture.changePassword(of: member, from: wrong) }
         }
         #expect(try await fixture.state() == before)
     }
@@ -61,38 +54,38 @@ import Testing
     @Test func `the current password needs no fresh session`() async throws {
         let member = try await fixture.member(Self.email)
         fixture.clock.advance(by: 899)
-        try await change(fixture, of: member)
+        try await fixture.changePassword(of: member)
     }
 
     @Test func `a weak password is refused before anything is compared`() async throws {
         let member = try await fixture.member(Self.email)
         let hashed = fixture.passwordHasher.finished
         for weak in ["short", "password", Self.email, String(repeating: "x1", count: 513)] {
-            try await expectFailure("weakPassword") { try await change(fixture, of: member, to: weak) }
+            try await expectFailure("weakPassword") { try await fixture.changePassword(of: member, to: weak) }
         }
         #expect(fixture.passwordHasher.finished == hashed)
     }
 
     @Test func `a first password needs fresh authentication and an address`() async throws {
-        let owner = try await passwordless(fixture)
+        let owner = try await passwordless()
         fixture.clock.advance(by: 601)
-        try await expectFailure("reauthenticationRequired") { try await change(fixture, of: owner, current: nil) }
+        try await expectFailure("reauthenticationRequired") { try await fixture.changePassword(of: owner, from: nil) }
         let fresh = try await fixture.session(.google("1"))
         // There is no current password to match.
-        try await expectFailure("invalidCredentials") { try await change(fixture, of: fresh) }
-        try await change(fixture, of: fresh, current: nil)
+        try await expectFailure("invalidCredentials") { try await fixture.changePassword(of: fresh) }
+        try await fixture.changePassword(of: fresh, from: nil)
         #expect(try await !fixture.isLive(owner))
         _ = try await fixture.signIn(Self.email, password: Self.new)
 
         let nameless = try await fixture.signUp(.apple("a-1"))
-        try await expectFailure("emailRequired") { try await change(fixture, of: nameless, current: nil) }
+        try await expectFailure("emailRequired") { try await fixture.changePassword(of: nameless, from: nil) }
         #expect(try await !fixture.account(nameless).hasPassword)
     }
 
     @Test func `of fifty changes at once one wins, and every other session is over`() async throws {
         let member = try await fixture.member(Self.email)
         let outcomes = try await race(50) { number in
-            try await change(fixture, of: member, to: "long password \(number)")
+            try await fixture.changePassword(of: member, to: "long password \(number)")
         }
         #expect(outcomes["won"] == 1)
         // A later call compares with another password; an earlier one lost to it; of one account two are hashed at once.
@@ -107,7 +100,7 @@ import Testing
             let (old, new) = (password, "long password \(round)")
             _ = try await race(9) { number in
                 if number == 4 {
-                    try await change(fixture, of: member, current: old, to: new)
+                    try await fixture.changePassword(of: member, from: old, to: new)
                 } else {
                     _ = try await fixture.signIn(Self.email, password: old)
                 }
@@ -137,7 +130,7 @@ import Testing
     }
 
     @Test func `a reset gives a first password to who has none`() async throws {
-        let owner = try await passwordless(fixture)
+        let owner = try await passwordless()
         try await fixture.reset(Self.email, code: try await fixture.code(.resetPassword, for: Self.email))
         #expect(try await fixture.signIn(Self.email, password: Self.new).account.id == owner.account.id)
     }
@@ -147,10 +140,7 @@ import Testing
             let email = "kim\(round)@example.com"
             let member = try await fixture.member(email)
             let code = try await fixture.code(.resetPassword, for: email)
-            let tickets = try await [
-                fixture.ticket(.google("\(round)")),
-                fixture.ticket(.apple("\(round)")),
-            ]
+            let tickets = try await [fixture.ticket(.google("\(round)")), fixture.ticket(.apple("\(round)"))]
             let outcomes = try await race(3) { number in
                 if number == 1 {
                     try await fixture.reset(email, code: code)

@@ -86,9 +86,7 @@ import Testing
     @Test(arguments: Provider.allCases)
     func `once the endpoint is back the next code brings the grant`(provider: Provider) async throws {
         try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .status(503), times: 1)
-        let created = try await fixture.account(provider)
-        #expect(created.identity?.authorization == Identity.Authorization.none)
-        let again = try await fixture.session(try await fixture.consent(provider))
-        #expect(again.identity?.authorization == .active)
+        #expect(try await fixture.account(provider).identity?.authorization == Identity.Authorization.none)
+        #expect(try await fixture.session(try await fixture.consent(provider)).identity?.authorization == .active)
     }
 }

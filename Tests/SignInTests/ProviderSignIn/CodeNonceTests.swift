@@ -26,9 +26,7 @@ import Testing
         var consents: [LifeCycleFixture.Consent] = []
         for _ in 0..<8 { consents.append(try await fixture.consent(provider, nonce: nonce)) }
         let posted = consents
-        let outcomes = try await race(posted.count) { index in
-            try await fixture.signIn(posted[index], nonce: nonce)
-        }
+        let outcomes = try await race(posted.count) { index in try await fixture.signIn(posted[index], nonce: nonce) }
         #expect(outcomes == ["won": 1, "nonce_spent": posted.count - 1])
         var sent = 0
         for consent in posted { sent += try await fixture.tokenRequests(of: consent).count }

@@ -28,9 +28,7 @@ import Testing
     ///
     /// - Parameter projects: the apps whose projects have a server client.
     private func service(projects: [App] = apps) async throws -> SignInService {
-        for app in projects {
-            try await fixture.sandbox.registerGoogleClient(app.server.text, secret: app.secret)
-        }
+        for app in projects { try await fixture.sandbox.registerGoogleClient(app.server.text, secret: app.secret) }
         var rules = fixture.google.configuration
         rules.clientIDs = Self.apps.flatMap { [$0.server, $0.id] }
         let google = GoogleProvider(configuration: rules, keys: fixture.google.keys)
@@ -43,9 +41,7 @@ import Testing
         return fixture.service(google: google, endpoints: endpoints) { _ in }
     }
 
-    private func consent(
-        to app: App, token: Sandbox.TokenChanges = .init()
-    ) async throws -> Sandbox.GoogleCredential {
+    private func consent(to app: App, token: Sandbox.TokenChanges = .init()) async throws -> Sandbox.GoogleCredential {
         try await fixture.sandbox.authorizeGoogle(
             "kim", clientID: app.id.text, token: token, serverClientID: app.server.text, forceConsent: true)
     }
@@ -93,8 +89,7 @@ import Testing
             _ = try await signIn(kim.idToken, kim.serverAuthCode, at: service).ticket
             #expect(try await clients(of: kim.serverAuthCode) == [app.server.text])
         }
-        let foreign = try await consent(
-            to: app, token: .init(claims: #"{"aud":"another.apps.googleusercontent.com"}"#))
+        let foreign = try await consent(to: app, token: .init(claims: #"{"aud":"another.apps.googleusercontent.com"}"#))
         try await expectFailure("clientIDRequired") {
             try await signIn(foreign.idToken, foreign.serverAuthCode, at: service)
         }
@@ -104,8 +99,7 @@ import Testing
         let service = try await self.service(projects: [Self.apps[0]])
         let kim = try await consent(to: Self.apps[1])
         let answer = try await signIn(kim.idToken, kim.serverAuthCode, at: service)
-        let created = try await fixture.create(try answer.ticket)
-        #expect(created.identity?.authorization == Identity.Authorization.none)
+        #expect(try await fixture.create(try answer.ticket).identity?.authorization == Identity.Authorization.none)
         #expect(try await clients(of: kim.serverAuthCode).isEmpty)
     }
 }

@@ -11,8 +11,7 @@ import Testing
 
     @Test(arguments: Provider.allCases)
     func `a code beside a token brings a grant, and the identity says so`(provider: Provider) async throws {
-        let created = try await fixture.account(provider)
-        #expect(created.identity?.authorization == .active)
+        #expect(try await fixture.account(provider).identity?.authorization == .active)
         #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
         let again = try await fixture.session(try await fixture.consent(provider), .token)
         #expect(again.identity?.authorization == .active)
@@ -30,45 +29,38 @@ import Testing
         #expect(again.identity?.authorization == .active)
     }
 
-    @Test(arguments: Provider.allCases)
-    func `a code alone signs in`(provider: Provider) async throws {
+    @Test(arguments: Provider.allCases) func `a code alone signs in`(provider: Provider) async throws {
         let first = try await fixture.consent(provider)
         let created = try await fixture.create(try await fixture.ticket(first, .code))
         #expect(created.identity?.authorization == .active)
         #expect(created.account.email?.text == "kim@example.com")
         let second = try await fixture.consent(provider)
-        let again = try await fixture.session(second, .code)
-        #expect(again.account.id == created.account.id)
-        for consent in [first, second] {
-            #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200])
-        }
+        #expect(try await fixture.session(second, .code).account.id == created.account.id)
+        for consent in [first, second] { #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200]) }
     }
 
     // MARK: The client of a code
 
-    @Test(.noFixture(LifeCycleFixture.self), arguments: [LifeCycleFixture.Evidence.both, .code])
+    @Test(.appAndWeb, arguments: [LifeCycleFixture.Evidence.both, .code])
     func `a code goes with the redirect URI that it was sent to, a native one without`(
         evidence: LifeCycleFixture.Evidence
     ) async throws {
-        let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
-        try await LifeCycleFixture.run(appleClients: clients) { fixture in
-            let native = try await fixture.consent(.apple)
-            _ = try await fixture.ticket(native, evidence, clientID: LifeCycleFixture.appleClient)
-            let web = try await fixture.consent(
-                .apple, appleClient: LifeCycleFixture.webClient, redirectURI: LifeCycleFixture.redirectURI)
-            _ = try await fixture.ticket(
-                web, evidence, clientID: LifeCycleFixture.webClient, redirectURI: LifeCycleFixture.redirectURI)
-            let google = try await fixture.consent(.google)
-            _ = try await fixture.ticket(google, evidence)
+        let native = try await fixture.consent(.apple)
+        _ = try await fixture.ticket(native, evidence, clientID: LifeCycleFixture.appleClient)
+        let web = try await fixture.consent(
+            .apple, appleClient: LifeCycleFixture.webClient, redirectURI: LifeCycleFixture.redirectURI)
+        _ = try await fixture.ticket(
+            web, evidence, clientID: LifeCycleFixture.webClient, redirectURI: LifeCycleFixture.redirectURI)
+        let google = try await fixture.consent(.google)
+        _ = try await fixture.ticket(google, evidence)
 
-            #expect(try await fixture.tokenRequests(of: native).map { $0.field("redirect_uri") } == [nil])
-            #expect(
-                try await fixture.tokenRequests(of: web).map { $0.field("redirect_uri") } == [
-                    LifeCycleFixture.redirectURI
-                ])
-            #expect(try await fixture.tokenRequests(of: google).map { $0.field("redirect_uri") } == [""])
-            #expect(try await fixture.count("provider_grants") == 3)
-        }
+        #expect(try await fixture.tokenRequests(of: native).map { $0.field("redirect_uri") } == [nil])
+        #expect(
+            try await fixture.tokenRequests(of: web).map { $0.field("redirect_uri") } == [
+                LifeCycleFixture.redirectURI
+            ])
+        #expect(try await fixture.tokenRequests(of: google).map { $0.field("redirect_uri") } == [""])
+        #expect(try await fixture.count("provider_grants") == 3)
     }
 
     @Test(arguments: [LifeCycleFixture.Evidence.both, .code])
@@ -84,20 +76,16 @@ import Testing
         }
     }
 
-    @Test(.noFixture(LifeCycleFixture.self))
-    func `of several clients a code that comes alone names its own`() async throws {
-        let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
-        try await LifeCycleFixture.run(appleClients: clients) { fixture in
-            let consent = try await fixture.consent(.apple)
-            try await expectFailure("clientIDRequired") { try await fixture.signIn(consent, .code) }
-            try await expectFailure("client_rejected") {
-                try await fixture.signIn(consent, .code, clientID: "com.example.other")
-            }
-            #expect(try await fixture.tokenRequests(of: consent).isEmpty)
-            _ = try await fixture.ticket(consent, .code, clientID: LifeCycleFixture.appleClient)
-            // The token beside a code names the client.
-            _ = try await fixture.ticket(try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient))
+    @Test(.appAndWeb) func `of several clients a code that comes alone names its own`() async throws {
+        let consent = try await fixture.consent(.apple)
+        try await expectFailure("clientIDRequired") { try await fixture.signIn(consent, .code) }
+        try await expectFailure("client_rejected") {
+            try await fixture.signIn(consent, .code, clientID: "com.example.other")
         }
+        #expect(try await fixture.tokenRequests(of: consent).isEmpty)
+        _ = try await fixture.ticket(consent, .code, clientID: LifeCycleFixture.appleClient)
+        // The token beside a code names the client.
+        _ = try await fixture.ticket(try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient))
     }
 
     @Test func `a code of Google's belongs to the server client alone`() async throws {
@@ -123,9 +111,7 @@ import Testing
     }
 
     @Test(arguments: Provider.allCases)
-    func `a token that names the hash of another code keeps this one from being sent`(
-        provider: Provider
-    ) async throws {
+    func `a token that names the hash of another code keeps this one from being sent`(provider: Provider) async throws {
         let claims = #"{"c_hash":"AAAAAAAAAAAAAAAAAAAAAA"}"#
         let consent = try await fixture.consent(provider, token: .init(claims: claims))
         try await expectFailure("hash_mismatch") { try await fixture.signIn(consent) }
@@ -193,13 +179,11 @@ import Testing
             _ = try await fixture.ticket(consent)
             #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200])
         }
-        #expect(
-            try await fixture.audited(.codeRejected).sorted() == unbelieved.map { "provider \($0.reason)" })
+        #expect(try await fixture.audited(.codeRejected).sorted() == unbelieved.map { "provider \($0.reason)" })
         #expect(try await fixture.count("provider_grants WHERE revocation_id IS NULL") == 0)
     }
 
-    @Test(arguments: Provider.allCases)
-    func `a refused code alone signs nobody in`(provider: Provider) async throws {
+    @Test(arguments: Provider.allCases) func `a refused code alone signs nobody in`(provider: Provider) async throws {
         _ = try await fixture.account(provider)
         let stale = try await fixture.consent(provider)
         try await fixture.advance(by: 601)

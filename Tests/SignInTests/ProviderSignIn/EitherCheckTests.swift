@@ -30,7 +30,7 @@ import Testing
     private static let expired = Sandbox.TokenChanges(expired: true)
 
     /// The reasons in the audit trail of the credentials that were refused, in alphabetical order.
-    private static func refusals(in fixture: LifeCycleFixture) async throws -> [String] {
+    private func refusals() async throws -> [String] {
         try await fixture.service.refusals.flush()
         return try await fixture.audited(.credentialRejected).sorted()
     }
@@ -45,8 +45,7 @@ import Testing
         for (reason, changes) in Self.faults {
             let consent = try await fixture.consent(provider, token: changes)
             try await expectFailure(reason) { try await fixture.signIn(consent, .token) }
-            let session = try await fixture.session(consent)
-            #expect(session.account.id == created.account.id, "\(reason)")
+            #expect(try await fixture.session(consent).account.id == created.account.id, "\(reason)")
             #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200], "\(reason)")
         }
         for text in ["", "a.b.c", String(repeating: "a", count: 16_385)] {
@@ -76,7 +75,7 @@ import Testing
         let session = try await fixture.session(mixed)
         #expect(session.account.id == kim.account.id)
         #expect(session.account.email?.text == "kim@example.com")
-        #expect(try await Self.refusals(in: fixture) == ["person signature_mismatch"])
+        #expect(try await refusals() == ["person signature_mismatch"])
     }
 
     @Test(arguments: Provider.allCases)
@@ -86,25 +85,20 @@ import Testing
         let consent = try await fixture.consent(provider, token: Self.expired)
         _ = try await fixture.ticket(consent, .code)
         try await expectFailure("expired") { try await fixture.signIn(consent) }
-        #expect(try await Self.refusals(in: fixture) == ["person code_rejected", "person expired"])
+        #expect(try await refusals() == ["person code_rejected", "person expired"])
         #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200, 400])
     }
 
-    @Test(.noFixture(LifeCycleFixture.self), arguments: Provider.allCases)
+    @Test(.configured { $0.codeExchangeTimeout.besideToken = .seconds(1) }, arguments: Provider.allCases)
     func `a code beside a token that does not verify has the time of one that comes alone`(
         provider: Provider
     ) async throws {
-        func shorten(_ configuration: inout SignInService.Configuration) {
-            configuration.codeExchangeTimeout.besideToken = .seconds(1)
-        }
-        try await LifeCycleFixture.run(configure: shorten) { fixture in
-            _ = try await fixture.create(try await fixture.ticket(try await fixture.consent(provider), .token))
-            try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .delay(milliseconds: 3_000))
-            let beside = try await fixture.session(try await fixture.consent(provider))
-            #expect(beside.identity?.authorization == Identity.Authorization.none)
-            let alone = try await fixture.session(try await fixture.consent(provider, token: Self.expired))
-            #expect(alone.identity?.authorization == .active)
-        }
+        _ = try await fixture.create(try await fixture.ticket(try await fixture.consent(provider), .token))
+        try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .delay(milliseconds: 3_000))
+        let beside = try await fixture.session(try await fixture.consent(provider))
+        #expect(beside.identity?.authorization == Identity.Authorization.none)
+        let alone = try await fixture.session(try await fixture.consent(provider, token: Self.expired))
+        #expect(alone.identity?.authorization == .active)
     }
 
     @Test(arguments: Provider.allCases)
@@ -115,7 +109,7 @@ import Testing
         try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .status(500))
         try await expectFailure("providerUnavailable") { try await fixture.signIn(consent) }
         #expect(try await fixture.tokenRequests(of: consent).count == 1)
-        #expect(try await Self.refusals(in: fixture) == ["person expired"])
+        #expect(try await refusals() == ["person expired"])
     }
 
     @Test(.noFixture(LifeCycleFixture.self))
@@ -157,9 +151,7 @@ import Testing
         if provider == .apple {
             try await expectFailure("nonce_missing") { try await fixture.signIn(other) }
         }
-        for consent in [other, without, made] {
-            #expect(try await fixture.tokenRequests(of: consent).isEmpty)
-        }
+        for consent in [other, without, made] { #expect(try await fixture.tokenRequests(of: consent).isEmpty) }
         // The codes are still good.
         _ = try await fixture.ticket(without, .code)
         _ = try await fixture.signIn(other, .code, nonce: "another")
@@ -173,7 +165,7 @@ import Testing
         let other = try await fixture.consent(provider, nonce: "another", token: Self.expired)
         try await expectFailure("expired") { try await fixture.signIn(other, nonce: nonce) }
         #expect(try await fixture.count("nonces") == 0)
-        #expect(try await Self.refusals(in: fixture) == ["person expired", "person nonce_mismatch"])
+        #expect(try await refusals() == ["person expired", "person nonce_mismatch"])
 
         let consent = try await fixture.consent(provider, nonce: nonce, token: Self.expired)
         _ = try await fixture.signIn(consent, nonce: nonce)
@@ -183,108 +175,95 @@ import Testing
         #expect(try await fixture.tokenRequests(of: second).isEmpty)
     }
 
-    @Test(.noFixture(LifeCycleFixture.self), arguments: Provider.allCases)
+    @Test(.configured { $0.noncePolicy = .required }, arguments: Provider.allCases)
     func `where our nonces are required a code needs one, whatever the token beside it`(
         provider: Provider
     ) async throws {
-        func require(_ configuration: inout SignInService.Configuration) { configuration.noncePolicy = .required }
-        try await LifeCycleFixture.run(configure: require) { fixture in
-            let consent = try await fixture.consent(provider, token: Self.expired)
-            try await expectFailure("expired") { try await fixture.signIn(consent) }
-            #expect(try await fixture.tokenRequests(of: consent).isEmpty)
-            #expect(try await Self.refusals(in: fixture) == ["person expired", "person nonce_missing"])
-        }
+        let consent = try await fixture.consent(provider, token: Self.expired)
+        try await expectFailure("expired") { try await fixture.signIn(consent) }
+        #expect(try await fixture.tokenRequests(of: consent).isEmpty)
+        #expect(try await refusals() == ["person expired", "person nonce_missing"])
     }
 
     // MARK: The client of the code
 
-    @Test(.noFixture(LifeCycleFixture.self))
+    @Test(.appAndWeb)
     func `beside a token that does not verify Apple's code belongs to the posted client, else to the one it states`()
         async throws
     {
-        let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
-        try await LifeCycleFixture.run(appleClients: clients) { fixture in
-            for claims in [
-                #"{"aud":"com.example.other"}"#, #"{"aud":["\#(clients[0])","\#(clients[1])"]}"#, #"{"aud":1}"#,
-            ] {
-                let unknown = try await fixture.consent(.apple, token: .init(claims: claims, expired: true))
-                try await expectFailure("clientIDRequired") { try await fixture.signIn(unknown) }
-            }
-            try await expectFailure("client_rejected") {
-                try await fixture.signIn(try await fixture.consent(.apple), clientID: "com.example.other")
-            }
-            #expect(try await fixture.sandbox.history(path: LifeCycleFixture.tokenPath(.apple)).isEmpty)
-            for client in clients {
-                for token in [Self.expired, .init(signature: .forged)] {
-                    let consent = try await fixture.consent(.apple, appleClient: client, token: token)
-                    _ = try await fixture.ticket(consent)
-                    #expect(try await fixture.tokenRequests(of: consent).map { $0.field("client_id") } == [client])
-                }
-            }
-            // The token names the web client, and its code is the app's.
-            let foreign = Sandbox.TokenChanges(claims: #"{"aud":"\#(LifeCycleFixture.webClient)"}"#, expired: true)
-            let mixed = try await fixture.consent(.apple, token: foreign)
-            _ = try await fixture.ticket(mixed, clientID: LifeCycleFixture.appleClient)
-            #expect(
-                try await fixture.tokenRequests(of: mixed).map { $0.field("client_id") }
-                    == [LifeCycleFixture.appleClient])
+        let clients = LifeCycleFixture.appAndWeb
+        for claims in [
+            #"{"aud":"com.example.other"}"#, #"{"aud":["\#(clients[0])","\#(clients[1])"]}"#, #"{"aud":1}"#,
+        ] {
+            let unknown = try await fixture.consent(.apple, token: .init(claims: claims, expired: true))
+            try await expectFailure("clientIDRequired") { try await fixture.signIn(unknown) }
         }
+        try await expectFailure("client_rejected") {
+            try await fixture.signIn(try await fixture.consent(.apple), clientID: "com.example.other")
+        }
+        #expect(try await fixture.sandbox.history(path: LifeCycleFixture.tokenPath(.apple)).isEmpty)
+        for client in clients {
+            for token in [Self.expired, .init(signature: .forged)] {
+                let consent = try await fixture.consent(.apple, appleClient: client, token: token)
+                _ = try await fixture.ticket(consent)
+                #expect(try await fixture.tokenRequests(of: consent).map { $0.field("client_id") } == [client])
+            }
+        }
+        // The token names the web client, and its code is the app's.
+        let foreign = Sandbox.TokenChanges(claims: #"{"aud":"\#(LifeCycleFixture.webClient)"}"#, expired: true)
+        let mixed = try await fixture.consent(.apple, token: foreign)
+        _ = try await fixture.ticket(mixed, clientID: LifeCycleFixture.appleClient)
+        #expect(
+            try await fixture.tokenRequests(of: mixed).map { $0.field("client_id") }
+                == [LifeCycleFixture.appleClient])
     }
 
-    @Test(.noFixture(LifeCycleFixture.self))
-    func `a clientId that is not the token's leaves the code of that client good`() async throws {
-        let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
-        try await LifeCycleFixture.run(appleClients: clients) { fixture in
-            let app = try await fixture.consent(.apple)
-            let web = try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient)
-            let mixed = LifeCycleFixture.Consent(provider: .apple, token: app.token, code: web.code)
-            _ = try await fixture.ticket(mixed, clientID: LifeCycleFixture.webClient)
-            // Google's code is the server client's, whichever client the token was for.
-            let google = try await fixture.consent(.google)
-            _ = try await fixture.ticket(google, clientID: "lamp-ios.apps.googleusercontent.com")
-            #expect(try await Self.refusals(in: fixture) == ["person client_rejected", "person client_rejected"])
-        }
+    @Test(.appAndWeb) func `a clientId that is not the token's leaves the code of that client good`() async throws {
+        let app = try await fixture.consent(.apple)
+        let web = try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient)
+        let mixed = LifeCycleFixture.Consent(provider: .apple, token: app.token, code: web.code)
+        _ = try await fixture.ticket(mixed, clientID: LifeCycleFixture.webClient)
+        // Google's code is the server client's, whichever client the token was for.
+        let google = try await fixture.consent(.google)
+        _ = try await fixture.ticket(google, clientID: "lamp-ios.apps.googleusercontent.com")
+        #expect(try await refusals() == ["person client_rejected", "person client_rejected"])
     }
 
     // MARK: Without keys
 
     /// A cache of Apple's keys that has none yet.
-    private static func emptyCache(in fixture: LifeCycleFixture) -> KeySetCache {
+    private func emptyCache() -> KeySetCache {
         KeySetCache(
             provider: .apple, url: fixture.sandbox.appleKeysURL, fetcher: fixture.sandbox.fetcher,
             clock: fixture.clock, logger: .silent)
     }
 
-    private static func signIn(
-        _ token: String, code: String?, at service: SignInService, in fixture: LifeCycleFixture
-    ) async throws -> SignInAnswer {
+    private func signIn(_ token: String, code: String?, at service: SignInService) async throws -> SignInAnswer {
         return try await service.providers.signIn(with: .apple, .init(token: token, code: code), by: fixture.call)
     }
 
-    @Test func `a code signs in where the keys were missing for the token, and came in time for its own`()
-        async throws
-    {
-        let cache = Self.emptyCache(in: fixture)
+    @Test
+    func `a code signs in where the keys were missing for the token, and came in time for its own`() async throws {
+        let cache = emptyCache()
         // When the code goes out, the pause after the fetch that failed is over.
         let service = try await fixture.service(keys: .cache(cache)) { fixture.clock.advance(by: 10) }
         try await fixture.sandbox.fail("/apple/auth/keys", .status(503), times: 1)
         let consent = try await fixture.consent(.apple)
         await expectFailure(.providerUnavailable(retryAfter: 1, reason: "keys_unavailable")) {
-            try await Self.signIn(consent.token, code: nil, at: service, in: fixture)
+            try await signIn(consent.token, code: nil, at: service)
         }
-        let answer = try await Self.signIn(consent.token, code: consent.code, at: service, in: fixture)
-        guard case .linkRequired = answer else { throw SignInFixture.Unexpected.signedIn }
+        _ = try await signIn(consent.token, code: consent.code, at: service).ticket
         #expect(cache.status.failures == 1)
         try await service.refusals.flush()
         #expect(try await fixture.audited(.credentialRejected) == ["person keys_unavailable"])
     }
 
     @Test func `beside a refused code missing keys are the answer, since the token may be good`() async throws {
-        let service = try await fixture.service(keys: .cache(Self.emptyCache(in: fixture)))
+        let service = try await fixture.service(keys: .cache(emptyCache()))
         try await fixture.sandbox.fail("/apple/auth/keys", .status(503))
         let token = try await fixture.consent(.apple).token
         await expectFailure(.providerUnavailable(retryAfter: 1, reason: "keys_unavailable")) {
-            try await Self.signIn(token, code: "c0ffee.invented", at: service, in: fixture)
+            try await signIn(token, code: "c0ffee.invented", at: service)
         }
         try await service.refusals.flush()
         #expect(

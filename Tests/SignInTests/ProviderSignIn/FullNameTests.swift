@@ -10,14 +10,13 @@ import Testing
 
     private static func name(_ text: String) throws -> DisplayName { try #require(DisplayName(text)) }
 
-    private static func stored(in fixture: LifeCycleFixture) async throws -> [String?] {
+    private func stored() async throws -> [String?] {
         try await fixture.texts("SELECT display_name FROM accounts ORDER BY account_id")
     }
 
     @Test(arguments: Provider.allCases)
     func `a known person's empty name is filled once`(provider: Provider) async throws {
-        let created = try await fixture.account(provider)
-        #expect(created.account.displayName == nil)
+        #expect(try await fixture.account(provider).account.displayName == nil)
         let consent = try await fixture.consent(provider)
         let first = try await fixture.session(consent, .token, fullName: try Self.name("Kim Lee"))
         #expect(first.account.displayName?.text == "Kim Lee")
@@ -25,7 +24,7 @@ import Testing
         for fullName in [try Self.name("Ada"), nil] {
             let later = try await fixture.session(consent, .token, fullName: fullName)
             #expect(later.account.displayName?.text == "Kim Lee")
-            #expect(try await Self.stored(in: fixture) == ["Kim Lee"])
+            #expect(try await stored() == ["Kim Lee"])
         }
     }
 
@@ -50,9 +49,8 @@ import Testing
 
     @Test func `a sign-in without a name leaves the name empty`() async throws {
         _ = try await fixture.account(.apple)
-        let session = try await fixture.session(try await fixture.consent(.apple))
-        #expect(session.account.displayName == nil)
-        #expect(try await Self.stored(in: fixture) == [nil])
+        #expect(try await fixture.session(try await fixture.consent(.apple)).account.displayName == nil)
+        #expect(try await stored() == [nil])
     }
 
     @Test func `a name is stored without what hides or reorders text, and cut`() async throws {
@@ -62,28 +60,25 @@ import Testing
         let session = try await fixture.session(try await fixture.consent(.apple), .token, fullName: hostile)
         let expected = "Kim " + String(repeating: "é", count: 96)
         #expect(session.account.displayName?.text == expected)
-        #expect(try await Self.stored(in: fixture) == [expected])
+        #expect(try await stored() == [expected])
         #expect(DisplayName(givenName: "\u{202E}", familyName: "\u{0} ") == nil)
     }
 
     @Test func `a ticket carries the name to the account that it is bound to, if that has none`() async throws {
         let unnamed = try await fixture.account(.apple)
         let ticket = try await fixture.ticket(try await fixture.consent(.google), fullName: try Self.name("Kim Lee"))
-        let bound = try await fixture.bind(ticket, to: unnamed)
-        #expect(bound.account.displayName?.text == "Kim Lee")
+        #expect(try await fixture.bind(ticket, to: unnamed).account.displayName?.text == "Kim Lee")
 
         let named = try await fixture.create(
             try await fixture.ticket(try await fixture.consent(.apple, "ada")), displayName: try Self.name("Ada"))
         let other = try await fixture.ticket(
             try await fixture.consent(.google, "ada"), fullName: try Self.name("Ada Byron"))
-        let again = try await fixture.bind(other, to: named)
-        #expect(again.account.displayName?.text == "Ada")
+        #expect(try await fixture.bind(other, to: named).account.displayName?.text == "Ada")
     }
 
     @Test func `the name that is given at creation comes before the one of the ticket`() async throws {
         let apple = try await fixture.ticket(try await fixture.consent(.apple), fullName: try Self.name("Kim Lee"))
-        let chosen = try await fixture.create(apple, displayName: try Self.name("K."))
-        #expect(chosen.account.displayName?.text == "K.")
+        #expect(try await fixture.create(apple, displayName: try Self.name("K.")).account.displayName?.text == "K.")
         let ada = try await fixture.ticket(
             try await fixture.consent(.apple, "ada"), fullName: try Self.name("Ada Byron"))
         #expect(try await fixture.create(ada).account.displayName?.text == "Ada Byron")
@@ -96,7 +91,7 @@ import Testing
             let name = try Self.name("Kim \(number)")
             return try await fixture.session(consent, .token, fullName: name).account.displayName?.text
         }
-        let stored = try await Self.stored(in: fixture)
+        let stored = try await stored()
         // A call that lost the race may have read before the winner wrote, and then answers that there is no name.
         #expect(answers.allSatisfy { $0 == nil || $0 == stored[0] })
         #expect(answers.contains(stored[0]))

@@ -179,16 +179,13 @@ import Testing
     }
 
     @Test func `nobody gets in while the database can't say whether a nonce is spent`() async throws {
-        let nowhere = Database(
-            configuration: .init(
-                url: "postgresql:///none?host=/nonexistent", poolSize: 1, acquireTimeout: .milliseconds(200)),
-            logger: .silent)
-        let service = try fixture.service(storage: ServiceDatabase(nowhere, keyRing: fixture.keyRing))
-        let nonce = try service.nonces.issue(for: .apple).text
+        let nonce = try fixture.service.nonces.issue(for: .apple).text
         let token = try fixture.token(.apple, carrying: nonce)
-        let away = try await failure { try await fixture.signIn(.apple, token, nonce, at: service) }
-        await nowhere.shutdown()
-        #expect(away == "storageUnavailable")
+        try await fixture.withUnreachableDatabase { service in
+            try await expectFailure("storageUnavailable") {
+                try await fixture.signIn(.apple, token, nonce, at: service)
+            }
+        }
         // It was not used up.
         _ = try await fixture.signIn(.apple, token, nonce, at: fixture.service)
     }
@@ -204,9 +201,7 @@ import Testing
             try await expectFailure("nonce_missing") { try await fixture.signIn(provider, made, nil, at: service) }
             for nonce in ["made-up", "CSN_made-up", ""] {
                 let token = try fixture.token(provider, carrying: nonce)
-                try await expectFailure("nonce_spent") {
-                    try await fixture.signIn(provider, token, nonce, at: service)
-                }
+                try await expectFailure("nonce_spent") { try await fixture.signIn(provider, token, nonce, at: service) }
             }
         }
         #expect(try await fixture.count("link_tickets") == 0)
@@ -220,9 +215,8 @@ import Testing
         #expect(try await fixture.count("nonces") == 0)
     }
 
-    @Test func `an issued nonce that nobody posts is missing at Apple, and good once at Google all the same`()
-        async throws
-    {
+    @Test
+    func `an issued nonce that nobody posts is missing at Apple, and good once at Google all the same`() async throws {
         let service = try fixture.service(nonceForms: (.raw, .raw))
         let apple = try service.nonces.issue(for: .apple).text
         let appleToken = try fixture.token(.apple, carrying: apple, in: .raw)
@@ -234,9 +228,7 @@ import Testing
             let token = try fixture.token(.google, carrying: google)
             _ = try await fixture.signIn(.google, token, isPostedFirst ? google : nil, at: service)
             for posted in [nil, google] {
-                try await expectFailure("nonce_spent") {
-                    try await fixture.signIn(.google, token, posted, at: service)
-                }
+                try await expectFailure("nonce_spent") { try await fixture.signIn(.google, token, posted, at: service) }
             }
         }
         try await expectFailure("nonce_spent") {

@@ -23,9 +23,7 @@ import Testing
             (try fixture.apple("a-1", [("nonce", "n")]), "nonce_missing"),
             ("not a token", "malformed"),
         ]
-        for (token, reason) in cases {
-            try await expectFailure(reason) { try await fixture.signIn(.apple, token) }
-        }
+        for (token, reason) in cases { try await expectFailure(reason) { try await fixture.signIn(.apple, token) } }
         #expect(try await fixture.count("link_tickets") == 0)
     }
 
@@ -33,74 +31,49 @@ import Testing
         // With the other's audience too.
         for token in [
             try fixture.apple("a-1"), try fixture.apple("a-1", [("aud", .string(SignInFixture.googleClient))]),
-        ] {
-            try await expectFailure("issuer_rejected") { try await fixture.signIn(.google, token) }
-        }
+        ] { try await expectFailure("issuer_rejected") { try await fixture.signIn(.google, token) } }
         for token in [
             try fixture.google("1"), try fixture.google("1", [("aud", .string(SignInFixture.appleClient))]),
-        ] {
-            try await expectFailure("issuer_rejected") { try await fixture.signIn(.apple, token) }
-        }
+        ] { try await expectFailure("issuer_rejected") { try await fixture.signIn(.apple, token) } }
     }
 
     @Test func `a provider that is not configured is not there`() async throws {
-        let service = SignInService(
-            configuration: fixture.service.configuration, apple: nil, google: nil, endpoints: .none,
-            resources: .init(
-                database: fixture.storage, accessTokens: fixture.accessTokens,
-                passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: .silent))
+        let service = try fixture.service(apple: false, google: false)
         let credential = ProviderCredential(token: try fixture.apple("a-1"))
         for provider in Provider.allCases {
-            let refused = try await failure {
+            try await expectFailure("providerDisabled") {
                 try await service.providers.signIn(with: provider, credential, by: fixture.call)
             }
-            #expect(refused == "providerDisabled")
         }
     }
 
     @Test func `the first name that Apple hands over becomes the display name, cleaned`() async throws {
         let credential = ProviderCredential(
-            token: try fixture.apple("a-1"),
-            fullName: DisplayName(givenName: "Kim\u{202E}\r\n", familyName: "Example"))
+            token: try fixture.apple("a-1"), fullName: DisplayName(givenName: "Kim\u{202E}\r\n", familyName: "Example"))
         let answer = try await fixture.service.providers.signIn(with: .apple, credential, by: fixture.call)
-        guard case .linkRequired(let ticket) = answer else { throw SignInFixture.Unexpected.signedIn }
-        let created = try await fixture.create(ticket)
-        #expect(created.account.displayName?.text == "Kim Example")
+        #expect(try await fixture.create(answer.ticket).account.displayName?.text == "Kim Example")
     }
 
     @Test func `of many sign-ins of each person at once each is answered, also those that come with the first`()
         async throws
     {
         let people = 1...5
-        for person in people {
-            _ = try await fixture.signUp(.google("\(person)"))
-        }
+        for person in people { _ = try await fixture.signUp(.google("\(person)")) }
         // The next sign-in of each updates the identity. While the first of all is under way the others collect, and
         // then go by one statement.
         fixture.clock.advance(by: 7_200)
         let tokens = try people.map { try fixture.google("\($0)") }
-        let outcomes = try await race(50) { try await fixture.session(.google, tokens[$0 % tokens.count]) }
-        #expect(outcomes == ["won": 50])
+        #expect(try await race(50) { try await fixture.session(.google, tokens[$0 % tokens.count]) } == ["won": 50])
         #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
         #expect(try await fixture.count("identities WHERE last_sign_in_at = \(fixture.clock.now())") == 5)
     }
 
     @Test func `a database that can't be reached is distinguished from a fault`() async throws {
-        let nowhere = Database(
-            configuration: .init(
-                url: "postgresql:///none?host=/nonexistent", poolSize: 1, acquireTimeout: .milliseconds(200)),
-            logger: .silent)
-        let service = SignInService(
-            configuration: fixture.service.configuration, apple: fixture.appleProvider, google: nil,
-            endpoints: .none,
-            resources: .init(
-                database: ServiceDatabase(nowhere, keyRing: fixture.keyRing), accessTokens: fixture.accessTokens,
-                passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: .silent))
         let credential = ProviderCredential(token: try fixture.apple("a-1"))
-        let away = try await failure {
-            try await service.providers.signIn(with: .apple, credential, by: fixture.call)
+        try await fixture.withUnreachableDatabase { service in
+            try await expectFailure("storageUnavailable") {
+                try await service.providers.signIn(with: .apple, credential, by: fixture.call)
+            }
         }
-        await nowhere.shutdown()
-        #expect(away == "storageUnavailable")
     }
 }

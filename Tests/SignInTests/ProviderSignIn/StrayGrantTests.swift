@@ -39,8 +39,8 @@ import Testing
     }
 
     /// Expects that the latest authorization is revoked, and what the trail says about it.
-    private static func expectRevoked(
-        _ provider: Provider, _ person: String = "kim", because reason: String, in fixture: LifeCycleFixture,
+    private func expectRevoked(
+        _ provider: Provider, _ person: String = "kim", because reason: String,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         #expect(
@@ -65,10 +65,9 @@ import Testing
             WHERE type = 'revocation_requested'
             """)
         #expect(audited == ["\(provider.rawValue) test 192.0.2.0/24 true"])
-        try await Self.expectRevoked(provider, because: refusal.reason, in: fixture)
+        try await expectRevoked(provider, because: refusal.reason)
         // The person may come, and has an authorization that nothing ends.
-        let account = try await fixture.account(provider)
-        #expect(account.identity?.authorization == .active)
+        #expect(try await fixture.account(provider).identity?.authorization == .active)
         try await fixture.revokeDue()
         #expect(try await fixture.grants(provider).map(\.isLive) == [false, true])
     }
@@ -100,7 +99,7 @@ import Testing
         try await expectFailure("nonce_spent") {
             try await service.providers.signIn(with: .apple, credential, by: fixture.call)
         }
-        try await Self.expectRevoked(.apple, because: "nonce_spent", in: fixture)
+        try await expectRevoked(.apple, because: "nonce_spent")
     }
 
     // MARK: Erased
@@ -114,8 +113,7 @@ import Testing
         #expect(try await fixture.authorization(created.identity) == "none")
         #expect(try await fixture.count("provider_grants") == 0)
 
-        let again = try await fixture.session(try await fixture.consent(provider))
-        #expect(again.identity?.authorization == .active)
+        #expect(try await fixture.session(try await fixture.consent(provider)).identity?.authorization == .active)
         let kept = try await fixture.refreshTokens()
         try await refusal.provoke(provider, in: fixture)
         try await fixture.revokeDue()
@@ -125,8 +123,7 @@ import Testing
         #expect(try await fixture.grants(provider).map(\.isLive) == [true, true, true])
     }
 
-    @Test(arguments: Provider.allCases)
-    func `so does a person who has yet to choose`(provider: Provider) async throws {
+    @Test(arguments: Provider.allCases) func `so does a person who has yet to choose`(provider: Provider) async throws {
         let ticket = try await fixture.ticket(try await fixture.consent(provider))
         let kept = try await fixture.refreshTokens()
         try await Refusal.all[0].provoke(provider, in: fixture)
@@ -140,7 +137,7 @@ import Testing
         let ticket = try await fixture.ticket(try await fixture.consent(provider), .token)
         try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
         try await Refusal.all[0].provoke(provider, in: fixture)
-        try await Self.expectRevoked(provider, because: "hash_mismatch", in: fixture)
+        try await expectRevoked(provider, because: "hash_mismatch")
     }
 
     @Test(arguments: Provider.allCases)

@@ -12,7 +12,7 @@ import Testing
     var fixture: LifeCycleFixture { .current }
 
     /// Makes the database refuse every new grant and ticket as a full disk does.
-    private static func fillDisk(_ fixture: LifeCycleFixture) async throws {
+    private func fillDisk() async throws {
         // A sequence counts what is rolled back.
         try await fixture.database.execute("CREATE SEQUENCE refusals")
         try await fixture.database.execute(
@@ -29,26 +29,31 @@ import Testing
         }
     }
 
-    private static func refusals(_ fixture: LifeCycleFixture) async throws -> Int64 {
+    private func refusals() async throws -> Int64 {
         try await fixture.database.number("SELECT last_value FROM refusals")
     }
 
-    private static func emptyDisk(_ fixture: LifeCycleFixture) async throws {
+    private func emptyDisk() async throws {
         try await fixture.database.execute("DROP FUNCTION refuse CASCADE")
         try await fixture.database.execute("DROP SEQUENCE refusals")
     }
 
-    @Test(arguments: Provider.allCases)
-    func `what no ticket holds is revoked when the database takes it`(provider: Provider) async throws {
-        try await Self.fillDisk(fixture)
+    /// Exchanges a code, whose grant can't be stored.
+    private func signInWithFullDisk(_ provider: Provider = .apple) async throws {
+        try await fillDisk()
         let consent = try await fixture.consent(provider)
         try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `what no ticket holds is revoked when the database takes it`(provider: Provider) async throws {
+        try await signInWithFullDisk(provider)
         #expect(fixture.strayGrants.count == 1)
         await fixture.strayGrants.endAll(timeout: .zero)
         #expect(fixture.strayGrants.count == 1)
         #expect(try await fixture.count("outbox") == 0)
 
-        try await Self.emptyDisk(fixture)
+        try await emptyDisk()
         await fixture.strayGrants.endAll()
         #expect(fixture.strayGrants.count == 0)
         #expect(try await fixture.audited(.revocationRequested) == ["service not_stored"])
@@ -57,13 +62,11 @@ import Testing
     }
 
     @Test func `a shutdown waits for a database that comes back`() async throws {
-        try await Self.fillDisk(fixture)
-        let consent = try await fixture.consent(.apple)
-        try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
-        let before = try await Self.refusals(fixture)
+        try await signInWithFullDisk()
+        let before = try await refusals()
         async let end: Void = fixture.strayGrants.endAll(timeout: .seconds(120))
-        while try await Self.refusals(fixture) == before { try await pollingPause() }
-        try await Self.emptyDisk(fixture)
+        while try await refusals() == before { try await pollingPause() }
+        try await emptyDisk()
         await end
         #expect(fixture.strayGrants.count == 0)
         try await fixture.revokeDue()
@@ -71,12 +74,10 @@ import Testing
     }
 
     @Test func `one that waits is tried again without a shutdown`() async throws {
-        try await Self.fillDisk(fixture)
-        let consent = try await fixture.consent(.apple)
-        try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
+        try await signInWithFullDisk()
         await fixture.strayGrants.endDue()
         #expect(fixture.strayGrants.count == 1)
-        try await Self.emptyDisk(fixture)
+        try await emptyDisk()
         // The pause is a second.
         while fixture.strayGrants.count > 0 {
             await fixture.strayGrants.endDue()
@@ -87,12 +88,9 @@ import Testing
     }
 
     @Test func `who has come again meanwhile keeps their authorization`() async throws {
-        try await Self.fillDisk(fixture)
-        let consent = try await fixture.consent(.apple)
-        try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
-        try await Self.emptyDisk(fixture)
-        let account = try await fixture.account(.apple)
-        #expect(account.identity?.authorization == .active)
+        try await signInWithFullDisk()
+        try await emptyDisk()
+        #expect(try await fixture.account(.apple).identity?.authorization == .active)
         await fixture.strayGrants.endAll()
         #expect(fixture.strayGrants.count == 0)
         try await fixture.revokeDue()
@@ -102,15 +100,11 @@ import Testing
     }
 
     /// Signs in a person whose identity has no grant, by a code while the disk is full; then there is room again.
-    private static func keepGrantOfKnownPerson(
-        _ provider: Provider, in fixture: LifeCycleFixture
-    ) async throws -> SignedIn {
+    private func keepGrantOfKnownPerson(_ provider: Provider) async throws -> SignedIn {
         let signedIn = try await fixture.create(try await fixture.ticket(try await fixture.consent(provider), .token))
         #expect(try await fixture.authorization(signedIn.identity) == "none")
-        try await fillDisk(fixture)
-        let consent = try await fixture.consent(provider)
-        try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
-        try await emptyDisk(fixture)
+        try await signInWithFullDisk(provider)
+        try await emptyDisk()
         return signedIn
     }
 
@@ -118,7 +112,7 @@ import Testing
     func `an identity without a grant gets what could not be stored, and its end revokes it`(
         provider: Provider
     ) async throws {
-        let signedIn = try await Self.keepGrantOfKnownPerson(provider, in: fixture)
+        let signedIn = try await keepGrantOfKnownPerson(provider)
         await fixture.strayGrants.endAll()
         #expect(fixture.strayGrants.count == 0)
         #expect(try await fixture.authorization(signedIn.identity) == "active")
@@ -130,7 +124,7 @@ import Testing
     }
 
     @Test func `what its person withdrew while it could not be stored is found by a check`() async throws {
-        let signedIn = try await Self.keepGrantOfKnownPerson(.google, in: fixture)
+        let signedIn = try await keepGrantOfKnownPerson(.google)
         try await fixture.withdraw(.google)
         await fixture.strayGrants.endAll()
         #expect(try await fixture.checks.checkDue() == 1)
@@ -139,13 +133,13 @@ import Testing
 
     @Test func `an identity that could not be linked leaves no authorization`() async throws {
         let session = try await fixture.opened(try await fixture.account(.apple))
-        try await Self.fillDisk(fixture)
+        try await fillDisk()
         let consent = try await fixture.consent(.google)
         let credential = ProviderCredential(code: consent.code)
         try await expectFailure("storageUnavailable") {
             try await fixture.service.linking.link(.google, credential, to: session, by: fixture.call)
         }
-        try await Self.emptyDisk(fixture)
+        try await emptyDisk()
         await fixture.strayGrants.endAll()
         try await fixture.revokeDue()
         #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
@@ -156,8 +150,7 @@ import Testing
         let key = IdentityKey(provider: .apple, realm: .main, subject: try #require(ProviderSubject("001.a.1")))
         let grant = NewGrant(
             clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "r",
-            exchangedAt: fixture.clock.now(),
-            checkAt: nil)
+            exchangedAt: fixture.clock.now(), checkAt: nil)
         let event = AuditEvent(.revocationRequested, by: .service)
         for _ in 0..<StrayGrants.limit + 1 {
             fixture.strayGrants.keep(grant, of: key, isAttachable: true, recording: event)

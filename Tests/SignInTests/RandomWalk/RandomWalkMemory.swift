@@ -47,21 +47,13 @@ final class WalkMemory: Sendable {
 
     private let state = Mutex(State())
 
-    func read<Value: Sendable>(_ body: (State) -> Value) -> Value {
-        state.withLock { body($0) }
-    }
+    func read<Value: Sendable>(_ body: (State) -> Value) -> Value { state.withLock { body($0) } }
 
-    func change(_ body: (inout State) -> Void) {
-        state.withLock { body(&$0) }
-    }
+    func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
 
-    func forget(session id: SessionID) {
-        state.withLock { $0.sessions.removeAll { $0.id == id } }
-    }
+    func forget(session id: SessionID) { state.withLock { $0.sessions.removeAll { $0.id == id } } }
 
-    func note(fault: String) {
-        state.withLock { $0.report.faults.append(fault) }
-    }
+    func note(fault: String) { state.withLock { $0.report.faults.append(fault) } }
 
     /// A provider that runs the mailbox has stated the subject's address.
     func note(claim email: String, of subject: String) {
@@ -73,17 +65,11 @@ final class WalkMemory: Sendable {
         state.withLock { $0.report.codes.append(WalkReport.Code(requestID: requestID, email: email)) }
     }
 
-    func note(_ entry: WalkReport.Entry) {
-        state.withLock { $0.report.entries.append(entry) }
-    }
+    func note(_ entry: WalkReport.Entry) { state.withLock { $0.report.entries.append(entry) } }
 
-    func note(_ voucher: WalkReport.Voucher) {
-        state.withLock { _ = $0.report.vouchers.insert(voucher) }
-    }
+    func note(_ voucher: WalkReport.Voucher) { state.withLock { _ = $0.report.vouchers.insert(voucher) } }
 
-    func note(outcome: String) {
-        state.withLock { $0.outcomes[outcome, default: 0] += 1 }
-    }
+    func note(outcome: String) { state.withLock { $0.outcomes[outcome, default: 0] += 1 } }
 
     func note(_ kinds: AuditEvent.Kind..., by requestID: String) {
         state.withLock { $0.report.changes.append(WalkChange(requestID: requestID, kinds: kinds)) }
@@ -119,9 +105,7 @@ final class WalkMemory: Sendable {
     /// The ticket's person sees an account with its identities.
     func remember(shown required: LinkRequired) {
         guard let holder = required.holder, holder.showsIdentities else { return }
-        state.withLock {
-            $0.shown[required.linkTicket, default: []].formUnion(holder.account.identities.map(\.id))
-        }
+        state.withLock { $0.shown[required.linkTicket, default: []].formUnion(holder.account.identities.map(\.id)) }
     }
 
     func remember(_ token: String, of provider: Provider) {

@@ -97,10 +97,7 @@ enum WalkOperation: String, CaseIterable, Sendable {
         case .signInByPassword, .signInByCode, .resetPassword:
             ["invalidCredentials", "accountDisabled"]
         case .changePassword:
-            [
-                "invalidSession", "reauthenticationRequired", "invalidCredentials", "missingCredential",
-                "emailRequired",
-            ]
+            ["invalidSession", "reauthenticationRequired", "invalidCredentials", "missingCredential", "emailRequired"]
         case .requestEmail:
             ["invalidSession", "reauthenticationRequired"]
         case .verifyEmail:

@@ -6,9 +6,7 @@ import TestSupport
 struct WalkPerson: Sendable {
     let name: String
 
-    static func crowd(_ count: Int) -> [WalkPerson] {
-        (1...count).map { WalkPerson(name: "person\($0)") }
-    }
+    static func crowd(_ count: Int) -> [WalkPerson] { (1...count).map { WalkPerson(name: "person\($0)") } }
 
     func subject(_ provider: Provider, _ number: Int) -> String { "\(name).\(provider.rawValue).\(number)" }
 

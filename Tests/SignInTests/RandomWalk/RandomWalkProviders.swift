@@ -31,9 +31,7 @@ final class WalkProviders: Fetcher {
     }
 
     /// Withdraws the person's consent, as in the provider's settings: none of their tokens is valid any longer.
-    func withdraw(_ subject: String) {
-        state.withLock { $0.validTokens[subject] = nil }
-    }
+    func withdraw(_ subject: String) { state.withLock { $0.validTokens[subject] = nil } }
 
     private func nextNumber() -> Int {
         state.withLock {

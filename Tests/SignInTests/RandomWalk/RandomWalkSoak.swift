@@ -29,9 +29,7 @@ import Testing
         let seconds = try #require(Self.amount("COUNTERSIGN_CONTENTION_SECONDS"))
         let seed = UInt64(Self.amount("COUNTERSIGN_WALK_SEED") ?? .random(in: 0...Int(UInt32.max)))
         let start = ContinuousClock.now
-        let summary = try await WalkContention(seed: seed).run { _ in
-            start.duration(to: .now) < .seconds(seconds)
-        }
+        let summary = try await WalkContention(seed: seed).run { _ in start.duration(to: .now) < .seconds(seconds) }
         Self.printSummary("contention, seed \(seed)", summary.steps, since: start, summary.deadlocks, summary.outcomes)
         #expect(summary.deadlocks == 0)
     }

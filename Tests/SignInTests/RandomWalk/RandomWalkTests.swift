@@ -60,9 +60,7 @@ import Testing
     @Test(.fixture(SignInFixture.self), arguments: WalkInvariant.allCases)
     func `a walk sees what must not be`(invariant: WalkInvariant) async throws {
         try await WalkLedger.install(in: fixture.database)
-        for person in ["kim", "ada"] {
-            _ = try await fixture.signUp(.google(person))
-        }
+        for person in ["kim", "ada"] { _ = try await fixture.signUp(.google(person)) }
         let now = fixture.clock.now()
         #expect(try await WalkInvariant.broken(in: fixture.database, at: now).isEmpty)
         try await fixture.database.run(script: try DataFile("SQL/Breaches.sql").part("\(invariant)"))
@@ -71,9 +69,7 @@ import Testing
 
     @Test(.fixture(SignInFixture.self), arguments: WalkFeed.allCases)
     func `a walk sees where feed and tables disagree`(_ rule: WalkFeed) async throws {
-        for person in ["kim", "ada"] {
-            _ = try await fixture.signUp(.google(person))
-        }
+        for person in ["kim", "ada"] { _ = try await fixture.signUp(.google(person)) }
         #expect(try await WalkFeed.broken(in: fixture.database).isEmpty)
         try await fixture.database.run(script: try DataFile("SQL/Breaches.sql").part("\(rule)"))
         #expect(try await WalkFeed.broken(in: fixture.database).keys.contains(rule))

@@ -110,8 +110,7 @@ struct WalkWorld: Sendable {
         oauthClient = try await OAuthAdministration(
             database: storage.pool, scopes: { OAuthScopes([.profile, .email]) }
         ).create(
-            named: "Lamps", redirectURIs: WalkClient.redirectURIs,
-            by: clock.call(by: .commandLine))
+            named: "Lamps", redirectURIs: WalkClient.redirectURIs, by: clock.call(by: .commandLine))
         administration = Administration(database: storage.pool, clock: clock, mailLanguages: ["en"])
         adminSecret = try await AdministrationFixture.makeKey(
             Set(AdminKey.Scope.allCases), in: storage, at: clock.now()

@@ -118,8 +118,7 @@ extension RandomWalker {
         do {
             _ = try await world.oauth.token(
                 TokenRequest(["grant_type": "refresh_token", "refresh_token": token]),
-                of: world.oauthClient.record.client,
-                by: call)
+                of: world.oauthClient.record.client, by: call)
         } catch OAuthFailure.invalidGrant {
             world.memory.change { $0.clientTokens.removeAll { $0 == token } }
             throw OAuthFailure.invalidGrant

@@ -19,26 +19,26 @@ import Testing
         )
     }
 
+    private var rings: (first: KeyRing, both: KeyRing, second: KeyRing) { get throws { try Self.rings.get() } }
+
+    private func rewrap() throws -> KeyRingRewrap {
+        KeyRingRewrap(database: fixture.database, keyRing: try rings.both)
+    }
+
     @Test func `what an old line sealed is sealed again, page by page, and opens without it`() async throws {
-        let rings = try Self.rings.get()
         try await fixture.database.insertGrants(1_201, under: rings.first)
-        let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+        let results = try await rewrap().run()
         #expect(results.map(\.done) == [1_201, 1, 0])
         #expect(results.map(\.total) == [1_201, 1, 0])
         #expect(results.map(\.left) == [0, 0, 0])
         #expect(try await fixture.database.tokens(rings.second) == (0..<1_201).map { "token \($0)" })
 
         // A process that never had the old line starts.
-        try await AccessTokens(
-            configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
-            keyRing: rings.second, clock: fixture.clock, logger: .silent
-        ).rereadKeys()
-        let again = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
-        #expect(again.map(\.done) == [0, 0, 0])
+        try await fixture.tokens(keyRing: rings.second).rereadKeys()
+        #expect(try await rewrap().run().map(\.done) == [0, 0, 0])
     }
 
     @Test func `the rows of an import are known under the new line`() async throws {
-        let rings = try Self.rings.get()
         let name = try #require(ImportName("old"))
         let id = try #require(ExternalID("u1"))
         let row = ImportRow(
@@ -48,12 +48,12 @@ import Testing
                     externalID: id, email: EmailAddress("kim@example.com"), emailProof: .stated, displayName: nil,
                     createdAt: fixture.clock.now(), isDisabled: false, identities: [], passwordHash: nil)))
         let call = Call.at(fixture.clock.now())
-        let before = ImportStore(database: fixture.database, keyRing: rings.first)
+        let before = ImportStore(database: fixture.database, keyRing: try rings.first)
         let begun = try await before.begin(name, source: "ndjson", by: call)
         let made = try await before.merge([row], of: begun, by: call)
-        let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+        let results = try await rewrap().run()
         #expect(results.last?.done == 1 && results.last?.left == 0)
-        let after = ImportStore(database: fixture.database, keyRing: rings.second)
+        let after = ImportStore(database: fixture.database, keyRing: try rings.second)
         let next = try await after.begin(name, source: "ndjson", by: call)
         let again = try await after.merge([row], of: next, by: call)
         #expect(made.first?.outcome.word == "created")
@@ -61,8 +61,7 @@ import Testing
     }
 
     @Test func `a grant is found by a provider's event as if it had been sealed under the new line`() async throws {
-        let rings = try Self.rings.get()
-        for (subject, ring) in [("kim", rings.first), ("lee", rings.second)] {
+        for (subject, ring) in [("kim", try rings.first), ("lee", try rings.second)] {
             _ = try await fixture.signUp(.google(subject))
             let grant = NewGrant(
                 clientID: ProviderClientID(SignInFixture.googleClient), refreshToken: "1//the-same-token",
@@ -74,14 +73,13 @@ import Testing
         }
         let kinds: SQL = "(SELECT DISTINCT prefix_fingerprint, digest_fingerprint FROM provider_grants) AS f"
         #expect(try await fixture.count(kinds) == 2)
-        _ = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+        _ = try await rewrap().run()
         #expect(try await fixture.count(kinds) == 1)
     }
 
     @Test func `of two runs at once each value is sealed again by one`() async throws {
-        let rings = try Self.rings.get()
         try await fixture.database.insertGrants(1_201, under: rings.first)
-        let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
+        let rewrap = try rewrap()
         async let one = rewrap.run()
         async let other = rewrap.run()
         let (first, second) = (try await one, try await other)
@@ -93,14 +91,11 @@ import Testing
 
     @Test(.noFixture(SignInFixture.self))
     func `a run that is killed leaves good values, and the next one carries on`() async throws {
-        let rings = try Self.rings.get()
         try await ScratchDatabase.withMigrated { scratch in
             try await scratch.withPool { database in
                 try await database.insertGrants(1_201, under: rings.first)
                 await #expect(processExitsWith: .signal(SIGKILL)) { [url = scratch.url as String] in
-                    let database = Database(
-                        configuration: .init(url: url, poolSize: 1),
-                        logger: .silent)
+                    let database = Database(configuration: .init(url: url, poolSize: 1), logger: .silent)
                     _ = try await KeyRingRewrap(database: database, keyRing: try Self.rings.get().both).run {
                         progress in
                         if progress.done == 1_000 { kill(getpid(), SIGKILL) }
@@ -116,9 +111,8 @@ import Testing
     }
 
     @Test func `a grant that somebody has locked is left to a later round`() async throws {
-        let rings = try Self.rings.get()
         try await fixture.database.insertGrants(3, under: rings.first)
-        let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
+        let rewrap = try rewrap()
         let (rounds, round) = AsyncStream.makeStream(of: Int.self)
         let running = try await fixture.database.transaction { transaction in
             _ = try await transaction.execute("SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")
@@ -136,9 +130,8 @@ import Testing
     }
 
     @Test func `a grant that stays locked comes with the next run`() async throws {
-        let rings = try Self.rings.get()
         try await fixture.database.insertGrants(3, under: rings.first)
-        let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both, pauses: [.zero])
+        let rewrap = KeyRingRewrap(database: fixture.database, keyRing: try rings.both, pauses: [.zero])
         let held = try await fixture.database.transaction { transaction in
             _ = try await transaction.execute("SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")
             return try await rewrap.run()
@@ -149,9 +142,8 @@ import Testing
     }
 
     @Test func `a grant that is replaced meanwhile keeps its newest token`() async throws {
-        let rings = try Self.rings.get()
         try await fixture.database.insertGrants(200, under: rings.first)
-        let old = GrantStore(database: fixture.database, keyRing: rings.first)
+        let old = GrantStore(database: fixture.database, keyRing: try rings.first)
         let replacing = Task {
             for number in 1...5 {
                 for subject in 0..<200 {
@@ -164,18 +156,16 @@ import Testing
                 }
             }
         }
-        let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
+        let rewrap = try rewrap()
         let watching = Task { while !Task.isCancelled { _ = try await rewrap.run() } }
         try await replacing.value
         watching.cancel()
         _ = try? await watching.value
         #expect(try await rewrap.run()[0].left == 0)
-        let kept = try await fixture.database.tokens(rings.second)
-        #expect(kept == (0..<200).map { "newer \($0) 5" })
+        #expect(try await fixture.database.tokens(rings.second) == (0..<200).map { "newer \($0) 5" })
     }
 
     @Test func `what can't be opened is counted and left as it is`() async throws {
-        let rings = try Self.rings.get()
         try await fixture.database.insertGrants(3, under: rings.first)
         let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.second).run()
         #expect(results.map(\.left) == [3, 1, 0])
@@ -185,7 +175,6 @@ import Testing
     }
 
     @Test func `what the first line should open and doesn't is counted, and left as it is`() async throws {
-        let rings = try Self.rings.get()
         try await fixture.database.insertGrants(3, under: rings.second)
         let other = try SignInFixture.makeKeyRing(lines: [("k2", 9), ("k1", 7)])
         let results = try await KeyRingRewrap(database: fixture.database, keyRing: other).run()
@@ -196,7 +185,7 @@ import Testing
         #expect(results[0].row != nil)
         #expect(try await fixture.database.tokens(rings.second).count == 3)
         // The signing key is under the other line now, and the right one doesn't open it.
-        let again = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+        let again = try await rewrap().run()
         #expect(again.map(\.left) == [0, 1, 0])
         #expect(again.map(\.unreadable) == [0, 1, 0])
         let keyID = try await fixture.storage.signingKeys.keys().first?.keyID
@@ -205,7 +194,6 @@ import Testing
     }
 
     @Test func `a first line that opens nothing under its id is not ours`() async throws {
-        let rings = try Self.rings.get()
         let inspection = DatabaseInspection(database: fixture.database)
         let other = try SignInFixture.makeKeyRing(lines: [("k2", 9), ("k1", 7)])
         // Nothing is under k2 yet.
@@ -224,9 +212,8 @@ import Testing
     }
 
     @Test func `sessions, codes and seals that need a line are reported with it`() async throws {
-        let rings = try Self.rings.get()
-        let old = KeyRingLines(database: fixture.database, keyRing: rings.first)
-        let new = KeyRingLines(database: fixture.database, keyRing: rings.both)
+        let old = KeyRingLines(database: fixture.database, keyRing: try rings.first)
+        let new = KeyRingLines(database: fixture.database, keyRing: try rings.both)
         #expect(try await old.otherUses(by: .at(fixture.clock.now())).isEmpty)
         #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.writtenAt) == [nil])
 

@@ -18,11 +18,7 @@ import Testing
         Caller(requestID: address, address: address, network: network, device: nil)
     }
 
-    private func opened(_ fixture: SignInFixture) async throws -> SignedIn {
-        try await fixture.signUp(.apple("a-1"))
-    }
-
-    private func refresh(_ fixture: SignInFixture, _ token: String, from client: Caller) async throws -> String {
+    private func refresh(_ token: String, from client: Caller) async throws -> String {
         try await fixture.service.sessions.refresh(token, by: fixture.call(by: client)).refreshToken
     }
 
@@ -31,13 +27,13 @@ import Testing
     /// - Parameter follow: whether they post what they were given last, or that token again and again.
     /// - Returns: the number of calls that were answered before one was refused as reuse; `nil` when all were.
     private func answered(
-        _ fixture: SignInFixture, first token: String, every interval: Int64, following follow: Bool, calls: Int
+        first token: String, every interval: Int64, following follow: Bool, calls: Int
     ) async throws -> Int? {
         var held = [token, token]
         for call in 0..<calls {
             let holder = call % 2
             do {
-                let given = try await refresh(fixture, held[holder], from: holder == 0 ? Self.home : Self.away)
+                let given = try await refresh(held[holder], from: holder == 0 ? Self.home : Self.away)
                 if follow { held[holder] = given }
             } catch SignInFailure.refreshTokenReused {
                 return call
@@ -47,7 +43,7 @@ import Testing
         return nil
     }
 
-    private func endings(_ fixture: SignInFixture) async throws -> [[String]] {
+    private func endings() async throws -> [[String]] {
         try await fixture.database.query(
             """
             SELECT s.end_reason, e.network
@@ -64,56 +60,54 @@ import Testing
     func `two who use what they get are noticed at the third call, unless they come within a minute`(
         interval: Int64, answeredCalls: Int?
     ) async throws {
-        let token = try await opened(fixture).session.refreshToken
-        let answered = try await answered(fixture, first: token, every: interval, following: true, calls: 40)
-        #expect(answered == answeredCalls)
+        let token = try await fixture.signUp(.apple("a-1")).session.refreshToken
+        #expect(try await answered(first: token, every: interval, following: true, calls: 40) == answeredCalls)
         // The third call is the owner's, whose token the thief has replaced.
         let expected = answeredCalls == nil ? [] : [["refresh_reused", "192.0.2.0/24"]]
-        #expect(try await endings(fixture) == expected)
+        #expect(try await endings() == expected)
     }
 
     @Test(arguments: [(60, 22), (61, 5)] as [(Int64, Int)])
     func `two who go on posting one token run out of replacements`(interval: Int64, answeredCalls: Int) async throws {
-        let token = try await opened(fixture).session.refreshToken
-        let answered = try await answered(fixture, first: token, every: interval, following: false, calls: 40)
-        #expect(answered == answeredCalls)
-        #expect(try await endings(fixture).map { $0[0] } == ["refresh_reused"])
-        try await expectFailure("invalidRefreshToken") { try await refresh(fixture, token, from: Self.home) }
+        let token = try await fixture.signUp(.apple("a-1")).session.refreshToken
+        #expect(try await answered(first: token, every: interval, following: false, calls: 40) == answeredCalls)
+        #expect(try await endings().map { $0[0] } == ["refresh_reused"])
+        try await expectFailure("invalidRefreshToken") { try await refresh(token, from: Self.home) }
     }
 
     @Test func `ten replacements are given to the rotation's network and two to others, until the newest is used`()
         async throws
     {
-        let token = try await opened(fixture).session.refreshToken
-        _ = try await refresh(fixture, token, from: Self.home)
+        let token = try await fixture.signUp(.apple("a-1")).session.refreshToken
+        _ = try await refresh(token, from: Self.home)
         var newest = token
         for client in Array(repeating: Self.home, count: 10) + [Self.away, Self.away] {
             fixture.clock.advance(by: 61)
-            newest = try await refresh(fixture, token, from: client)
+            newest = try await refresh(token, from: client)
         }
         // The count is of one token: the use of the newest begins it again, from where that came.
-        let next = try await refresh(fixture, newest, from: Self.away)
+        let next = try await refresh(newest, from: Self.away)
         for _ in 0..<10 {
             fixture.clock.advance(by: 61)
-            _ = try await refresh(fixture, newest, from: Self.away)
+            _ = try await refresh(newest, from: Self.away)
         }
         fixture.clock.advance(by: 61)
         let used = newest
-        try await expectFailure("refreshTokenReused") { try await refresh(fixture, used, from: Self.away) }
-        try await expectFailure("invalidRefreshToken") { try await refresh(fixture, next, from: Self.away) }
+        try await expectFailure("refreshTokenReused") { try await refresh(used, from: Self.away) }
+        try await expectFailure("invalidRefreshToken") { try await refresh(next, from: Self.away) }
     }
 
     @Test(arguments: [0, 61] as [Int64])
     func `twenty refreshes at once, from twenty networks, all get the same token`(age: Int64) async throws {
-        let token = try await opened(fixture).session.refreshToken
+        let token = try await fixture.signUp(.apple("a-1")).session.refreshToken
         // The newest at first; then the one before it, whose successor was never used.
         if age > 0 {
-            _ = try await refresh(fixture, token, from: Self.home)
+            _ = try await refresh(token, from: Self.home)
             fixture.clock.advance(by: age)
         }
         let tokens = try await concurrently(1...20) { number in
             let client = Self.client("198.51.\(number).7", "198.51.\(number).0/24")
-            return try await refresh(fixture, token, from: client)
+            return try await refresh(token, from: client)
         }
         #expect(tokens.count == 20)
         #expect(Set(tokens).count == 1)
@@ -129,7 +123,7 @@ import Testing
     // MARK: What is noted
 
     @Test func `the list shows from where and when a session was last used`() async throws {
-        let signedIn = try await opened(fixture)
+        let signedIn = try await fixture.signUp(.apple("a-1"))
         func last() async throws -> [String?] {
             let list = try await fixture.service.sessions.list(of: signedIn.account.id, by: fixture.call)
             let session = try #require(list.first)
@@ -140,32 +134,32 @@ import Testing
         #expect(try await last() == ["192.0.2.1", "0"])
         let token = signedIn.session.refreshToken
         fixture.clock.advance(by: 10)
-        _ = try await refresh(fixture, token, from: Self.home)
+        _ = try await refresh(token, from: Self.home)
         #expect(try await last() == ["192.0.2.7", "10"])
         // The same token again, from elsewhere within the minute: no rotation, and yet seen.
         fixture.clock.advance(by: 10)
-        let newest = try await refresh(fixture, token, from: Self.away)
+        let newest = try await refresh(token, from: Self.away)
         #expect(try await last() == ["2001:db8:1:2::9", "20"])
         fixture.clock.advance(by: 61)
-        _ = try await refresh(fixture, token, from: Self.home)
+        _ = try await refresh(token, from: Self.home)
         #expect(try await last() == ["192.0.2.7", "81"])
         let administered = try await fixture.administered().administration.sessions(
             of: signedIn.account.id, before: nil, limit: 10)
         #expect(administered.items.map(\.lastUsedAddress) == ["192.0.2.7"])
-        try await expectFailure("refreshTokenReused") { try await refresh(fixture, newest, from: Self.away) }
+        try await expectFailure("refreshTokenReused") { try await refresh(newest, from: Self.away) }
     }
 
     @Test func `a retry from the same place writes nothing`() async throws {
-        let token = try await opened(fixture).session.refreshToken
-        _ = try await refresh(fixture, token, from: Self.home)
+        let token = try await fixture.signUp(.apple("a-1")).session.refreshToken
+        _ = try await refresh(token, from: Self.home)
         func version() async throws -> [String?] { try await fixture.texts("SELECT xmin::text FROM sessions") }
         let before = try await version()
         for _ in 0..<3 {
             fixture.clock.advance(by: 20)
-            _ = try await refresh(fixture, token, from: Self.home)
+            _ = try await refresh(token, from: Self.home)
         }
         #expect(try await version() == before)
-        _ = try await refresh(fixture, token, from: Self.away)
+        _ = try await refresh(token, from: Self.away)
         #expect(try await version() != before)
     }
 }

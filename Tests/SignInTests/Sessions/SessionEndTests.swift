@@ -105,9 +105,7 @@ import Testing
         case .accountDeleted: try await people.deleteAccount(victim)
         case .passwordChanged:
             let other = try await people.signIn(email)
-            try await people.service.accounts.changePassword(
-                of: try await people.opened(other), current: SignInFixture.password, to: "another good password",
-                by: people.call)
+            try await people.changePassword(of: other)
             _ = try await people.opened(other)
         case .passwordReset: try await people.reset(email, code: try await people.code(.resetPassword, for: email))
         case .mailboxProven:

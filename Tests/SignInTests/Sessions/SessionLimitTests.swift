@@ -9,18 +9,18 @@ import Testing
 @Suite(.fixture(SignInFixture.self)) struct SessionLimitTests {
     var fixture: SignInFixture { .current }
 
-    private static func limiter(_ fixture: SignInFixture) -> SessionLimiter {
+    private func limiter() -> SessionLimiter {
         SessionLimiter(store: fixture.storage.sessions, clock: fixture.clock)
     }
 
     /// A round of a look that is due.
-    private static func look(_ limiter: SessionLimiter, limit: Int, _ fixture: SignInFixture) async throws -> Bool {
+    private func look(_ limiter: SessionLimiter, limit: Int) async throws -> Bool {
         fixture.clock.advance(by: SessionLimiter.pauseSeconds)
         return try await limiter.round(limit: limit)
     }
 
     /// Signs a person in, a second after whatever was before.
-    private static func open(_ fixture: SignInFixture, _ subject: String = "a-1") async throws -> SignedIn {
+    private func open(_ subject: String = "a-1") async throws -> SignedIn {
         fixture.clock.advance(by: 1)
         switch try await fixture.signIn(.apple(subject)) {
         case .signedIn(let signedIn): return signedIn
@@ -28,18 +28,14 @@ import Testing
         }
     }
 
-    private static func open(_ count: Int, _ fixture: SignInFixture, _ subject: String = "a-1") async throws
-        -> [SignedIn]
-    {
+    private func open(_ count: Int, _ subject: String = "a-1") async throws -> [SignedIn] {
         var opened: [SignedIn] = []
-        for _ in 0..<count { opened.append(try await open(fixture, subject)) }
+        for _ in 0..<count { opened.append(try await open(subject)) }
         return opened
     }
 
     /// Adds live sessions of the account that were opened at once, a millisecond apart.
-    private static func add(
-        _ count: Int, to account: Account, openedAt start: Timestamp, device: String? = nil, in fixture: SignInFixture
-    ) async throws {
+    private func add(_ count: Int, to account: Account, openedAt start: Timestamp, device: String? = nil) async throws {
         let times = (0..<count).map { Timestamp(microseconds: start.microseconds + Int64($0) * 1_000) }
         _ = try await fixture.database.execute(
             """
@@ -51,12 +47,12 @@ import Testing
             """)
     }
 
-    private static func live(of account: Account, _ fixture: SignInFixture) async throws -> Int64 {
+    private func live(of account: Account) async throws -> Int64 {
         try await fixture.count("sessions WHERE account_id = \(account.id) AND ended_at IS NULL")
     }
 
     /// How many sessions each row of the trail says that the limit has ended.
-    private static func recorded(of account: Account, _ fixture: SignInFixture) async throws -> [Int32] {
+    private func recorded(of account: Account) async throws -> [Int32] {
         try await fixture.database.query(
             """
             SELECT occurrences
@@ -68,124 +64,124 @@ import Testing
     }
 
     @Test func `of too many sessions those that were used last stay, and one row says how many ended`() async throws {
-        let opened = try await Self.open(12, fixture)
+        let opened = try await open(12)
         let account = opened[0].account
         fixture.clock.advance(by: 1)
         let refreshed = try await fixture.refresh(opened[1].session.refreshToken)
-        let limiter = Self.limiter(fixture)
+        let limiter = limiter()
         #expect(try await limiter.round(limit: 5) == false)
 
         let kept = try await fixture.service.sessions.list(of: account.id, by: fixture.call).map(\.id)
         #expect(kept == opened.suffix(4).reversed().map(\.session.id) + [opened[1].session.id])
         #expect(try await fixture.count("sessions WHERE end_reason = 'session_limit'") == 5)
-        #expect(try await Self.recorded(of: account, fixture) == [7])
+        #expect(try await recorded(of: account) == [7])
         _ = try await fixture.opened(refreshed)
         for ended in [opened[0], opened[7]] { try await fixture.expectEnded(ended.session) }
         // There is nothing left to do, nor to record.
-        #expect(try await Self.look(limiter, limit: 5, fixture) == false)
-        #expect(try await Self.recorded(of: account, fixture) == [7])
+        #expect(try await look(limiter, limit: 5) == false)
+        #expect(try await recorded(of: account) == [7])
     }
 
     @Test func `the limit is that of each account, and 0 is none`() async throws {
-        let kim = try await Self.open(6, fixture)[0].account
-        let ada = try await Self.open(5, fixture, "a-2")[0].account
-        let limiter = Self.limiter(fixture)
+        let kim = try await open(6)[0].account
+        let ada = try await open(5, "a-2")[0].account
+        let limiter = limiter()
         #expect(try await limiter.round(limit: 0) == false)
-        #expect(try await Self.live(of: kim, fixture) == 6)
+        #expect(try await live(of: kim) == 6)
         // Switched on, it looks at what was opened while it was off.
         #expect(try await limiter.round(limit: 5) == false)
-        #expect(try await Self.live(of: kim, fixture) == 5)
-        #expect(try await Self.live(of: ada, fixture) == 5)
-        #expect(try await Self.recorded(of: ada, fixture) == [])
+        #expect(try await live(of: kim) == 5)
+        #expect(try await live(of: ada) == 5)
+        #expect(try await recorded(of: ada) == [])
     }
 
     @Test func `sessions that ended or expired don't count`() async throws {
-        let account = try await Self.open(3, fixture)[0].account
+        let account = try await open(3)[0].account
         fixture.clock.advance(by: 5_184_000)
-        let opened = try await Self.open(3, fixture)
+        let opened = try await open(3)
         try await fixture.service.sessions.end(opened[0].session.id, of: account.id, by: fixture.call)
-        #expect(try await Self.limiter(fixture).round(limit: 2) == false)
+        #expect(try await limiter().round(limit: 2) == false)
         #expect(
             try await fixture.service.sessions.list(of: account.id, by: fixture.call).map(\.id)
                 == [opened[2], opened[1]].map(\.session.id))
-        #expect(try await Self.recorded(of: account, fixture) == [])
+        #expect(try await recorded(of: account) == [])
     }
 
     @Test func `what the limit has ended is not kept without end`() async throws {
-        let limiter = Self.limiter(fixture)
+        let limiter = limiter()
         for _ in 0..<4 {
-            _ = try await Self.open(10, fixture)
-            _ = try await Self.look(limiter, limit: 5, fixture)
+            _ = try await open(10)
+            _ = try await look(limiter, limit: 5)
             #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 5)
             #expect(try await fixture.count("sessions WHERE ended_at IS NOT NULL") == 5)
         }
     }
 
     @Test func `a pile of sessions ends batch after batch, without a pause between them`() async throws {
-        let account = try await Self.open(fixture).account
+        let account = try await open().account
         fixture.clock.advance(by: 10)
-        try await Self.add(2_300, to: account, openedAt: fixture.clock.now(), in: fixture)
-        let limiter = Self.limiter(fixture)
+        try await add(2_300, to: account, openedAt: fixture.clock.now())
+        let limiter = limiter()
         var rounds = 1
         while try await limiter.round(limit: 100) { rounds += 1 }
         #expect(rounds == 3)
-        #expect(try await Self.live(of: account, fixture) == 100)
-        #expect(try await Self.recorded(of: account, fixture) == [1_000, 1_000, 201])
+        #expect(try await live(of: account) == 100)
+        #expect(try await recorded(of: account) == [1_000, 1_000, 201])
     }
 
     @Test func `several processes that look at once end each session once, and none too many`() async throws {
-        let account = try await Self.open(fixture).account
-        try await Self.add(300, to: account, openedAt: fixture.clock.now(), in: fixture)
-        let processes = (0..<4).map { _ in Self.limiter(fixture) }
+        let account = try await open().account
+        try await add(300, to: account, openedAt: fixture.clock.now())
+        let processes = (0..<4).map { _ in limiter() }
         try await concurrently(processes) { _ = try await $0.round(limit: 20) }
-        #expect(try await Self.live(of: account, fixture) == 20)
-        #expect(try await Self.recorded(of: account, fixture).reduce(0, +) == 281)
+        #expect(try await live(of: account) == 20)
+        #expect(try await recorded(of: account).reduce(0, +) == 281)
     }
 
     @Test func `a session that is in use at the moment stays`() async throws {
-        let opened = try await Self.open(5, fixture)
+        let opened = try await open(5)
         try await fixture.database.transaction { transaction in
             _ = try await transaction.execute(
                 "SELECT FROM sessions WHERE session_id = \(opened[0].session.id) FOR SHARE")
-            _ = try await Self.limiter(fixture).round(limit: 2)
+            _ = try await limiter().round(limit: 2)
         }
         _ = try await fixture.opened(opened[0])
-        #expect(try await Self.live(of: opened[0].account, fixture) == 3)
-        #expect(try await Self.recorded(of: opened[0].account, fixture) == [2])
+        #expect(try await live(of: opened[0].account) == 3)
+        #expect(try await recorded(of: opened[0].account) == [2])
     }
 
     @Test func `a session whose commit came late is seen by the next look, an account from before at its next sign-in`()
         async throws
     {
-        let account = try await Self.open(fixture).account
-        let limiter = Self.limiter(fixture)
+        let account = try await open().account
+        let limiter = limiter()
         _ = try await limiter.round(limit: 3)
         let opened = fixture.clock.now().advanced(bySeconds: -SessionLimiter.commitSeconds)
-        try await Self.add(5, to: account, openedAt: opened, in: fixture)
-        _ = try await Self.look(limiter, limit: 3, fixture)
-        #expect(try await Self.live(of: account, fixture) == 3)
+        try await add(5, to: account, openedAt: opened)
+        _ = try await look(limiter, limit: 3)
+        #expect(try await live(of: account) == 3)
 
         // Opened long before the look, as before an upgrade.
-        try await Self.add(5, to: account, openedAt: opened.advanced(bySeconds: -5_000), in: fixture)
-        _ = try await Self.look(limiter, limit: 3, fixture)
-        #expect(try await Self.live(of: account, fixture) == 8)
-        _ = try await Self.open(fixture)
-        _ = try await Self.look(limiter, limit: 3, fixture)
-        #expect(try await Self.live(of: account, fixture) == 3)
+        try await add(5, to: account, openedAt: opened.advanced(bySeconds: -5_000))
+        _ = try await look(limiter, limit: 3)
+        #expect(try await live(of: account) == 8)
+        _ = try await open()
+        _ = try await look(limiter, limit: 3)
+        #expect(try await live(of: account) == 3)
     }
 
     @Test func `a look is one process's at a time, and the next one begins where it ended`() async throws {
-        let (first, second) = (Self.limiter(fixture), Self.limiter(fixture))
-        let account = try await Self.open(5, fixture)[0].account
+        let (first, second) = (limiter(), limiter())
+        let account = try await open(5)[0].account
         _ = try await first.round(limit: 4)
-        #expect(try await Self.live(of: account, fixture) == 4)
+        #expect(try await live(of: account) == 4)
         // Not due yet.
         fixture.clock.advance(by: SessionLimiter.pauseSeconds - 5)
-        _ = try await Self.open(3, fixture)
+        _ = try await open(3)
         _ = try await second.round(limit: 4)
-        #expect(try await Self.live(of: account, fixture) == 7)
-        _ = try await Self.look(second, limit: 4, fixture)
-        #expect(try await Self.live(of: account, fixture) == 4)
+        #expect(try await live(of: account) == 7)
+        _ = try await look(second, limit: 4)
+        #expect(try await live(of: account) == 4)
         // One that died leaves its look to the others.
         let now = fixture.clock.now()
         fixture.clock.advance(by: SessionLimiter.pauseSeconds)
@@ -193,41 +189,41 @@ import Testing
         _ = try await fixture.storage.sessions.claimLook(
             from: SessionID(now: now), to: SessionID(now: call.now), by: call,
             claimedUntil: call.now.advanced(bySeconds: SessionLimiter.lease))
-        _ = try await Self.open(3, fixture)
+        _ = try await open(3)
         fixture.clock.advance(by: SessionLimiter.lease - 10)
         _ = try await first.round(limit: 4)
-        #expect(try await Self.live(of: account, fixture) == 7)
+        #expect(try await live(of: account) == 7)
         fixture.clock.advance(by: 1_000)
         _ = try await first.round(limit: 4)
-        #expect(try await Self.live(of: account, fixture) == 4)
+        #expect(try await live(of: account) == 4)
     }
 
     @Test func `a clock that was ahead and is set back leaves no session out`() async throws {
-        let limiter = Self.limiter(fixture)
+        let limiter = limiter()
         fixture.clock.advance(by: 86_400)
         _ = try await limiter.round(limit: 3)
         fixture.clock.advance(by: -86_400)
-        let account = try await Self.open(6, fixture)[0].account
+        let account = try await open(6)[0].account
         _ = try await limiter.round(limit: 3)
-        #expect(try await Self.live(of: account, fixture) == 3)
+        #expect(try await live(of: account) == 3)
     }
 
     @Test func `a failure at one account holds up no other, and is tried again`() async throws {
-        let kim = try await Self.open(fixture).account
-        let ada = try await Self.open(fixture, "a-2").account
-        try await Self.add(5, to: kim, openedAt: fixture.clock.now(), device: "faulty", in: fixture)
-        try await Self.add(5, to: ada, openedAt: fixture.clock.now(), in: fixture)
+        let kim = try await open().account
+        let ada = try await open("a-2").account
+        try await add(5, to: kim, openedAt: fixture.clock.now(), device: "faulty")
+        try await add(5, to: ada, openedAt: fixture.clock.now())
         try await fixture.database.execute(
             """
             ALTER TABLE sessions ADD CONSTRAINT sessions_fault
                 CHECK (end_reason IS DISTINCT FROM 'session_limit' OR device_name IS DISTINCT FROM 'faulty')
             """)
-        let limiter = Self.limiter(fixture)
+        let limiter = limiter()
         await #expect(throws: PostgresError.self) { try await limiter.round(limit: 3) }
-        #expect(try await Self.live(of: ada, fixture) == 3)
-        #expect(try await Self.live(of: kim, fixture) == 6)
+        #expect(try await live(of: ada) == 3)
+        #expect(try await live(of: kim) == 6)
         try await fixture.database.execute("ALTER TABLE sessions DROP CONSTRAINT sessions_fault")
         _ = try await limiter.round(limit: 3)
-        #expect(try await Self.live(of: kim, fixture) == 3)
+        #expect(try await live(of: kim) == 3)
     }
 }

@@ -8,8 +8,8 @@ import Testing
 @Suite(.fixture(SignInFixture.self)) struct SessionListTests {
     var fixture: SignInFixture { .current }
 
-    private static func open(
-        _ fixture: SignInFixture, _ subject: String = "a-1", device: Device? = nil, address: String? = nil
+    private func open(
+        _ subject: String = "a-1", device: Device? = nil, address: String? = nil
     ) async throws -> SignedIn {
         let client = Caller(requestID: "test", address: address, network: nil, device: device)
         switch try await fixture.signIn(.apple, try fixture.apple(subject), by: client) {
@@ -19,15 +19,15 @@ import Testing
     }
 
     @Test func `the list shows where an account is signed in, the newest first`() async throws {
-        let created = try await Self.open(fixture)
+        let created = try await open()
         fixture.clock.advance(by: 10)
         let phone = Device(name: "Kim's phone", platform: "ios")
-        let second = try await Self.open(fixture, device: phone, address: "2001:db8::1")
+        let second = try await open(device: phone, address: "2001:db8::1")
         fixture.clock.advance(by: 10)
-        let third = try await Self.open(fixture, device: Device(name: nil, platform: "android"))
+        let third = try await open(device: Device(name: nil, platform: "android"))
         fixture.clock.advance(by: 10)
         let refreshed = try await fixture.refresh(second.session.refreshToken)
-        _ = try await Self.open(fixture, "a-2")
+        _ = try await open("a-2")
 
         let list = try await fixture.service.sessions.list(of: created.account.id, by: fixture.call)
         #expect(list.map(\.id) == [third, second, created].map(\.session.id))
@@ -42,10 +42,10 @@ import Testing
     }
 
     @Test func `ended and expired sessions are not in the list`() async throws {
-        let first = try await Self.open(fixture)
+        let first = try await open()
         fixture.clock.advance(by: 5_183_999)
-        let second = try await Self.open(fixture)
-        let third = try await Self.open(fixture)
+        let second = try await open()
+        let third = try await open()
         #expect(try await fixture.service.sessions.list(of: first.account.id, by: fixture.call).count == 3)
         fixture.clock.advance(by: 1)
         try await fixture.service.sessions.end(third.session.id, of: first.account.id, by: fixture.call)
@@ -56,11 +56,11 @@ import Testing
     }
 
     @Test func `of many sessions the two hundred newest are listed, and the one that asks before them`() async throws {
-        let created = try await Self.open(fixture)
+        let created = try await open()
         var opened: [SessionID] = []
         for _ in 0..<205 {
             fixture.clock.advance(by: 1)
-            opened.append(try await Self.open(fixture).session.id)
+            opened.append(try await open().session.id)
         }
         let listed = try await fixture.service.sessions.list(of: created.account.id, by: fixture.call).map(\.id)
         #expect(listed == Array(opened.reversed().prefix(200)))
@@ -71,13 +71,12 @@ import Testing
         #expect(asked == [created.session.id] + opened.reversed().prefix(199))
         // An administrator can list all of them, page by page.
         let admin = try await fixture.administered()
-        let all = try await admin.sessions(of: created.account.id, by: 50)
-        #expect(all == opened.reversed() + [created.session.id])
+        #expect(try await admin.sessions(of: created.account.id, by: 50) == opened.reversed() + [created.session.id])
     }
 
     @Test func `a device that is signed out from another one is out at once, and the record says so`() async throws {
-        let kept = try await Self.open(fixture)
-        let ended = try await Self.open(fixture)
+        let kept = try await open()
+        let ended = try await open()
         try await fixture.service.sessions.end(ended.session.id, of: kept.account.id, by: fixture.call)
         try await fixture.expectEnded(ended.session)
         _ = try await fixture.opened(kept)
@@ -92,12 +91,12 @@ import Testing
     }
 
     @Test func `a session of somebody else, an ended, an expired and an unknown one are not there`() async throws {
-        let old = try await Self.open(fixture)
+        let old = try await open()
         fixture.clock.advance(by: 5_184_000)
-        let kim = try await Self.open(fixture)
-        let ended = try await Self.open(fixture)
+        let kim = try await open()
+        let ended = try await open()
         try await fixture.service.sessions.end(ended.session.id, of: kim.account.id, by: fixture.call)
-        let ada = try await Self.open(fixture, "a-2")
+        let ada = try await open("a-2")
         let records = try await fixture.count("audit_events WHERE type = 'signed_out'")
         let unknown = SessionID(now: fixture.clock.now())
         for id in [old.session.id, ended.session.id, ada.session.id, unknown] {
@@ -110,7 +109,7 @@ import Testing
     }
 
     @Test func `of fifty who end one session at once, one does`() async throws {
-        let kim = try await Self.open(fixture)
+        let kim = try await open()
         let outcomes = try await race(50) { _ in
             try await fixture.service.sessions.end(kim.session.id, of: kim.account.id, by: fixture.call)
         }

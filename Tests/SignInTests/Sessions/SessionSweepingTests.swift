@@ -13,9 +13,8 @@ import Testing
 
     /// Adds live sessions of the account, the first a second before the second and so on, and returns their ids.
     @discardableResult
-    private static func add(
-        _ count: Int, to account: Account, openedAt start: Timestamp, expiringAfter lifetime: Int64 = refreshLifetime,
-        in fixture: SignInFixture
+    private func add(
+        _ count: Int, to account: Account, openedAt start: Timestamp, expiringAfter lifetime: Int64 = refreshLifetime
     ) async throws -> [SessionID] {
         let ids = (0..<count).map { SessionID(now: start.advanced(bySeconds: Int64($0))) }
         let times = (0..<count).map { start.advanced(bySeconds: Int64($0)) }
@@ -61,17 +60,14 @@ import Testing
         _ = try await fixture.opened(session)
     }
 
-    @Test func `the walk finds every expired session among the live ones, page after page, and begins again`()
-        async throws
-    {
+    @Test
+    func `the walk finds every expired session among the live ones, page after page, and begins again`() async throws {
         let account = try await fixture.signUp(.apple("a-1")).account
         let start = fixture.clock.now()
         // Pages of sessions that are still in use, with a few among them that are not.
-        try await Self.add(3_000, to: account, openedAt: start, expiringAfter: 400 * Self.day, in: fixture)
-        let expired = try await Self.add(50, to: account, openedAt: start.advanced(bySeconds: 3_000), in: fixture)
-        try await Self.add(
-            3_000, to: account, openedAt: start.advanced(bySeconds: 3_050), expiringAfter: 400 * Self.day,
-            in: fixture)
+        try await add(3_000, to: account, openedAt: start, expiringAfter: 400 * Self.day)
+        let expired = try await add(50, to: account, openedAt: start.advanced(bySeconds: 3_000))
+        try await add(3_000, to: account, openedAt: start.advanced(bySeconds: 3_050), expiringAfter: 400 * Self.day)
         fixture.clock.advance(by: 68 * Self.day)
         let sweeper = fixture.storage.sweeper(clock: fixture.clock)
         var swept: [Int] = []
@@ -89,7 +85,7 @@ import Testing
 
     @Test func `a session that another transaction has locked is left for later`() async throws {
         let account = try await fixture.signUp(.apple("a-1")).account
-        let ids = try await Self.add(3, to: account, openedAt: fixture.clock.now(), in: fixture)
+        let ids = try await add(3, to: account, openedAt: fixture.clock.now())
         fixture.clock.advance(by: 68 * Self.day)
         let sweeper = fixture.storage.sweeper(clock: fixture.clock)
         try await fixture.database.transaction { transaction in
@@ -104,7 +100,7 @@ import Testing
 
     @Test func `several processes sweep one pile without getting in each other's way`() async throws {
         let account = try await fixture.signUp(.apple("a-1")).account
-        try await Self.add(900, to: account, openedAt: fixture.clock.now(), in: fixture)
+        try await add(900, to: account, openedAt: fixture.clock.now())
         _ = try await fixture.database.execute("UPDATE sessions SET ended_at = created_at, end_reason = 'signed_out'")
         let live = try await fixture.session(.apple("a-1"))
         fixture.clock.advance(by: 8 * Self.day)
@@ -140,7 +136,7 @@ import Testing
         let created = try await fixture.signUp(.apple("a-1"))
         // Expired by each of these clocks.
         let account = created.account
-        try await Self.add(1, to: account, openedAt: present.advanced(bySeconds: -100 * Self.day), in: fixture)
+        try await add(1, to: account, openedAt: present.advanced(bySeconds: -100 * Self.day))
 
         fixture.clock.set(to: present.seconds + ahead)
         for _ in 0..<3 { #expect(try await sweeper.round() == false) }
@@ -157,12 +153,11 @@ import Testing
         _ = try await fixture.refresh(created.session.refreshToken)
     }
 
-    @Test(arguments: [240, -60] as [Int64])
-    func `clocks that differ by less sweep on`(_ ahead: Int64) async throws {
+    @Test(arguments: [240, -60] as [Int64]) func `clocks that differ by less sweep on`(_ ahead: Int64) async throws {
         let present = try await fixture.storage.databaseTime()
         fixture.clock.set(to: present.seconds + ahead)
         let account = try await fixture.signUp(.apple("a-1")).account
-        try await Self.add(1, to: account, openedAt: present.advanced(bySeconds: -100 * Self.day), in: fixture)
+        try await add(1, to: account, openedAt: present.advanced(bySeconds: -100 * Self.day))
         #expect(try await fixture.storage.sweeper(clock: fixture.clock).round() == false)
         #expect(try await fixture.count("sessions") == 1)
     }

@@ -17,13 +17,13 @@ import Testing
     private static let email = "kim@example.com"
 
     /// An account with a proven address, a password and an identity of each provider.
-    private func member(_ fixture: SignInFixture) async throws -> SignedIn {
+    private func member() async throws -> SignedIn {
         let member = try await fixture.member(Self.email)
         _ = try await fixture.bind(.apple("kim"), member.session.credential)
         return try await fixture.bind(.google("kim"), member.session.credential)
     }
 
-    private func signOut(_ way: Way, _ member: SignedIn, _ fixture: SignInFixture) async throws {
+    private func signOut(_ way: Way, _ member: SignedIn) async throws {
         switch way {
         case .everywhere:
             try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(member), by: fixture.call)
@@ -38,30 +38,26 @@ import Testing
             try await administered.administration.enable(
                 member.account.id, email: nil, reason: "recovered", by: administered.administrator)
         case .passwordReset:
-            try await fixture.service.emailCodes.resetPassword(
-                email: Self.email, code: try await fixture.code(.resetPassword, for: Self.email),
-                newPassword: "another good password", by: fixture.call)
+            try await fixture.reset(Self.email, code: try await fixture.code(.resetPassword, for: Self.email))
         }
     }
 
     /// A token that its provider issued now, to a person who authenticated long ago.
-    private func renewed(_ provider: Provider, _ fixture: SignInFixture) throws -> String {
+    private func renewed(_ provider: Provider) throws -> String {
         try fixture.token(provider, "kim", [("auth_time", .integer(fixture.clock.now().seconds - 1_000_000))])
     }
 
     @Test(arguments: Way.allCases)
     func `no token from before opens a session, posted again or for the first time`(way: Way) async throws {
-        let member = try await member(fixture)
+        let member = try await member()
         let bystander = try fixture.google("ada")
         _ = try await fixture.create(try await fixture.ticket(.google, bystander))
         fixture.clock.advance(by: 10)
         let posted = [(Provider.apple, try fixture.apple("kim")), (.google, try fixture.google("kim"))]
         for (provider, token) in posted { _ = try await fixture.session(provider, token) }
-        let unposted = [
-            (Provider.apple, try renewed(.apple, fixture)), (.google, try renewed(.google, fixture)),
-        ]
+        let unposted = [(Provider.apple, try renewed(.apple)), (.google, try renewed(.google))]
         fixture.clock.advance(by: 10)
-        try await signOut(way, member, fixture)
+        try await signOut(way, member)
         for (provider, token) in posted + unposted {
             try await expectFailure("expired") { try await fixture.signIn(provider, token) }
         }
@@ -84,12 +80,12 @@ import Testing
     func `a token that was issued afterwards signs in, however long ago its person authenticated`(
         way: Way
     ) async throws {
-        let member = try await member(fixture)
+        let member = try await member()
         fixture.clock.advance(by: 10)
-        try await signOut(way, member, fixture)
+        try await signOut(way, member)
         fixture.clock.advance(by: 1)
         for provider in Provider.allCases {
-            let signedIn = try await fixture.session(provider, try renewed(provider, fixture))
+            let signedIn = try await fixture.session(provider, try renewed(provider))
             #expect(signedIn.account.id == member.account.id)
             // The session is as old as the authentication.
             #expect(
@@ -100,15 +96,14 @@ import Testing
 
     // MARK: Codes
 
-    @Test(arguments: Way.allCases)
-    func `no code that was mailed before leads anywhere`(way: Way) async throws {
-        let member = try await member(fixture)
+    @Test(arguments: Way.allCases) func `no code that was mailed before leads anywhere`(way: Way) async throws {
+        let member = try await member()
         let newcomer = try await fixture.ticket(.google("newcomer"))
         let signIn = try await fixture.code(.signIn, for: Self.email)
         let bind = try await fixture.code(.bind, for: Self.email, ticket: newcomer)
         let reset = try await fixture.code(.resetPassword, for: Self.email)
         fixture.clock.advance(by: 10)
-        try await signOut(way, member, fixture)
+        try await signOut(way, member)
         try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email, code: signIn) }
         try await expectFailure("invalidCredentials") {
             try await fixture.bind(newcomer, .emailCode(email: Self.email, code: bind))
@@ -121,18 +116,15 @@ import Testing
     }
 
     @Test func `a changed password ends the codes that were mailed before`() async throws {
-        let member = try await member(fixture)
+        let member = try await member()
         let reset = try await fixture.code(.resetPassword, for: Self.email)
-        try await fixture.service.accounts.changePassword(
-            of: try await fixture.opened(member), current: SignInFixture.password, to: "another good password",
-            by: fixture.call)
+        try await fixture.changePassword(of: member)
         try await expectFailure("invalidCredentials") { try await fixture.reset(Self.email, code: reset) }
     }
 
-    @Test func `a password that is typed now signs in, whatever another process's clock says of the sign-out`()
-        async throws
-    {
-        _ = try await member(fixture)
+    @Test
+    func `a password that is typed now signs in, whatever another process's clock says of the sign-out`() async throws {
+        _ = try await member()
         try await fixture.database.execute(
             "UPDATE accounts SET tokens_not_before = \(fixture.clock.now().advanced(bySeconds: 5))")
         _ = try await fixture.signIn(Self.email)
@@ -146,18 +138,18 @@ import Testing
     }
 
     @Test func `a token of the same second signs in, one of the second before does not`() async throws {
-        let member = try await member(fixture)
+        let member = try await member()
         let before = try fixture.apple("kim")
         fixture.clock.advance(by: 1)
         let same = try fixture.apple("kim")
-        try await signOut(.everywhere, member, fixture)
+        try await signOut(.everywhere, member)
         try await expectFailure("expired") { try await fixture.signIn(.apple, before) }
         _ = try await fixture.session(.apple, same)
     }
 
     @Test(arguments: [RevocationScope.current, .others])
     func `signing out some sessions leaves tokens as they are`(scope: RevocationScope) async throws {
-        let member = try await member(fixture)
+        let member = try await member()
         let token = try fixture.google("kim")
         fixture.clock.advance(by: 10)
         try await fixture.service.sessions.revoke(scope, of: try await fixture.opened(member), by: fixture.call)
@@ -165,21 +157,21 @@ import Testing
     }
 
     @Test func `a later sign-out counts, an earlier one does not take it back`() async throws {
-        let member = try await member(fixture)
+        let member = try await member()
         fixture.clock.advance(by: 10)
         let token = try fixture.google("kim")
         let session = try await fixture.session(.google, token)
         fixture.clock.advance(by: 10)
-        try await signOut(.everywhere, session, fixture)
+        try await signOut(.everywhere, session)
         // Another process, whose clock is behind.
         fixture.clock.advance(by: -15)
-        try await signOut(.byAdministrator, member, fixture)
+        try await signOut(.byAdministrator, member)
         fixture.clock.advance(by: 15)
         try await expectFailure("expired") { try await fixture.signIn(.google, token) }
     }
 
     @Test func `a sign-in that is under way when its person signs out everywhere is out too`() async throws {
-        let member = try await member(fixture)
+        let member = try await member()
         let session = try await fixture.opened(member)
         let now = fixture.clock.now()
         let id = SessionID(now: now)
@@ -244,7 +236,7 @@ import Testing
         fixture.clock.advance(by: 10)
         let late = try fixture.google("kim")
         fixture.clock.advance(by: 10)
-        try await signOut(way, owner, fixture)
+        try await signOut(way, owner)
         try await expectFailure("identityAlreadyLinked") { try await fixture.bind(early, thief.session.credential) }
         #expect(try await fixture.account(owner).identities.count == 1)
         // Nor does a token from before, whose ticket is made afterwards.
@@ -254,7 +246,7 @@ import Testing
         // The owner may, with a new one, of a new authentication.
         fixture.clock.advance(by: 1)
         try await expectFailure("identityAlreadyLinked") {
-            try await fixture.link(.google, .init(token: try renewed(.google, fixture)), to: thief)
+            try await fixture.link(.google, .init(token: try renewed(.google)), to: thief)
         }
         let moved = try await fixture.link(.google, .init(token: try fixture.google("kim")), to: thief)
         #expect(moved.key == owner.identity?.key)
@@ -268,13 +260,10 @@ import Testing
         fixture.clock.advance(by: 10)
         switch way {
         case .passwordReset:
-            try await fixture.service.emailCodes.resetPassword(
-                email: address, code: try await fixture.code(.resetPassword, for: address),
-                newPassword: "another good password", by: fixture.call)
-        default: try await signOut(way, member, fixture)
+            try await fixture.reset(address, code: try await fixture.code(.resetPassword, for: address))
+        default: try await signOut(way, member)
         }
-        let ticket = try await fixture.ticket(.google, captured)
-        #expect(ticket.choices == [.bind])
+        #expect(try await fixture.ticket(.google, captured).choices == [.bind])
         #expect(try await fixture.account(member).identities.isEmpty)
         // With a proof it is bound as ever.
         fixture.clock.advance(by: 1)
@@ -301,8 +290,7 @@ import Testing
         } else {
             try await fixture.service.accounts.unlink(id, of: try await fixture.opened(member), by: fixture.call)
         }
-        let ticket = try await fixture.ticket(.google, captured)
-        #expect(ticket.choices == [.bind])
+        #expect(try await fixture.ticket(.google, captured).choices == [.bind])
         #expect(try await fixture.account(member).identities.isEmpty)
         fixture.clock.advance(by: 1)
         let renewed = try fixture.google("kim", SignInFixture.email(address))
@@ -313,10 +301,10 @@ import Testing
     func `a token that was refused revives neither by an unlinking nor with the account`(
         isDeleted: Bool, provider: Provider
     ) async throws {
-        let member = try await member(fixture)
-        let captured = try renewed(provider, fixture)
+        let member = try await member()
+        let captured = try renewed(provider)
         fixture.clock.advance(by: 10)
-        try await signOut(.everywhere, member, fixture)
+        try await signOut(.everywhere, member)
         fixture.clock.advance(by: 10)
         let current = try await fixture.signIn(Self.email, password: SignInFixture.password)
         let session = try await fixture.opened(current)
@@ -329,7 +317,7 @@ import Testing
         let ticket = try await fixture.ticket(provider, captured)
         try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
         // One that was issued since counts, as ever.
-        let back = try await fixture.create(try await fixture.ticket(provider, try renewed(provider, fixture)))
+        let back = try await fixture.create(try await fixture.ticket(provider, try renewed(provider)))
         #expect(back.account.id != member.account.id)
         // Nor is it revived by that.
         try await expectFailure("expired") { try await fixture.signIn(provider, captured) }

@@ -74,11 +74,9 @@ import Testing
 
     @Test func `a key that is younger than asked for stays`() async throws {
         fixture.clock.advance(by: 29)
-        let early = try await fixture.signingKeys.rotate(minimumAge: 30)
-        #expect(early.isRecent)
+        #expect(try await fixture.signingKeys.rotate(minimumAge: 30).isRecent)
         fixture.clock.advance(by: 1)
-        let due = try await fixture.signingKeys.rotate(minimumAge: 30)
-        #expect(due.isRotated)
+        #expect(try await fixture.signingKeys.rotate(minimumAge: 30).isRotated)
     }
 
     @Test func `a leaked key is good for nothing as soon as the processes have looked`() async throws {
@@ -97,16 +95,11 @@ import Testing
         async throws
     {
         let log = RecordingLog()
-        let process = try await AccessTokens(
-            configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
-            keyRing: fixture.keyRing, clock: fixture.clock, logger: log.logger)
+        let process = try await fixture.tokens(log: log)
         let issued = try await fixture.newSession()
         let session = try await fixture.opened(issued)
         let published = process.publishedKeys
-        guard case .rotated(let strange) = try await fixture.signingKeys(of: Self.aheadRing.get()).rotate() else {
-            Issue.record("no key was made")
-            return
-        }
+        let strange = try await fixture.rotate(by: Self.aheadRing.get())
         for _ in 0..<3 { try await process.rereadKeys() }
         #expect(process.publishedKeys == published)
         #expect(log.lines.count == 1)
@@ -118,13 +111,8 @@ import Testing
         fixture.clock.advance(by: 1)
         try await fixture.accessTokens.rereadKeys()
         try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
-        let opened = try await fixture.service.sessions.session(of: Array(last.utf8), by: fixture.call)
-        #expect(opened.id == issued.id)
-        await #expect(throws: SealError.self) {
-            try await AccessTokens(
-                configuration: process.configuration, store: fixture.storage.signingKeys, keyRing: fixture.keyRing,
-                clock: fixture.clock, logger: .silent)
-        }
+        #expect(try await fixture.service.sessions.session(of: Array(last.utf8), by: fixture.call).id == issued.id)
+        await #expect(throws: SealError.self) { try await fixture.tokens() }
     }
 
     @Test func `a ring that doesn't open the key that signs makes no key`() async throws {
@@ -146,10 +134,7 @@ import Testing
 
     @Test func `a next key that the ring doesn't open is replaced, and no token is lost`() async throws {
         let issued = try await fixture.newSession()
-        guard case .rotated(let bad) = try await fixture.signingKeys(of: Self.aheadRing.get()).rotate() else {
-            Issue.record("no key was made")
-            return
-        }
+        let bad = try await fixture.rotate(by: Self.aheadRing.get())
         fixture.clock.advance(by: 600)
         // However young the present key is: it was to be followed already.
         guard
@@ -177,9 +162,7 @@ import Testing
         let session = try await fixture.opened(issued)
         let ring = try Self.otherRing.get()
         _ = try await fixture.signingKeys(of: ring).replaceLeaked()
-        let other = try await AccessTokens(
-            configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys, keyRing: ring,
-            clock: fixture.clock, logger: .silent)
+        let other = try await fixture.tokens(keyRing: ring)
         let foreign = try other.token(for: session, at: fixture.clock.now())
         try await expectFailure("invalidSession") {
             try await fixture.service.sessions.session(of: Array(foreign.utf8), by: fixture.call)
@@ -224,16 +207,10 @@ import Testing
         var random = SplitMix64(seed: 11)
         let clocks = [ManualClock(at: SignInFixture.start), ManualClock(at: SignInFixture.start + 120)]
         var processes: [AccessTokens] = []
-        for clock in clocks {
-            processes.append(
-                try await AccessTokens(
-                    configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
-                    keyRing: fixture.keyRing, clock: clock, logger: .silent))
-        }
+        for clock in clocks { processes.append(try await fixture.tokens(clock: clock)) }
         let first = try KeySet(parsing: processes[0].publishedKeys)
         var verifiers = Array(repeating: Verifier(keys: first, fetchedAt: 0), count: 5)
-        let session = try await fixture.service.sessions.session(
-            of: try await fixture.newSession().bearer, by: fixture.call)
+        let session = try await fixture.opened(try await fixture.newSession())
         var tokens: [(token: UnverifiedToken, expiresAt: Int64)] = []
         var unknown = 0
         var rotations = 0
@@ -268,16 +245,15 @@ import Testing
 }
 
 extension SignInFixture {
-    fileprivate var signingKeys: SigningKeys {
-        signingKeys(of: keyRing)
-    }
+    fileprivate var signingKeys: SigningKeys { signingKeys(of: keyRing) }
 
     fileprivate func signingKeys(of keyRing: KeyRing) -> SigningKeys {
         SigningKeys(store: storage.signingKeys, keyRing: keyRing, clock: clock)
     }
 
-    fileprivate func rotate() async throws -> StoredSigningKey {
-        guard case .rotated(let key) = try await signingKeys.rotate() else { throw Unexpected.succeeded }
+    fileprivate func rotate(by keyRing: KeyRing? = nil) async throws -> StoredSigningKey {
+        let rotation = try await signingKeys(of: keyRing ?? self.keyRing).rotate()
+        guard case .rotated(let key) = rotation else { throw Unexpected.succeeded }
         return key
     }
 

@@ -26,9 +26,7 @@ struct EmailReplacementFixture: TestFixture {
     private init(people: SignInFixture, admin: AdministrationFixture) {
         self.people = people
         self.admin = admin
-        sweepers = (0..<2).map { _ in
-            people.storage.sweeper(clock: people.clock)
-        }
+        sweepers = (0..<2).map { _ in people.storage.sweeper(clock: people.clock) }
     }
 
     /// A person whose account has a proven address, a password and a Google identity with another address. No mail
@@ -53,9 +51,7 @@ struct EmailReplacementFixture: TestFixture {
     }
 
     /// Carries out what is due.
-    func sweep() async throws {
-        _ = try await sweepers[0].sweep()
-    }
+    func sweep() async throws { _ = try await sweepers[0].sweep() }
 
     /// Lets a day pass, and carries out what is due then.
     func sweepInADay() async throws {
@@ -68,9 +64,7 @@ struct EmailReplacementFixture: TestFixture {
         try await people.account(signedIn).email?.text
     }
 
-    func isPending() async throws -> Bool {
-        try await people.count("email_replacements") > 0
-    }
+    func isPending() async throws -> Bool { try await people.count("email_replacements") > 0 }
 
     /// What was recorded of replacements of the account's address, sorted: type, actor, name of the key and reason.
     func recorded(of signedIn: SignedIn) async throws -> [String?] {

@@ -44,8 +44,7 @@ extension LifeCycleFixture {
 
     func authorization(_ identity: Identity?) async throws -> String? {
         guard let identity else { return nil }
-        let statuses = try await texts(
-            "SELECT authorization_status FROM identities WHERE identity_id = \(identity.id)")
+        let statuses = try await texts("SELECT authorization_status FROM identities WHERE identity_id = \(identity.id)")
         return statuses.first ?? nil
     }
 
@@ -110,8 +109,7 @@ extension LifeCycleFixture {
             ORDER BY created_at, attempts
             """
         ) { row throws(PostgresError) in
-            let (status, attempts, error, next) = try row.decode(
-                String.self, Int32.self, String?.self, Timestamp.self)
+            let (status, attempts, error, next) = try row.decode(String.self, Int32.self, String?.self, Timestamp.self)
             return RevocationRow(status: status, attempts: attempts, lastError: error, nextAttemptAt: next)
         }
     }

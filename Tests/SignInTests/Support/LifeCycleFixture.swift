@@ -8,12 +8,14 @@ import Providers
 import SignIn
 import Storage
 import TestSupport
+import Testing
 
 /// The use cases with codes, refresh tokens and their ends. Apple and Google are a sandbox in a process of its own, whose
 /// clock stands still at the same moment as the service's.
 struct LifeCycleFixture: ServiceFixture {
     static let appleClient = SignInFixture.appleClient
     static let webClient = "com.example.lamp.web"
+    static let appAndWeb = [appleClient, webClient]
     static let redirectURI = "https://lamp.example.com/callback"
     static let serverClient = SignInFixture.googleClient
     static let team = "SANDBOX001"
@@ -56,8 +58,7 @@ struct LifeCycleFixture: ServiceFixture {
                 try await body(
                     try await LifeCycleFixture(
                         sandbox: sandbox, database: database, appleClients: appleClients,
-                        hasLongTimeouts: hasLongTimeouts,
-                        configure: configure))
+                        hasLongTimeouts: hasLongTimeouts, configure: configure))
             }
         }
     }
@@ -210,8 +211,7 @@ struct LifeCycleFixture: ServiceFixture {
         case .apple:
             let credential = try await sandbox.authorizeApple(
                 person, clientID: appleClient, nonce: nonce.map(NonceForm.sha256Hex.text), repeatEmail: true,
-                token: token,
-                redirectURI: redirectURI, exchange: exchange)
+                token: token, redirectURI: redirectURI, exchange: exchange)
             return Consent(provider: .apple, token: credential.identityToken, code: credential.authorizationCode)
         case .google:
             let credential = try await sandbox.authorizeGoogle(
@@ -230,8 +230,7 @@ struct LifeCycleFixture: ServiceFixture {
             token: evidence == .code ? nil : consent.token, code: evidence == .token ? nil : consent.code, nonce: nonce,
             clientID: clientID.map { ProviderClientID($0) }, redirectURI: redirectURI, fullName: fullName)
         return try await service.providers.signIn(
-            with: consent.provider, credential,
-            by: service.calls.begin(by: caller(from: network, of: wideNetwork)))
+            with: consent.provider, credential, by: service.calls.begin(by: caller(from: network, of: wideNetwork)))
     }
 
     func caller(from network: Network?, of wideNetwork: Network? = nil) -> Caller {
@@ -257,8 +256,7 @@ struct LifeCycleFixture: ServiceFixture {
 
     func bind(_ ticket: LinkRequired, to session: SignedIn, replacing: Bool = false) async throws -> SignedIn {
         try await service.tickets.bind(
-            linkTicket: ticket.linkTicket, credential: session.session.credential, replacing: replacing,
-            by: call
+            linkTicket: ticket.linkTicket, credential: session.session.credential, replacing: replacing, by: call
         ).session
     }
 
@@ -278,8 +276,26 @@ struct LifeCycleFixture: ServiceFixture {
         try await link(consent.provider, .init(token: consent.token, code: consent.code), to: signedIn)
     }
 
+    /// Ends the providers' faults, and attempts what is due ten seconds later.
+    func endOutage() async throws {
+        try await sandbox.clearFaults()
+        try await advance(by: 10)
+        try await revokeDue()
+    }
+
     /// Attempts the revocations that are due until none is.
     func revokeDue() async throws {
         for provider in Provider.allCases { while try await revocations.attemptDue(at: provider) > 0 {} }
+    }
+}
+
+extension Trait where Self == FixtureTrait<LifeCycleFixture> {
+    /// Apple's team has a client of the app and one of the web.
+    static var appAndWeb: Self {
+        .fixture { try await LifeCycleFixture.run(appleClients: LifeCycleFixture.appAndWeb, $0) }
+    }
+
+    static func configured(_ configure: @escaping @Sendable (inout SignInService.Configuration) -> Void) -> Self {
+        .fixture { try await LifeCycleFixture.run(configure: configure, $0) }
     }
 }

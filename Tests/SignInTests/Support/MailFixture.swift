@@ -86,10 +86,15 @@ struct MailFixture: TestFixture {
         let request = try codes.request(
             for: try #require(EmailAddress(address)), purpose: purpose,
             ticketHash: isOfTicket ? SecretHash([UInt8](repeating: 1, count: 32)) : nil, network: nil,
-            language: language,
-            by: call)
+            language: language, by: call)
         _ = try await storage.emailCodes.request(request, allowance: allowance, by: call)
         return request.code
+    }
+
+    /// Has a code mailed to an account that is made for it.
+    func addCode(_ purpose: EmailCodePurpose = .signIn, to address: String) async throws {
+        try await addAccount(address)
+        try await issue(purpose, to: address)
     }
 
     /// Mistypes a code until its network may try no more: the next one that is issued takes its place.
@@ -173,6 +178,13 @@ struct MailFixture: TestFixture {
                 status: status, attempts: attempts, failures: failures, recipient: recipient, error: error,
                 isClaimed: isClaimed, nextAttemptAt: next)
         }
+    }
+
+    /// Expects the only mail to have been given up, and whom it was for to be erased.
+    func expectGivenUp(_ error: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let row = try #require(try await rows().first, sourceLocation: sourceLocation)
+        #expect([row.status, row.error, row.recipient] == ["failed", error, nil], sourceLocation: sourceLocation)
+        #expect(!row.isClaimed, sourceLocation: sourceLocation)
     }
 
     /// Advances the clock until the only mail is due.

@@ -36,8 +36,7 @@ struct MailedCode: Sendable {
         ) { row throws(PostgresError) in
             let (id, keyID, length, expiresAt) = try row.decode(
                 EmailCodeID.self, String.self, EmailCode.Length.self, Timestamp.self)
-            return EmailCode(
-                id: id, keyID: keyID, email: email, purpose: purpose, length: length, expiresAt: expiresAt)
+            return EmailCode(id: id, keyID: keyID, email: email, purpose: purpose, length: length, expiresAt: expiresAt)
         }
         return codes.first.flatMap { code in
             EmailCodes(keyRing: keyRing).digits(of: code).map { MailedCode(id: code.id, digits: $0) }

@@ -27,19 +27,13 @@ extension SignInFixture {
     }
 
     /// The ticket of a person who has no account yet.
-    func ticket(_ person: Person) async throws -> LinkRequired {
-        try await signIn(person).ticket
-    }
+    func ticket(_ person: Person) async throws -> LinkRequired { try await signIn(person).ticket }
 
     /// Signs in a person who has an account.
-    func session(_ person: Person) async throws -> SignedIn {
-        try await signIn(person).session
-    }
+    func session(_ person: Person) async throws -> SignedIn { try await signIn(person).session }
 
     /// Creates an account for a person.
-    func signUp(_ person: Person) async throws -> SignedIn {
-        try await create(try await ticket(person))
-    }
+    func signUp(_ person: Person) async throws -> SignedIn { try await create(try await ticket(person)) }
 
     /// Binds a person to the account that a credential proves.
     func bind(_ person: Person, _ credential: BindCredential) async throws -> SignedIn {

@@ -33,8 +33,7 @@ struct ProviderEventFixture: ServiceFixture {
     }
 
     init(
-        people: SignInFixture,
-        policy: ProviderEventPolicy = .init(consentRevoked: .unlink, accountDeleted: .unlink)
+        people: SignInFixture, policy: ProviderEventPolicy = .init(consentRevoked: .unlink, accountDeleted: .unlink)
     ) throws {
         self.people = people
         log = RecordingLog()
@@ -107,8 +106,7 @@ struct ProviderEventFixture: ServiceFixture {
         try (mint ?? TokenMint.shared).token(
             .googleEvent(
                 type, to: SignInFixture.googleClient, about: subject,
-                at: time.map { Self.start + $0 } ?? people.clock.now().seconds, id: id,
-                members: members))
+                at: time.map { Self.start + $0 } ?? people.clock.now().seconds, id: id, members: members))
     }
 
     /// Delivers tokens in this order and processes them.
@@ -158,8 +156,7 @@ struct ProviderEventFixture: ServiceFixture {
 
     func grant(_ refreshToken: ProviderRefreshToken, _ provider: Provider) -> NewGrant {
         NewGrant(
-            clientID: ProviderClientID(
-                provider == .apple ? SignInFixture.appleClient : SignInFixture.googleClient),
+            clientID: ProviderClientID(provider == .apple ? SignInFixture.appleClient : SignInFixture.googleClient),
             refreshToken: refreshToken, exchangedAt: people.clock.now(), checkAt: nil)
     }
 }

@@ -38,9 +38,7 @@ extension ServiceFixture {
         try await service.tickets.create(linkTicket: ticket.linkTicket, name: NewAccountName(displayName), by: call)
     }
 
-    func opened(_ signedIn: SignedIn) async throws -> Session {
-        try await opened(signedIn.session)
-    }
+    func opened(_ signedIn: SignedIn) async throws -> Session { try await opened(signedIn.session) }
 
     func opened(_ session: IssuedSession) async throws -> Session {
         try await service.sessions.session(of: session.bearer, by: call)
@@ -52,6 +50,16 @@ extension ServiceFixture {
 
     func deleteAccount(_ signedIn: SignedIn) async throws {
         try await service.accounts.delete(accountOf: try await opened(signedIn), by: call)
+    }
+
+    func disable(_ signedIn: SignedIn) async throws {
+        try await database.execute("UPDATE accounts SET status = 'disabled' WHERE account_id = \(signedIn.account.id)")
+    }
+
+    func changePassword(
+        of signedIn: SignedIn, from current: String? = SignInFixture.password, to new: String = "another long password"
+    ) async throws {
+        try await service.accounts.changePassword(of: try await opened(signedIn), current: current, to: new, by: call)
     }
 
     @discardableResult
@@ -70,13 +78,9 @@ extension ServiceFixture {
     // MARK: In the database
 
     /// The rows of a query of one text column.
-    func texts(_ query: SQL) async throws -> [String?] {
-        try await database.texts(query)
-    }
+    func texts(_ query: SQL) async throws -> [String?] { try await database.texts(query) }
 
-    func count(_ table: SQL) async throws -> Int64 {
-        try await database.count(table)
-    }
+    func count(_ table: SQL) async throws -> Int64 { try await database.count(table) }
 }
 
 extension ProviderCredential {

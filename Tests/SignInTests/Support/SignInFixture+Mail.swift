@@ -48,10 +48,6 @@ extension SignInFixture {
         try #require(try await storage.accounts.account(signedIn.account.id))
     }
 
-    func disable(_ signedIn: SignedIn) async throws {
-        try await database.execute("UPDATE accounts SET status = 'disabled' WHERE account_id = \(signedIn.account.id)")
-    }
-
     /// Makes `pending` the pending address of the account that has `email`.
     func setPendingEmail(_ pending: String, of email: String) async throws {
         try await database.execute(
@@ -82,9 +78,7 @@ extension SignInFixture {
     }
 
     /// As many digits that are not these.
-    static func wrong(_ digits: String) -> String {
-        String(digits.map { $0 == "9" ? "0" : "9" })
-    }
+    static func wrong(_ digits: String) -> String { String(digits.map { $0 == "9" ? "0" : "9" }) }
 
     func signIn(_ email: String, code: String) async throws -> SignedIn {
         try await answer(toCode: code, for: email).session
@@ -120,9 +114,7 @@ extension SignInFixture {
         }
     }
 
-    func forgetMails() async throws {
-        try await database.execute("DELETE FROM outbox WHERE kind = 'mail'")
-    }
+    func forgetMails() async throws { try await database.execute("DELETE FROM outbox WHERE kind = 'mail'") }
 
     /// The types of an account's audit records.
     func recorded(of signedIn: SignedIn) async throws -> [String] {
@@ -132,18 +124,5 @@ extension SignInFixture {
     }
 
     /// All rows of the tables that these calls may change.
-    func state() async throws -> [String?] {
-        try await texts(
-            """
-            SELECT to_jsonb(a)::text FROM accounts a
-            UNION ALL SELECT to_jsonb(i)::text FROM identities i
-            UNION ALL SELECT to_jsonb(s)::text FROM sessions s
-            UNION ALL SELECT to_jsonb(o)::text FROM outbox o
-            UNION ALL SELECT to_jsonb(t)::text FROM link_tickets t
-            UNION ALL SELECT to_jsonb(t)::text FROM mailbox_tickets t
-            UNION ALL SELECT to_jsonb(g)::text FROM provider_grants g
-            UNION ALL SELECT to_jsonb(e)::text FROM audit_events e
-            ORDER BY 1
-            """)
-    }
+    func state() async throws -> [String?] { try await texts(SQL(unsafeSQL: try DataFile("State.sql").text)) }
 }

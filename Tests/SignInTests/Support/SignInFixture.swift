@@ -218,9 +218,7 @@ func failure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async 
     try await signInFailure(body).name
 }
 
-private func signInFailure<Value: Sendable>(
-    _ body: @Sendable () async throws -> Value
-) async throws -> SignInFailure {
+private func signInFailure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> SignInFailure {
     do {
         _ = try await body()
     } catch let failure as SignInFailure {

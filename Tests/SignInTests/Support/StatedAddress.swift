@@ -17,8 +17,7 @@ extension SignInFixture {
             try await ticket(.apple, try apple("former", SignInFixture.email(StatedAddress.text))))
         #expect(former.account.email?.text == StatedAddress.text)
         #expect(former.account.emailProof == .stated)
-        try await service.accounts.changePassword(
-            of: try await opened(former), current: nil, to: SignInFixture.password, by: call)
+        try await changePassword(of: former, from: nil, to: SignInFixture.password)
         try await forgetMails()
         return former
     }

@@ -131,12 +131,15 @@ struct WebFixture: ServiceFixture {
             user: answer["user"], error: answer["error"])
     }
 
-    func hold(_ answer: AppleAnswer) async throws -> String {
-        try await web.hold(answer, by: call)
+    func hold(_ answer: AppleAnswer) async throws -> String { try await web.hold(answer, by: call) }
+
+    /// Finishes Apple's answer that is held.
+    func finish(handle: String) async throws -> WebStep {
+        try await web.finishApple(handle: handle, browser: browser, by: call)
     }
 
     func finish(_ answer: AppleAnswer) async throws -> WebStep {
-        try await web.finishApple(handle: try await hold(answer), browser: browser, by: call)
+        try await finish(handle: try await hold(answer))
     }
 
     /// What Google sends the browser back with.
@@ -159,6 +162,36 @@ struct WebFixture: ServiceFixture {
         case .apple: try await finish(try await appleAnswer(flow, person))
         case .google: try await finish(try await googleAnswer(flow, person))
         }
+    }
+
+    /// The way to a provider's page, where the person cancels.
+    func cancel(_ flow: WebFlow, at provider: Provider) async throws -> WebStep {
+        switch provider {
+        case .apple: try await finish(try await appleAnswer(flow, action: "cancel"))
+        case .google: try await finish(try await googleAnswer(flow, action: "cancel"))
+        }
+    }
+
+    // MARK: Our own pages
+
+    func page(_ flow: WebFlow) async throws -> WebFlow { try await web.flow(reference(flow), by: call) }
+
+    func cancel(_ flow: WebFlow) async throws -> WebStep { try await web.cancel(reference(flow), by: call) }
+
+    func enter(_ email: String, password: String = SignInFixture.password, in flow: WebFlow) async throws -> WebStep {
+        try await web.password(email: email, password: password, in: reference(flow), by: call)
+    }
+
+    func create(in flow: WebFlow, _ displayName: DisplayName? = nil) async throws -> WebStep {
+        try await web.create(in: reference(flow), displayName: displayName, by: call)
+    }
+
+    func bind(in flow: WebFlow, _ credential: BindCredential, replacing: Bool = false) async throws -> WebStep {
+        try await web.bind(in: reference(flow), credential: credential, replacing: replacing, by: call)
+    }
+
+    func session(_ cookie: WebSessionSecret?) async throws -> Session? {
+        try await web.sessions.session(of: cookie, by: call)
     }
 
     // MARK: The app
@@ -261,5 +294,12 @@ extension WebStep {
             guard case .signedIn(_, let secret) = self else { throw SignInFixture.Unexpected.linkRequired }
             return secret
         }
+    }
+}
+
+extension Trait where Self == FixtureTrait<WebFixture> {
+    /// The service is configured differently.
+    static func web(_ configure: @escaping @Sendable (inout SignInService.Configuration) -> Void) -> Self {
+        .fixture { try await WebFixture.run(configure: configure, $0) }
     }
 }

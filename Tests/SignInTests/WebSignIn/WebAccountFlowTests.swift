@@ -13,7 +13,7 @@ import Testing
         let account = try await fixture.base.account(provider)
         let flow = try await fixture.openAccountFlow()
         let cookie = try await fixture.sign(in: flow, at: provider).cookie
-        let session = try #require(try await fixture.web.sessions.session(of: cookie, by: fixture.call))
+        let session = try #require(try await fixture.session(cookie))
         #expect(session.accountID == account.account.id && session.isFresh(at: fixture.clock.now()))
         #expect(try await fixture.base.tables(holding: cookie.text) == [])
         #expect(try await fixture.status(flow) == "spent")
@@ -22,9 +22,8 @@ import Testing
     @Test func `a password signs in`() async throws {
         let account = try await fixture.register("lee@example.com")
         let flow = try await fixture.openAccountFlow()
-        let step = try await fixture.web.password(
-            email: "lee@example.com", password: SignInFixture.password, in: fixture.reference(flow), by: fixture.call)
-        let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
+        let step = try await fixture.enter("lee@example.com", in: flow)
+        let session = try #require(try await fixture.session(try step.cookie))
         #expect(session.accountID == account.account.id && session.methods == [.password])
     }
 
@@ -34,20 +33,17 @@ import Testing
         #expect(page.status == .linking && link.choices == [.create, .bind])
         #expect(try await fixture.base.tables(holding: link.linkTicket) == [])
         // The same page once more.
-        let again = try await fixture.web.flow(fixture.reference(flow), by: fixture.call)
+        let again = try await fixture.page(flow)
         #expect(again.link?.choices == [.create, .bind] && again.link?.linkTicket == link.linkTicket)
         let foreign = FlowReference(id: flow.id, browser: try .fresh())
         try await expectFailure("webFlowExpired") {
             try await fixture.web.create(in: foreign, displayName: nil, by: fixture.call)
         }
-        let step = try await fixture.web.create(
-            in: fixture.reference(flow), displayName: DisplayName("Kim"), by: fixture.call)
-        let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
+        let step = try await fixture.create(in: flow, DisplayName("Kim"))
+        let session = try #require(try await fixture.session(try step.cookie))
         let account = try #require(try await fixture.storage.accounts.account(session.accountID))
         #expect(account.displayName?.text == "Kim" && account.identities.map(\.authorization) == [.active])
-        try await expectFailure("webFlowExpired") {
-            try await fixture.web.create(in: fixture.reference(flow), displayName: nil, by: fixture.call)
-        }
+        try await expectFailure("webFlowExpired") { try await fixture.create(in: flow) }
     }
 
     @Test func `an unknown person binds to an account by its password`() async throws {
@@ -55,14 +51,11 @@ import Testing
         let flow = try await fixture.openAccountFlow()
         _ = try await fixture.sign(in: flow, at: .google).link
         try await expectFailure("invalidCredentials") {
-            try await fixture.web.bind(
-                in: fixture.reference(flow),
-                credential: .password(email: "lee@example.com", password: "not the right one"), by: fixture.call)
+            try await fixture.bind(in: flow, .password(email: "lee@example.com", password: "not the right one"))
         }
-        let step = try await fixture.web.bind(
-            in: fixture.reference(flow),
-            credential: .password(email: "lee@example.com", password: SignInFixture.password), by: fixture.call)
-        let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
+        let step = try await fixture.bind(
+            in: flow, .password(email: "lee@example.com", password: SignInFixture.password))
+        let session = try #require(try await fixture.session(try step.cookie))
         #expect(session.accountID == account.account.id && session.methods == [.password, .google])
     }
 
@@ -74,13 +67,9 @@ import Testing
             credential: credential, by: fixture.call)
         let flow = try await fixture.openAccountFlow()
         _ = try await fixture.sign(in: flow, at: .apple, "ada").link
-        try await expectFailure("providerAlreadyLinked") {
-            try await fixture.web.bind(in: fixture.reference(flow), credential: credential, by: fixture.call)
-        }
-        let step = try await fixture.web.bind(
-            in: fixture.reference(flow), credential: credential, replacing: true, by: fixture.call)
-        let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
-        #expect(session.accountID == account.account.id)
+        try await expectFailure("providerAlreadyLinked") { try await fixture.bind(in: flow, credential) }
+        let step = try await fixture.bind(in: flow, credential, replacing: true)
+        #expect(try await fixture.session(try step.cookie)?.accountID == account.account.id)
     }
 
     @Test func `a person who binds by a mailed code sees first who is in a stated account`() async throws {
@@ -95,17 +84,16 @@ import Testing
             .bind, to: "kim@example.com", linkTicket: first.linkTicket, at: fixture.clock.now(),
             from: fixture.database, keyRing: fixture.base.keyRing)
         let credential = BindCredential.emailCode(email: "kim@example.com", code: try #require(mailed).digits)
-        let asked = try await fixture.web.bind(in: fixture.reference(flow), credential: credential, by: fixture.call)
+        let asked = try await fixture.bind(in: flow, credential)
         // The code was right: what is left is whether the account is theirs.
         guard case .confirm(let shown) = asked else { throw SignInFixture.Unexpected.signedIn }
         #expect(shown.link?.holder?.showsIdentities == true)
         // What was shown is shown again.
-        let again = try await fixture.web.flow(fixture.reference(flow), by: fixture.call)
+        let again = try await fixture.page(flow)
         #expect(again.link?.holder?.showsIdentities == true)
         #expect(again.link?.holder?.account.id == account.account.id)
-        let step = try await fixture.web.bind(in: fixture.reference(flow), credential: credential, by: fixture.call)
-        let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
-        #expect(session.accountID == account.account.id)
+        let step = try await fixture.bind(in: flow, credential)
+        #expect(try await fixture.session(try step.cookie)?.accountID == account.account.id)
     }
 
     @Test func `a person who gives the link up chooses once more`() async throws {
@@ -115,9 +103,7 @@ import Testing
         guard case .choose(let page, _) = step else { return #expect(Bool(false)) }
         #expect(page.status == .new && page.link == nil)
         try await expectFailure("linkTicketExpired") { try await fixture.base.create(link) }
-        try await expectFailure("webFlowExpired") {
-            try await fixture.web.create(in: fixture.reference(flow), displayName: nil, by: fixture.call)
-        }
+        try await expectFailure("webFlowExpired") { try await fixture.create(in: flow) }
         #expect(try await fixture.count("accounts") == 0)
         #expect(try await fixture.base.audited(.linkCancelled) == ["person -"])
         try await fixture.base.revokeDue()
@@ -127,22 +113,19 @@ import Testing
 
     @Test func `a person who cancels at the provider chooses once more`() async throws {
         let flow = try await fixture.openAccountFlow()
-        let step = try await fixture.finish(try await fixture.appleAnswer(flow, action: "cancel"))
+        let step = try await fixture.cancel(flow, at: .apple)
         guard case .choose(let page, _) = step else { return #expect(Bool(false)) }
         _ = try await fixture.sign(in: page, at: .google).link
-        guard case .cancelled = try await fixture.web.cancel(fixture.reference(flow), by: fixture.call) else {
+        guard case .cancelled = try await fixture.cancel(flow) else {
             return #expect(Bool(false))
         }
-        try await expectFailure("webFlowExpired") {
-            try await fixture.web.flow(fixture.reference(flow), by: fixture.call)
-        }
+        try await expectFailure("webFlowExpired") { try await fixture.page(flow) }
     }
 
     @Test(arguments: Provider.allCases)
     func `a person whose account is disabled chooses once more`(provider: Provider) async throws {
         let account = try await fixture.base.account(provider)
-        try await fixture.database.execute(
-            "UPDATE accounts SET status = 'disabled' WHERE account_id = \(account.account.id)")
+        try await fixture.disable(account)
         let flow = try await fixture.openAccountFlow()
         let step = try await fixture.sign(in: flow, at: provider)
         guard case .choose(let page, .refused(.accountDisabled)?) = step else { return #expect(Bool(false)) }
@@ -184,25 +167,22 @@ import Testing
         let (_, cookie) = try await Self.session(in: fixture)
         for _ in 0..<3 {
             try await fixture.base.advance(by: 599)
-            #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) != nil)
+            #expect(try await fixture.session(cookie) != nil)
         }
         try await fixture.base.advance(by: 600)
-        #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) == nil)
+        #expect(try await fixture.session(cookie) == nil)
         let unknown = try WebSessionSecret.fresh()
-        #expect(try await fixture.web.sessions.session(of: unknown, by: fixture.call) == nil)
-        #expect(try await fixture.web.sessions.session(of: nil, by: fixture.call) == nil)
+        #expect(try await fixture.session(unknown) == nil)
+        #expect(try await fixture.session(nil) == nil)
     }
 
-    @Test(.noFixture(WebFixture.self)) func `it outlives no session lifetime`() async throws {
-        try await WebFixture.run {
-            $0.sessionLifetime = 900
-        } _: { fixture in
-            let (_, cookie) = try await Self.session(in: fixture)
-            try await fixture.base.advance(by: 599)
-            #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) != nil)
-            try await fixture.base.advance(by: 301)
-            #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) == nil)
-        }
+    @Test(.web { $0.sessionLifetime = 900 })
+    func `it outlives no session lifetime`() async throws {
+        let (_, cookie) = try await Self.session(in: fixture)
+        try await fixture.base.advance(by: 599)
+        #expect(try await fixture.session(cookie) != nil)
+        try await fixture.base.advance(by: 301)
+        #expect(try await fixture.session(cookie) == nil)
     }
 
     /// What ends sessions.
@@ -222,11 +202,10 @@ import Testing
             try await fixture.service.sessions.revoke(
                 .all, of: try await fixture.base.opened(account), by: fixture.call)
         case .disable:
-            try await fixture.database.execute(
-                "UPDATE accounts SET status = 'disabled' WHERE account_id = \(account.account.id)")
+            try await fixture.disable(account)
         case .delete: try await fixture.base.deleteAccount(account)
         }
-        #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) == nil)
-        #expect((try await fixture.web.sessions.session(of: other, by: fixture.call) != nil) == (ending == .signOut))
+        #expect(try await fixture.session(cookie) == nil)
+        #expect((try await fixture.session(other) != nil) == (ending == .signOut))
     }
 }

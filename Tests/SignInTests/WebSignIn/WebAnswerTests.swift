@@ -21,11 +21,9 @@ import Testing
         }
         // A second post, as a replay of the form is.
         try await expectFailure("webAnswerRefused") { try await fixture.hold(answer) }
-        let step = try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
+        let step = try await fixture.finish(handle: handle)
         #expect(try !step.appReturn.isError)
-        try await expectFailure("webAnswerRefused") {
-            try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
-        }
+        try await expectFailure("webAnswerRefused") { try await fixture.finish(handle: handle) }
         #expect(try await fixture.exchanges(at: .apple).count == 1)
         // One sum of both.
         #expect(try await fixture.refusals() == ["web_state_unknown"])
@@ -52,9 +50,7 @@ import Testing
             try await expectFailure(refused) {
                 try await fixture.web.finishApple(handle: handle, browser: other, by: fixture.call)
             }
-            try await expectFailure("webAnswerRefused") {
-                try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
-            }
+            try await expectFailure("webAnswerRefused") { try await fixture.finish(handle: handle) }
         case .google:
             let answer = try await fixture.googleAnswer(flow)
             try await expectFailure(refused) {
@@ -81,9 +77,7 @@ import Testing
             try await expectFailure("webAnswerRefused") { try await fixture.finish(forged) }
         }
         // The handle of Apple's answer is no state of Google's, nor the state a handle.
-        try await expectFailure("webAnswerRefused") {
-            try await fixture.web.finishApple(handle: apple.state, browser: fixture.browser, by: fixture.call)
-        }
+        try await expectFailure("webAnswerRefused") { try await fixture.finish(handle: apple.state) }
         #expect(try await fixture.exchanges(at: .apple).isEmpty)
         #expect(try await fixture.exchanges(at: .google).isEmpty)
         // Neither flow has lost anything by it.
@@ -99,9 +93,7 @@ import Testing
             // Even when the first answer is held by then.
             let handle = try await fixture.hold(first)
             let answer = try await fixture.appleAnswer(flow)
-            try await expectFailure("webAnswerRefused") {
-                try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
-            }
+            try await expectFailure("webAnswerRefused") { try await fixture.finish(handle: handle) }
             #expect(try await !fixture.finish(answer).appReturn.isError)
         } else {
             let answer = try await fixture.googleAnswer(flow)
@@ -115,14 +107,10 @@ import Testing
         let handle = try await fixture.hold(try await fixture.appleAnswer(held))
         let google = try await fixture.googleAnswer(waiting)
         try await fixture.base.advance(by: 60)
-        try await expectFailure("webAnswerRefused") {
-            try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
-        }
+        try await expectFailure("webAnswerRefused") { try await fixture.finish(handle: handle) }
         try await fixture.base.advance(by: 540)
         try await expectFailure("webAnswerRefused") { try await fixture.finish(google) }
-        try await expectFailure("webFlowExpired") {
-            try await fixture.web.flow(fixture.reference(waiting), by: fixture.call)
-        }
+        try await expectFailure("webFlowExpired") { try await fixture.page(waiting) }
         #expect(try await fixture.exchanges(at: .apple).isEmpty)
         #expect(try await fixture.exchanges(at: .google).isEmpty)
     }
@@ -150,28 +138,21 @@ import Testing
         #expect(try await fixture.status(flow) == "new")
     }
 
-    @Test(.noFixture(WebFixture.self)) func `flows are bounded for each network`() async throws {
-        try await WebFixture.run {
-            $0.limits = [.webFlowsPerNetwork: .limit(count: 3, seconds: 900)]
-        } _: { fixture in
-            for _ in 0..<3 { _ = try await fixture.open(from: "192.0.2.0/24") }
-            try await expectFailure("rateLimited") { try await fixture.open(from: "192.0.2.0/24") }
-            _ = try await fixture.open(from: "198.51.100.0/24")
-            #expect(try await fixture.count("web_flows") == 4)
-        }
+    @Test(.web { $0.limits = [.webFlowsPerNetwork: .limit(count: 3, seconds: 900)] })
+    func `flows are bounded for each network`() async throws {
+        for _ in 0..<3 { _ = try await fixture.open(from: "192.0.2.0/24") }
+        try await expectFailure("rateLimited") { try await fixture.open(from: "192.0.2.0/24") }
+        _ = try await fixture.open(from: "198.51.100.0/24")
+        #expect(try await fixture.count("web_flows") == 4)
     }
 
-    @Test(.noFixture(WebFixture.self))
+    @Test(.web { $0.limits = [.webFlowsPerNetwork: .limit(count: 1, seconds: 900)] })
     func `the networks of a wide one open twenty times as many flows between them`() async throws {
-        try await WebFixture.run {
-            $0.limits = [.webFlowsPerNetwork: .limit(count: 1, seconds: 900)]
-        } _: { fixture in
-            @Sendable func open(_ index: Int) async throws -> WebFlow {
-                try await fixture.open(from: "2001:db8:1:\(index)::/64", of: "2001:db8:1::/48")
-            }
-            for index in 0..<20 { _ = try await open(index) }
-            try await expectFailure("rateLimited") { try await open(20) }
-            #expect(try await fixture.count("web_flows") == 20)
+        @Sendable func open(_ index: Int) async throws -> WebFlow {
+            try await fixture.open(from: "2001:db8:1:\(index)::/64", of: "2001:db8:1::/48")
         }
+        for index in 0..<20 { _ = try await open(index) }
+        try await expectFailure("rateLimited") { try await open(20) }
+        #expect(try await fixture.count("web_flows") == 20)
     }
 }

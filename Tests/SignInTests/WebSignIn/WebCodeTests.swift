@@ -173,8 +173,7 @@ import Testing
     @Test func `an account that is disabled by then is refused as ever`() async throws {
         let account = try await fixture.base.account(.apple)
         let code = try await fixture.code()
-        try await fixture.database.execute(
-            "UPDATE accounts SET status = 'disabled' WHERE account_id = \(account.account.id)")
+        try await fixture.disable(account)
         await expectFailure(.accountDisabled) { try await fixture.exchange(code) }
         await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
     }

@@ -81,22 +81,15 @@ import Testing
         provider: Provider
     ) async throws {
         let any = try await fixture.open()
-        let again =
-            switch provider {
-            case .apple: try await fixture.finish(try await fixture.appleAnswer(any, action: "cancel"))
-            case .google: try await fixture.finish(try await fixture.googleAnswer(any, action: "cancel"))
-            }
-        guard case .choose(let page, .cancelled?) = again else { return #expect(Bool(false)) }
+        guard case .choose(let page, .cancelled?) = try await fixture.cancel(any, at: provider) else {
+            return #expect(Bool(false))
+        }
         #expect(page.status == .new)
         let other = provider == .apple ? Provider.google : .apple
         #expect(try await fixture.sign(in: page, at: other).code.count == 43)
 
         let flow = try await fixture.open { $0.provider = [provider.rawValue] }
-        let step =
-            switch provider {
-            case .apple: try await fixture.finish(try await fixture.appleAnswer(flow, action: "cancel"))
-            case .google: try await fixture.finish(try await fixture.googleAnswer(flow, action: "cancel"))
-            }
+        let step = try await fixture.cancel(flow, at: provider)
         #expect(try step.error == "access_denied")
         #expect(try step.appReturn.uri.contains("&state=state-of-the-app%3A0123456789%2F%2B%3D&iss=https%3A"))
         #expect(try await fixture.status(flow) == "failed")
@@ -125,8 +118,7 @@ import Testing
                     AppleAnswer(state: state, code: "c0de", idToken: nil, user: nil, error: error))
             case .google:
                 let state = try await fixture.googleAnswer(flow).state
-                step = try await fixture.finish(
-                    GoogleAnswer(state: state, code: "c0de", issuer: nil, error: error))
+                step = try await fixture.finish(GoogleAnswer(state: state, code: "c0de", issuer: nil, error: error))
             }
             #expect(try step.error == "server_error")
             let uri = try step.appReturn.uri
@@ -211,8 +203,7 @@ import Testing
         try await fixture.base.sandbox.fail("/apple/auth/token", .status(500), times: 1)
         let code = try await fixture.code(.apple)
         #expect(try await fixture.exchanges(at: .apple).map(\.status) == [500])
-        let ticket = try await fixture.exchange(code).ticket
-        #expect(ticket.identity?.clientID.text == WebFixture.servicesID)
+        #expect(try await fixture.exchange(code).ticket.identity?.clientID.text == WebFixture.servicesID)
         #expect(try await fixture.count("provider_grants") == 0)
     }
 
@@ -269,7 +260,7 @@ import Testing
         #expect(try await fixture.refusals() == ["web_issuer_mismatch"])
     }
 
-    @Test(.fixture { try await WebFixture.run(configure: { $0.web?.google?.requireIssuer = true }, $0) })
+    @Test(.web { $0.web?.google?.requireIssuer = true })
     func `an answer without its issuer is refused where that is required`() async throws {
         let answer = try await fixture.googleAnswer(try await fixture.open())
         let silent = GoogleAnswer(state: answer.state, code: answer.code, issuer: nil, error: nil)

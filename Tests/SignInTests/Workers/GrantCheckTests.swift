@@ -15,16 +15,16 @@ import Testing
     /// Advances the clock until each grant is due, and checks them.
     ///
     /// - Returns: the number of grants that were due.
-    private static func pass(_ days: Int64 = 2, in fixture: LifeCycleFixture) async throws -> Int {
-        try await fixture.advance(by: days * day)
+    private func pass(_ days: Int64 = 2) async throws -> Int {
+        try await fixture.advance(by: days * Self.day)
         return try await fixture.checks.checkDue()
     }
 
     /// Takes the check of the one grant, two days on.
-    private static func takeCheck(in fixture: LifeCycleFixture) async throws -> (check: GrantCheck, now: Timestamp) {
-        let now = fixture.clock.now().advanced(bySeconds: 2 * day)
+    private func takeCheck() async throws -> (check: GrantCheck, now: Timestamp) {
+        let now = fixture.clock.now().advanced(bySeconds: 2 * Self.day)
         let taken = try await fixture.storage.grants.takeChecks(
-            by: .at(now), next: now.advanced(bySeconds: day), limit: 8)
+            by: .at(now), next: now.advanced(bySeconds: Self.day), limit: 8)
         return (try #require(taken.work.first), now)
     }
 
@@ -62,7 +62,7 @@ import Testing
             try await fixture.sandbox.addApplePerson("person-\(number)")
             _ = try await fixture.account(.apple, "person-\(number)")
         }
-        #expect(try await Self.pass(in: fixture) == 20)
+        #expect(try await pass() == 20)
         #expect(try await fixture.checks.checkDue() == 2)
         #expect(try await fixture.checks.checkDue() == 0)
         let grants = try await fixture.sandbox.authorizations(.apple).flatMap(\.grants)
@@ -86,7 +86,7 @@ import Testing
     @Test func `Google is not asked daily, nor about what a revocation holds`() async throws {
         _ = try await fixture.account(.google)
         try await fixture.deleteAccount(try await fixture.account(.apple, "ada"))
-        #expect(try await Self.pass(30, in: fixture) == 0)
+        #expect(try await pass(30) == 0)
         #expect(try await fixture.grants(.google).map(\.checks) == [0])
         #expect(try await fixture.grants(.apple, "ada").map(\.checks) == [0])
     }
@@ -98,7 +98,7 @@ import Testing
         let bound = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
         let later = try await fixture.session(try await fixture.consent(.apple), .token)
         try await fixture.withdraw(.apple)
-        #expect(try await Self.pass(in: fixture) == 1)
+        #expect(try await pass() == 1)
 
         #expect(try await fixture.authorization(bound.identity) == "revoked")
         #expect(
@@ -112,7 +112,7 @@ import Testing
         #expect(try await fixture.audited(.authorizationRevoked) == ["provider invalid_grant"])
         #expect(try await fixture.count("provider_grants") == 0)
         #expect(try await fixture.count("outbox") == 0)
-        #expect(try await Self.pass(in: fixture) == 0)
+        #expect(try await pass() == 0)
 
         let again = try await fixture.session(try await fixture.consent(.apple))
         #expect(again.account.id == registered.account.id)
@@ -122,7 +122,7 @@ import Testing
     @Test func `an invalid_request counts when it comes the second time`() async throws {
         let account = try await fixture.account(.apple)
         try await fixture.sandbox.fail("/apple/auth/token", Self.invalidRequest)
-        #expect(try await Self.pass(in: fixture) == 1)
+        #expect(try await pass() == 1)
         #expect(try await fixture.authorization(account.identity) == "active")
         #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
         // Not asked again on the same day.
@@ -139,17 +139,17 @@ import Testing
         let account = try await fixture.account(.apple)
         for isNew in [false, true] {
             try await fixture.sandbox.fail("/apple/auth/token", Self.invalidRequest, times: 1)
-            #expect(try await Self.pass(in: fixture) == 1)
+            #expect(try await pass() == 1)
             #expect(try await fixture.count("provider_grants WHERE doubted_at IS NOT NULL") == 1)
             if isNew {
                 _ = try await fixture.session(try await fixture.consent(.apple))
             } else {
-                #expect(try await Self.pass(in: fixture) == 1)
+                #expect(try await pass() == 1)
             }
             #expect(try await fixture.count("provider_grants WHERE doubted_at IS NOT NULL") == 0)
         }
         try await fixture.sandbox.fail("/apple/auth/token", Self.invalidRequest, times: 1)
-        #expect(try await Self.pass(in: fixture) == 1)
+        #expect(try await pass() == 1)
         #expect(try await fixture.authorization(account.identity) == "active")
     }
 
@@ -161,12 +161,12 @@ import Testing
     func `an outage, or a fault of ours, changes nothing`(fault: Sandbox.Fault) async throws {
         let account = try await fixture.account(.apple)
         try await fixture.sandbox.fail("/apple/auth/token", fault)
-        for _ in 1...3 { #expect(try await Self.pass(in: fixture) == 1) }
+        for _ in 1...3 { #expect(try await pass() == 1) }
         #expect(try await fixture.authorization(account.identity) == "active")
         #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
         #expect(try await fixture.count("provider_grants WHERE doubted_at IS NULL") == 1)
         try await fixture.sandbox.clearFaults()
-        #expect(try await Self.pass(in: fixture) == 1)
+        #expect(try await pass() == 1)
         #expect(try await fixture.grants(.apple).map(\.checks) == [1])
     }
 
@@ -188,31 +188,27 @@ import Testing
             ])
     }
 
-    @Test(.noFixture(LifeCycleFixture.self)) func `of two clients' grants the second decides`() async throws {
-        let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
-        try await LifeCycleFixture.run(appleClients: clients) { fixture in
-            let account = try await fixture.account(.apple)
-            _ = try await fixture.session(try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient))
-            try await fixture.advance(by: 2 * Self.day)
-            try await fixture.withdraw(.apple)
-            // The app's grant is dead; the other one, which is asked about at once, is not.
-            while try await fixture.checks.checkDue() > 0 {}
-            #expect(try await fixture.authorization(account.identity) == "active")
-            #expect(try await fixture.count("sessions WHERE ended_at IS NOT NULL") == 0)
-            #expect(try await fixture.texts("SELECT client_id FROM provider_grants") == [LifeCycleFixture.webClient])
-            try await fixture.sandbox.withdrawApple("kim", clientID: LifeCycleFixture.webClient)
-            #expect(try await Self.pass(in: fixture) == 1)
-            #expect(try await fixture.authorization(account.identity) == "revoked")
-            #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 0)
-        }
+    @Test(.appAndWeb) func `of two clients' grants the second decides`() async throws {
+        let account = try await fixture.account(.apple)
+        _ = try await fixture.session(try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient))
+        try await fixture.advance(by: 2 * Self.day)
+        try await fixture.withdraw(.apple)
+        // The app's grant is dead; the other one, which is asked about at once, is not.
+        while try await fixture.checks.checkDue() > 0 {}
+        #expect(try await fixture.authorization(account.identity) == "active")
+        #expect(try await fixture.count("sessions WHERE ended_at IS NOT NULL") == 0)
+        #expect(try await fixture.texts("SELECT client_id FROM provider_grants") == [LifeCycleFixture.webClient])
+        try await fixture.sandbox.withdrawApple("kim", clientID: LifeCycleFixture.webClient)
+        #expect(try await pass() == 1)
+        #expect(try await fixture.authorization(account.identity) == "revoked")
+        #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 0)
     }
 
     @Test func `a late answer about a replaced grant ends nothing`() async throws {
         let account = try await fixture.account(.apple)
-        let (check, now) = try await Self.takeCheck(in: fixture)
+        let (check, now) = try await takeCheck()
         _ = try await fixture.session(try await fixture.consent(.apple))
-        let isOver = try await fixture.storage.grants.noteDead(check, reason: "invalid_grant", by: .at(now))
-        #expect(!isOver)
+        #expect(try await !fixture.storage.grants.noteDead(check, reason: "invalid_grant", by: .at(now)))
         #expect(try await fixture.authorization(account.identity) == "active")
         #expect(try await fixture.count("provider_grants") == 1)
         _ = try await fixture.opened(account)
@@ -221,7 +217,7 @@ import Testing
     @Test func `an authorization's end waits for a sign-in that has looked at it, and ends what it opens`() async throws
     {
         let account = try await fixture.account(.apple)
-        let (check, now) = try await Self.takeCheck(in: fixture)
+        let (check, now) = try await takeCheck()
         let storage = fixture.storage
         let ending = try await fixture.database.transaction { signIn in
             _ = try await signIn.execute(
@@ -251,7 +247,7 @@ import Testing
     @Test func `an identity that moves while the end of its authorization waits is asked about again`() async throws {
         let account = try await fixture.account(.apple)
         let other = try await fixture.register("kim@local.example")
-        let (check, now) = try await Self.takeCheck(in: fixture)
+        let (check, now) = try await takeCheck()
         let storage = fixture.storage
         let ending = try await fixture.database.transaction { move in
             _ = try await move.execute("SELECT FROM accounts WHERE account_id = \(account.account.id) FOR UPDATE")

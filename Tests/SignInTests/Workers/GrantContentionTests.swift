@@ -14,8 +14,7 @@ struct GrantContentionTests {
     private static func grant(_ number: Int, of fixture: LifeCycleFixture) -> NewGrant {
         NewGrant(
             clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "r\(number)",
-            exchangedAt: fixture.clock.now(),
-            checkAt: fixture.clock.now())
+            exchangedAt: fixture.clock.now(), checkAt: fixture.clock.now())
     }
 
     @Test func `grants that are kept, found dead and revoked at once wait for each other in one order`() async throws {

@@ -41,22 +41,19 @@ import Testing
         #expect(try await fixture.refreshTokens() == (length > 4096 ? [] : [token]))
     }
 
-    @Test(.noFixture(LifeCycleFixture.self))
+    @Test(.appAndWeb)
     func `each client of a team has its own grant, and the account's deletion ends them all`() async throws {
-        let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
-        try await LifeCycleFixture.run(appleClients: clients) { fixture in
-            _ = try await fixture.account(.apple)
-            let web = try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient)
-            let session = try await fixture.session(web)
-            #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 2)
-            try await fixture.deleteAccount(session)
-            try await fixture.revokeDue()
-            #expect(try await fixture.revocationRows().map(\.status) == ["done"])
-            for client in clients {
-                let grants = try await fixture.grants(.apple, clientID: client)
-                #expect(grants.map(\.endedBy) == [.revoke])
-                #expect(grants.map(\.revocations) == [1])
-            }
+        _ = try await fixture.account(.apple)
+        let web = try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient)
+        let session = try await fixture.session(web)
+        #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 2)
+        try await fixture.deleteAccount(session)
+        try await fixture.revokeDue()
+        #expect(try await fixture.revocationRows().map(\.status) == ["done"])
+        for client in LifeCycleFixture.appAndWeb {
+            let grants = try await fixture.grants(.apple, clientID: client)
+            #expect(grants.map(\.endedBy) == [.revoke])
+            #expect(grants.map(\.revocations) == [1])
         }
     }
 
@@ -101,8 +98,7 @@ import Testing
         let key = try #require(account.identity?.key)
         let grant = NewGrant(
             clientID: ProviderClientID(LifeCycleFixture.webClient), refreshToken: "r2",
-            exchangedAt: fixture.clock.now(),
-            checkAt: nil)
+            exchangedAt: fixture.clock.now(), checkAt: nil)
         #expect(try await storage.grants.keep(grant, for: key, by: .at(fixture.clock.now())))
         let later: SQL = "provider_grants WHERE client_id = \(LifeCycleFixture.webClient)"
         #expect(try await fixture.refreshTokens(of: later, by: new) == ["r2"])

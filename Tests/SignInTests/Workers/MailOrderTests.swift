@@ -18,11 +18,6 @@ import Testing
         }
     }
 
-    private func issueCode(to address: String) async throws {
-        try await fixture.addAccount(address)
-        try await fixture.issue(.signIn, to: address)
-    }
-
     /// The recipients of all mails that are due, in the order in which they are claimed.
     private func claimAll() async throws -> [String] {
         var recipients: [String] = []
@@ -32,9 +27,9 @@ import Testing
 
     @Test func `codes go before all notices, and each kind in the order in which it came`() async throws {
         try await enqueueNotices()
-        try await issueCode(to: "ada@example.com")
+        try await fixture.addCode(to: "ada@example.com")
         fixture.clock.advance(by: 1)
-        try await issueCode(to: "kim@example.com")
+        try await fixture.addCode(to: "kim@example.com")
         #expect(try await claimAll() == ["ada@example.com", "kim@example.com"] + Self.notices)
         // The processes that had claimed them have died.
         fixture.clock.advance(by: MailWorker.lease)
@@ -43,7 +38,7 @@ import Testing
 
     @Test func `a code that was put off holds no notice up, and goes first once it is due`() async throws {
         try await enqueueNotices()
-        try await issueCode(to: "ada@example.com")
+        try await fixture.addCode(to: "ada@example.com")
         let code = try #require(try await fixture.claim())
         #expect(code.recipient?.text == "ada@example.com")
         // On its way, and put off.
@@ -61,7 +56,7 @@ import Testing
     @Test func `a flood of notices delays no code`() async throws {
         for number in 1...200 { try await fixture.enqueue("client_linked", to: "kim-\(number)@example.com") }
         fixture.clock.advance(by: 60)
-        try await issueCode(to: "ada@example.com")
+        try await fixture.addCode(to: "ada@example.com")
         #expect(try await fixture.makeWorker().sendNext())
         #expect(try await fixture.arrived().map(\.recipients) == [["ada@example.com"]])
     }

@@ -6,111 +6,103 @@ import Storage
 import TestSupport
 import Testing
 
+/// People whose address may have two notices of each kind an hour, and a worker that mails them.
+private struct NoticeFixture: TestFixture {
+    let people: SignInFixture
+    let mails = SentMails()
+
+    static func run(_ body: (NoticeFixture) async throws -> Void) async throws {
+        let limits = [LimitKind.mailPerAddress: RateLimit.limit(count: 2, seconds: 3600)]
+        try await SignInFixture.withMail(limits: limits) { try await body(NoticeFixture(people: $0)) }
+    }
+
+    /// Sends all that is due.
+    func send(by transport: (any MailTransport)? = nil) async throws {
+        let worker = MailWorker(
+            store: people.storage.mails, transport: transport ?? mails, templates: MailTemplates(serviceName: "Lamp"),
+            sender: try #require(EmailAddress("lamp@auth.example.com")), codes: EmailCodes(keyRing: people.keyRing),
+            allowsNotice: { notice, address in try await people.service.notices.draw(notice, to: address) },
+            clock: people.clock, logger: .silent)
+        while try await worker.sendNext() {}
+    }
+}
+
 /// How many notices are mailed to an address that no account has proven.
-@Suite struct NoticeAllowanceTests {
+@Suite(.fixture(NoticeFixture.self)) struct NoticeAllowanceTests {
+    var fixture: SignInFixture { NoticeFixture.current.people }
+    private var mails: SentMails { NoticeFixture.current.mails }
+
     private static let email = "kim@example.com"
     /// The provider states the address, whose mailbox another person reads by now.
     private static let former = Person.google("1", SignInFixture.email(email))
 
-    /// Runs `body` where an address may have two of each kind an hour.
-    private static func run(_ body: (SignInFixture, SentMails, MailWorker) async throws -> Void) async throws {
-        let limits = [LimitKind.mailPerAddress: RateLimit.limit(count: 2, seconds: 3600)]
-        try await SignInFixture.withMail(limits: limits) { fixture in
-            let mails = SentMails()
-            try await body(fixture, mails, try worker(fixture, mails))
-        }
+    private func send(by transport: (any MailTransport)? = nil) async throws {
+        try await NoticeFixture.current.send(by: transport)
     }
 
-    private static func worker(_ fixture: SignInFixture, _ transport: any MailTransport) throws -> MailWorker {
-        MailWorker(
-            store: fixture.storage.mails, transport: transport, templates: MailTemplates(serviceName: "Lamp"),
-            sender: try #require(EmailAddress("lamp@auth.example.com")), codes: EmailCodes(keyRing: fixture.keyRing),
-            allowsNotice: { notice, address in try await fixture.service.notices.draw(notice, to: address) },
-            clock: fixture.clock, logger: .silent)
-    }
-
-    private static func sendAll(by worker: MailWorker) async throws {
-        while try await worker.sendNext() {}
+    /// Makes an account with Apple beside the provider that states its address, and deletes it.
+    private func round() async throws {
+        let created = try await fixture.signUp(Self.former)
+        #expect(created.account.email?.text == Self.email)
+        _ = try await fixture.bind(.apple("a-1"), created.session.credential)
+        try await send()
+        try await fixture.deleteAccount(created)
     }
 
     @Test func `an account that is made and deleted in a loop mails two notices of each kind, not two each time`()
         async throws
     {
-        try await Self.run { fixture, mails, worker in
-            func round() async throws {
-                let created = try await fixture.signUp(Self.former)
-                #expect(created.account.email?.text == Self.email)
-                _ = try await fixture.bind(.apple("a-1"), created.session.credential)
-                try await Self.sendAll(by: worker)
-                try await fixture.deleteAccount(created)
-            }
-            for _ in 0..<5 { try await round() }
-            #expect(await mails.count(about: "Your address is now used") == 2)
-            #expect(await mails.count(about: "Apple was linked") == 2)
-            fixture.clock.advance(by: 1800)
-            try await round()
-            #expect(await mails.count(about: "Your address is now used") == 3)
-            #expect(await mails.count(about: "Apple was linked") == 3)
-            #expect(try await fixture.count("outbox WHERE kind = 'mail'") == 0)
-        }
+        for _ in 0..<5 { try await round() }
+        #expect(await mails.count(about: "Your address is now used") == 2)
+        #expect(await mails.count(about: "Apple was linked") == 2)
+        fixture.clock.advance(by: 1800)
+        try await round()
+        #expect(await mails.count(about: "Your address is now used") == 3)
+        #expect(await mails.count(about: "Apple was linked") == 3)
+        #expect(try await fixture.count("outbox WHERE kind = 'mail'") == 0)
     }
 
     @Test func `a notice of another provider is not one that says the same`() async throws {
-        try await Self.run { fixture, mails, worker in
-            for _ in 0..<3 {
-                let created = try await fixture.signUp(Self.former)
-                _ = try await fixture.bind(.apple("a-1"), created.session.credential)
-                try await Self.sendAll(by: worker)
-                try await fixture.deleteAccount(created)
-            }
-            let last = try await fixture.signUp(.apple("a-2", SignInFixture.appleMail(Self.email)))
-            _ = try await fixture.bind(.google("2"), last.session.credential)
-            try await Self.sendAll(by: worker)
-            #expect(await mails.count(about: "Apple was linked") == 2)
-            #expect(await mails.count(about: "Google was linked") == 1)
-        }
+        for _ in 0..<3 { try await round() }
+        let last = try await fixture.signUp(.apple("a-2", SignInFixture.appleMail(Self.email)))
+        _ = try await fixture.bind(.google("2"), last.session.credential)
+        try await send()
+        #expect(await mails.count(about: "Apple was linked") == 2)
+        #expect(await mails.count(about: "Google was linked") == 1)
     }
 
     @Test func `an account that its provider alone has proven mails no more either when it is new`() async throws {
-        try await Self.run { fixture, mails, worker in
-            for _ in 0..<5 {
-                let created = try await fixture.signUp(.google("1", SignInFixture.hosted(Self.email)))
-                #expect(created.account.emailProof == .proven)
-                try await Self.sendAll(by: worker)
-                try await fixture.deleteAccount(created)
-            }
-            #expect(await mails.count(about: "Your address is now used") == 2)
+        for _ in 0..<5 {
+            let created = try await fixture.signUp(.google("1", SignInFixture.hosted(Self.email)))
+            #expect(created.account.emailProof == .proven)
+            try await send()
+            try await fixture.deleteAccount(created)
         }
+        #expect(await mails.count(about: "Your address is now used") == 2)
     }
 
     @Test func `an address that its account has proven gets every notice`() async throws {
-        try await Self.run { fixture, mails, worker in
-            let member = try await fixture.member(Self.email)
-            try await fixture.forgetMails()
-            var password = SignInFixture.password
-            for number in 0..<4 {
-                let next = "long password \(number)"
-                try await fixture.service.accounts.changePassword(
-                    of: try await fixture.opened(member), current: password, to: next, by: fixture.call)
-                password = next
-            }
-            try await Self.sendAll(by: worker)
-            #expect(await mails.count(about: "The password of your Lamp account was changed") == 4)
+        let member = try await fixture.member(Self.email)
+        try await fixture.forgetMails()
+        var password = SignInFixture.password
+        for number in 0..<4 {
+            let next = "long password \(number)"
+            try await fixture.changePassword(of: member, from: password, to: next)
+            password = next
         }
+        try await send()
+        #expect(await mails.count(about: "The password of your Lamp account was changed") == 4)
     }
 
     @Test func `a notice that is tried again counts once`() async throws {
-        try await Self.run { fixture, mails, worker in
-            let broken = try Self.worker(fixture, BrokenTransport(error: MailTransportError(.closed)))
-            let first = try await fixture.signUp(Self.former)
-            try await Self.sendAll(by: broken)
-            fixture.clock.advance(by: 2)
-            try await Self.sendAll(by: worker)
-            try await fixture.deleteAccount(first)
-            _ = try await fixture.signUp(Self.former)
-            try await Self.sendAll(by: worker)
-            #expect(await mails.count(about: "Your address is now used") == 2)
-        }
+        let first = try await fixture.signUp(Self.former)
+        try await send(by: BrokenTransport(error: MailTransportError(.closed)))
+        fixture.clock.advance(by: 2)
+        try await send()
+        try await fixture.deleteAccount(first)
+        _ = try await fixture.signUp(Self.former)
+        try await send()
+        #expect(await mails.count(about: "Your address is now used") == 2)
     }
 }
 
@@ -123,7 +115,5 @@ private actor SentMails: MailTransport {
     }
 
     /// The number of those whose subject begins like this.
-    func count(about subject: String) -> Int {
-        messages.count { $0.contains("Subject: \(subject)") }
-    }
+    func count(about subject: String) -> Int { messages.count { $0.contains("Subject: \(subject)") } }
 }

@@ -8,9 +8,7 @@ import Testing
     @Test func `who registers by an address that is held reads so, without a code`() async throws {
         try await MailFixture.run { fixture in
             try await fixture.addAccount("held@example.com")
-            for address in ["held@example.com", "free@example.com"] {
-                try await fixture.issue(.register, to: address)
-            }
+            for address in ["held@example.com", "free@example.com"] { try await fixture.issue(.register, to: address) }
             try await fixture.work()
             let mails = Dictionary(
                 uniqueKeysWithValues: try await fixture.arrived().map { ($0.recipients.first ?? "", $0.text ?? "") })

@@ -21,23 +21,21 @@ import Testing
     }
 
     /// The paths of the requests to the provider after the one with the id `after`, in order.
-    private static func requests(after: Int64, in fixture: LifeCycleFixture) async throws -> [String] {
+    private func requests(after: Int64) async throws -> [String] {
         try await fixture.sandbox.history(method: "POST", after: after).map(\.path)
     }
 
-    private static func last(in fixture: LifeCycleFixture) async throws -> Int64 {
-        try await fixture.sandbox.history().last?.id ?? 0
-    }
+    private func last() async throws -> Int64 { try await fixture.sandbox.history().last?.id ?? 0 }
 
     @Test(arguments: Provider.allCases)
     func `a pending revocation goes before the code of who comes back`(provider: Provider) async throws {
         try await Self.deletedDuringOutage(provider, in: fixture)
         try await fixture.sandbox.clearFaults()
-        let mark = try await Self.last(in: fixture)
+        let mark = try await last()
         // It is not due for another second, but the person is here.
         let back = try await fixture.account(provider)
         #expect(
-            try await Self.requests(after: mark, in: fixture)
+            try await requests(after: mark)
                 == [LifeCycleFixture.revokePath(provider), LifeCycleFixture.tokenPath(provider)])
         #expect(try await fixture.revocationRows().map(\.status) == ["done"])
         #expect(try await fixture.grants(provider).first?.endedBy == .revoke)
@@ -45,8 +43,7 @@ import Testing
         #expect(back.identity?.authorization == Identity.Authorization.none)
         #expect(try await fixture.audited(.codeRejected) == ["provider invalid_grant"])
         try await fixture.advance(by: 1)
-        let again = try await fixture.session(try await fixture.consent(provider))
-        #expect(again.identity?.authorization == .active)
+        #expect(try await fixture.session(try await fixture.consent(provider)).identity?.authorization == .active)
         #expect(try await fixture.grants(provider).map(\.isLive) == [false, true])
         #expect(try await fixture.checks.checkDue() == 0)
     }
@@ -63,9 +60,7 @@ import Testing
         #expect(try await fixture.checks.checkDue() == 1)
         #expect(try await fixture.checks.checkDue() == 0)
 
-        try await fixture.sandbox.clearFaults()
-        try await fixture.advance(by: 10)
-        try await fixture.revokeDue()
+        try await fixture.endOutage()
         #expect(try await fixture.revocationRows().map(\.status) == ["done"])
         #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke, .revoke])
 
@@ -84,9 +79,7 @@ import Testing
     @Test func `a check that comes days after the revocation leaves who came back signed in, too`() async throws {
         try await Self.deletedDuringOutage(.apple, in: fixture)
         let back = try await fixture.account(.apple)
-        try await fixture.sandbox.clearFaults()
-        try await fixture.advance(by: 10)
-        try await fixture.revokeDue()
+        try await fixture.endOutage()
         // It may mean a withdrawal, and counts the second time.
         let doubt = #"{"error":"invalid_request"}"#
         try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(.apple), .status(400, body: doubt))
@@ -117,20 +110,15 @@ import Testing
         #expect(try await fixture.authorization(back.identity) == "revoked")
     }
 
-    @Test(.noFixture(LifeCycleFixture.self)) func `a grant that outlives the revocation stays`() async throws {
-        let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
-        try await LifeCycleFixture.run(appleClients: clients) { fixture in
-            try await Self.deletedDuringOutage(.apple, in: fixture)
-            let web = try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient)
-            let back = try await fixture.create(try await fixture.ticket(web))
-            try await fixture.sandbox.clearFaults()
-            try await fixture.advance(by: 10)
-            try await fixture.revokeDue()
-            #expect(try await fixture.checks.checkDue() == 1)
-            #expect(try await fixture.authorization(back.identity) == "active")
-            _ = try await fixture.opened(back)
-            #expect(try await fixture.grants(.apple, clientID: LifeCycleFixture.webClient).map(\.checks) == [1])
-        }
+    @Test(.appAndWeb) func `a grant that outlives the revocation stays`() async throws {
+        try await Self.deletedDuringOutage(.apple, in: fixture)
+        let web = try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient)
+        let back = try await fixture.create(try await fixture.ticket(web))
+        try await fixture.endOutage()
+        #expect(try await fixture.checks.checkDue() == 1)
+        #expect(try await fixture.authorization(back.identity) == "active")
+        _ = try await fixture.opened(back)
+        #expect(try await fixture.grants(.apple, clientID: LifeCycleFixture.webClient).map(\.checks) == [1])
     }
 
     @Test func `a grant is checked too whose revocation ended while it was on its way`() async throws {
@@ -144,13 +132,13 @@ import Testing
         let back = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
         let grant = NewGrant(
             clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "dead by now",
-            exchangedAt: exchangedAt,
-            checkAt: exchangedAt.advanced(bySeconds: 86_400))
+            exchangedAt: exchangedAt, checkAt: exchangedAt.advanced(bySeconds: 86_400))
         #expect(try await fixture.storage.grants.keep(grant, for: key, by: .at(fixture.clock.now())))
         #expect(try await fixture.checks.checkDue() == 1)
         #expect(try await fixture.authorization(back.identity) == "revoked")
     }
 
+    /// Each sign-in of the person tries the pending revocation first.
     @Test func `what sign-ins set off does not use up what the schedule allows`() async throws {
         try await Self.deletedDuringOutage(.apple, in: fixture)
         let before = try await fixture.revocationRows()[0]

@@ -11,34 +11,33 @@ import Testing
     var fixture: LifeCycleFixture { .current }
 
     /// A deletion's revocation while the provider takes none.
-    private static func outage(in fixture: LifeCycleFixture) async throws {
+    private func outage() async throws {
         let account = try await fixture.account(.apple)
         try await fixture.sandbox.fail("/apple/auth/revoke", .status(503))
         try await fixture.deleteAccount(account)
     }
 
-    private static func revocationRow(in fixture: LifeCycleFixture) async throws -> LifeCycleFixture.RevocationRow {
+    private func revocationRow() async throws -> LifeCycleFixture.RevocationRow {
         let rows = try await fixture.revocationRows()
         try #require(rows.count == 1)
         return rows[0]
     }
 
-    private static func waitUntilDue(in fixture: LifeCycleFixture) async throws {
-        try await fixture.move(to: try await revocationRow(in: fixture).nextAttemptAt)
+    private func waitUntilDue() async throws {
+        try await fixture.move(to: try await revocationRow().nextAttemptAt)
     }
 
     // MARK: Trying again
 
-    @Test func `while the provider is down for an hour the pauses double, and it ends with the first answer`()
-        async throws
-    {
-        try await Self.outage(in: fixture)
+    @Test
+    func `while the provider is down for an hour the pauses double, and it ends with the first answer`() async throws {
+        try await outage()
         let end = fixture.clock.now().advanced(bySeconds: 3600)
         var pauses: [Double] = []
         while fixture.clock.now() < end {
             let now = fixture.clock.now()
             #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-            let row = try await Self.revocationRow(in: fixture)
+            let row = try await revocationRow()
             #expect(row.lastError == "http_503")
             #expect(Int(row.attempts) == pauses.count + 1)
             pauses.append(Double(row.nextAttemptAt.microseconds - now.microseconds) / 1_000_000)
@@ -47,7 +46,7 @@ import Testing
             if fixture.clock.now() < row.nextAttemptAt {
                 #expect(try await fixture.revocations.attemptDue(at: .apple) == 0)
             }
-            try await Self.waitUntilDue(in: fixture)
+            try await waitUntilDue()
         }
         for (number, pause) in pauses.enumerated() {
             // An hour at most.
@@ -58,26 +57,26 @@ import Testing
 
         try await fixture.sandbox.clearFaults()
         #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-        #expect(try await Self.revocationRow(in: fixture).status == "done")
+        #expect(try await revocationRow().status == "done")
         #expect(try await fixture.grants(.apple).map(\.revocations) == [1])
         #expect(try await fixture.revocations.attemptDue(at: .apple) == 0)
     }
 
     @Test func `after the last attempt it is given up, with the reason and the token kept`() async throws {
-        try await Self.outage(in: fixture)
+        try await outage()
         let start = fixture.clock.now()
         let token = try await fixture.refreshTokens()
         for attempt in 1...RetrySchedule.maximumAttempts {
-            #expect(try await Self.revocationRow(in: fixture).status == "pending")
+            #expect(try await revocationRow().status == "pending")
             #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-            let row = try await Self.revocationRow(in: fixture)
+            let row = try await revocationRow()
             #expect(Int(row.attempts) == attempt)
             // The pauses between the later attempts are an hour.
             let pause = row.nextAttemptAt.seconds - fixture.clock.now().seconds
             #expect(pause <= 4320)
-            try await Self.waitUntilDue(in: fixture)
+            try await waitUntilDue()
         }
-        let row = try await Self.revocationRow(in: fixture)
+        let row = try await revocationRow()
         #expect(row.status == "failed")
         #expect(row.lastError == "http_503")
         #expect(try await fixture.audited(.revocationFailed) == ["service http_503"])
@@ -86,8 +85,7 @@ import Testing
 
         fixture.clock.advance(by: 86_400)
         #expect(try await fixture.revocations.attemptDue(at: .apple) == 0)
-        let requests = try await fixture.sandbox.history(path: "/apple/auth/revoke")
-        #expect(requests.count == RetrySchedule.maximumAttempts)
+        #expect(try await fixture.sandbox.history(path: "/apple/auth/revoke").count == RetrySchedule.maximumAttempts)
     }
 
     @Test func `each refusal is noted by its code`() async throws {
@@ -102,12 +100,12 @@ import Testing
         for (fault, code) in faults {
             try await fixture.sandbox.fail("/apple/auth/revoke", fault)
             #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-            #expect(try await Self.revocationRow(in: fixture).lastError == code)
+            #expect(try await revocationRow().lastError == code)
             try await fixture.sandbox.clearFaults()
-            try await Self.waitUntilDue(in: fixture)
+            try await waitUntilDue()
         }
         try await fixture.revokeDue()
-        let row = try await Self.revocationRow(in: fixture)
+        let row = try await revocationRow()
         #expect(row.status == "done")
         #expect(row.lastError == nil)
     }
@@ -118,29 +116,25 @@ import Testing
         try await fixture.withdraw(provider)
         try await fixture.deleteAccount(account)
         try await fixture.revokeDue()
-        #expect(try await Self.revocationRow(in: fixture).status == "done")
+        #expect(try await revocationRow().status == "done")
         let answers = try await fixture.sandbox.history(path: LifeCycleFixture.revokePath(provider)).map(\.status)
         #expect(answers == (provider == .apple ? [200] : [400]))
     }
 
-    @Test(.noFixture(LifeCycleFixture.self))
-    func `of two tokens only the one that failed is revoked again`() async throws {
-        let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
-        try await LifeCycleFixture.run(appleClients: clients) { fixture in
-            _ = try await fixture.account(.apple)
-            let web = try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient)
-            try await fixture.deleteAccount(try await fixture.session(web))
-            try await fixture.sandbox.fail("/apple/auth/revoke", .status(500), times: 1)
-            #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-            #expect(try await Self.revocationRow(in: fixture).status == "pending")
-            #expect(try await fixture.count("provider_grants") == 1)
-            try await Self.waitUntilDue(in: fixture)
-            try await fixture.revokeDue()
-            #expect(try await Self.revocationRow(in: fixture).status == "done")
-            #expect(try await fixture.sandbox.history(path: "/apple/auth/revoke").count == 3)
-            for client in clients {
-                #expect(try await fixture.grants(.apple, clientID: client).map(\.revocations) == [1])
-            }
+    @Test(.appAndWeb) func `of two tokens only the one that failed is revoked again`() async throws {
+        _ = try await fixture.account(.apple)
+        let web = try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient)
+        try await fixture.deleteAccount(try await fixture.session(web))
+        try await fixture.sandbox.fail("/apple/auth/revoke", .status(500), times: 1)
+        #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
+        #expect(try await revocationRow().status == "pending")
+        #expect(try await fixture.count("provider_grants") == 1)
+        try await waitUntilDue()
+        try await fixture.revokeDue()
+        #expect(try await revocationRow().status == "done")
+        #expect(try await fixture.sandbox.history(path: "/apple/auth/revoke").count == 3)
+        for client in LifeCycleFixture.appAndWeb {
+            #expect(try await fixture.grants(.apple, clientID: client).map(\.revocations) == [1])
         }
     }
 
@@ -194,7 +188,7 @@ import Testing
         #expect(try await fixture.revocations.attemptDue(at: .apple) == 0)
         fixture.clock.advance(by: 1)
         #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-        let row = try await Self.revocationRow(in: fixture)
+        let row = try await revocationRow()
         #expect(row.status == "done")
         #expect(row.attempts == 2)
     }
@@ -222,7 +216,7 @@ import Testing
         #expect(try await fixture.count("audit_events") == records)
 
         try await store.finish(quick, by: .at(now))
-        #expect(try await Self.revocationRow(in: fixture).status == "done")
+        #expect(try await revocationRow().status == "done")
         // Nor does it write anything after the end.
         let finished = try await fixture.texts(row)
         try await store.postpone(quick, error: "late", until: now)
@@ -248,7 +242,7 @@ import Testing
     @Test func `the backlog is known by number and age`() async throws {
         #expect(try await fixture.storage.revocations.backlog().pending == 0)
         #expect(try await fixture.storage.revocations.backlog().oldest == nil)
-        try await Self.outage(in: fixture)
+        try await outage()
         let backlog = try await fixture.storage.revocations.backlog()
         #expect(backlog.pending == 1)
         #expect(backlog.oldest == fixture.clock.now())

@@ -130,8 +130,7 @@ import Testing
             try await fixture.advance(by: 2 * 86_400)
             let log = RecordingLog()
             let checks = GrantCheckWorker(
-                store: fixture.storage.grants, endpoints: fixture.endpoints, clock: fixture.clock,
-                logger: log.logger)
+                store: fixture.storage.grants, endpoints: fixture.endpoints, clock: fixture.clock, logger: log.logger)
             #expect(try await checks.checkDue() == 2)
             #expect(Self.deadLetters(in: log) == ["provider_grants.provider"])
             #expect(try await fixture.count("provider_grants WHERE provider = 'github' AND check_at IS NULL") == 1)

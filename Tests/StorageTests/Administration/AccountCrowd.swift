@@ -25,8 +25,7 @@ struct AccountCrowd: Sendable {
             try await database.execute(SQL(unsafeSQL: numbered))
         }
         // As autovacuum does after a while.
-        try await database.execute(
-            "ANALYZE accounts, identities, sessions, audit_events, outbox, provider_events")
+        try await database.execute("ANALYZE accounts, identities, sessions, audit_events, outbox, provider_events")
         return AccountCrowd(database: database, count: count)
     }
 

@@ -4,12 +4,18 @@ import Storage
 import TestSupport
 import Testing
 
+extension AccountCrowd: TestFixture {
+    static func run(_ body: (AccountCrowd) async throws -> Void) async throws {
+        try await ScratchDatabase.withMigratedPool { try await body(try await create(400, in: $0)) }
+    }
+}
+
 /// The accounts that a search finds, and that its pages make up the whole list.
-@Suite struct AccountSearchTests {
+@Suite(.fixture(AccountCrowd.self)) struct AccountSearchTests {
+    var crowd: AccountCrowd { .current }
+
     /// The numbers of the accounts that are found in a crowd of 400, in the order of the list.
-    private static func numbers(
-        _ crowd: AccountCrowd, limit: Int = 200, _ change: (inout AccountFilter) -> Void
-    ) async throws -> [Int] {
+    private func numbers(limit: Int = 200, _ change: (inout AccountFilter) -> Void) async throws -> [Int] {
         var filter = AccountFilter()
         change(&filter)
         let search = AccountSearch(database: crowd.database)
@@ -25,122 +31,104 @@ import Testing
         return numbers
     }
 
-    private static func withCrowd(_ body: (AccountCrowd) async throws -> Void) async throws {
-        try await ScratchDatabase.withMigratedPool { database in
-            try await body(try await AccountCrowd.create(400, in: database))
-        }
-    }
-
     @Test func `each filter finds whom it means and nobody else`() async throws {
-        try await Self.withCrowd { crowd in
-            typealias Change = (inout AccountFilter) -> Void
-            let disabled = [0, 100, 200, 300]
-            let cases: [(String, Change, [Int])] = [
-                ("all", { _ in }, Array(0..<400)),
-                ("disabled", { $0.status = .disabled }, disabled),
-                ("active", { $0.status = .active }, (0..<400).filter { $0 % 100 != 0 }),
-                ("google", { $0.provider = .google }, (0..<400).filter { $0 % 2 == 1 }),
-                ("disabled apple", { ($0.status, $0.provider) = (.disabled, .apple) }, disabled),
-                ("disabled google", { ($0.status, $0.provider) = (.disabled, .google) }, []),
-                ("email", { $0.email = EmailAddress("User7@Example.com") }, [7]),
-                ("another's email", { $0.email = EmailAddress("user9@example.com") }, []),
-                ("email of another name", { ($0.email, $0.name) = (EmailAddress("user7@example.com"), "kim 8") }, []),
-                ("whole name in any case", { $0.name = "kIM 17" }, [17]),
-                ("part of a name", { $0.name = "Kim 1" }, [1]),
-                ("subject", { $0.subject = ProviderSubject("subject-31") }, [31]),
-                ("part of a subject", { $0.subject = ProviderSubject("subject-") }, []),
-                (
-                    "subject at its provider",
-                    { ($0.subject, $0.provider) = (ProviderSubject("subject-31"), .google) }, [31]
-                ),
-                ("subject at the other", { ($0.subject, $0.provider) = (ProviderSubject("subject-31"), .apple) }, []),
-                ("subject, other status", { ($0.subject, $0.status) = (ProviderSubject("subject-31"), .disabled) }, []),
-                ("prefix", { $0.emailPrefix = "user1@" }, [1]),
-                // By address: 1, 10, 100 to 108, 11, 110 …
-                (
-                    "prefix of many", { $0.emailPrefix = "user39" },
-                    [39, 390, 391, 392, 393, 394, 395, 396, 397, 398, 399].filter { $0 % 10 != 9 }
-                ),
-                ("prefix and provider", { ($0.emailPrefix, $0.provider) = ("user39", .google) }, [391, 393, 395, 397]),
-                ("prefix and status", { ($0.emailPrefix, $0.status) = ("user", .disabled) }, disabled),
-                ("wildcards", { $0.emailPrefix = "user%" }, []),
-                ("one wildcard", { $0.emailPrefix = "user_9" }, []),
-                ("a quote", { $0.emailPrefix = "'" }, []),
-                ("a wildcard for a name", { $0.name = "Kim %" }, []),
-            ]
-            for (name, change, expected) in cases {
-                for limit in [3, 200] {
-                    let found = try await Self.numbers(crowd, limit: limit, change)
-                    #expect(found == expected, "\(name), \(limit) a page")
-                }
+        typealias Change = (inout AccountFilter) -> Void
+        let disabled = [0, 100, 200, 300]
+        let cases: [(String, Change, [Int])] = [
+            ("all", { _ in }, Array(0..<400)),
+            ("disabled", { $0.status = .disabled }, disabled),
+            ("active", { $0.status = .active }, (0..<400).filter { $0 % 100 != 0 }),
+            ("google", { $0.provider = .google }, (0..<400).filter { $0 % 2 == 1 }),
+            ("disabled apple", { ($0.status, $0.provider) = (.disabled, .apple) }, disabled),
+            ("disabled google", { ($0.status, $0.provider) = (.disabled, .google) }, []),
+            ("email", { $0.email = EmailAddress("User7@Example.com") }, [7]),
+            ("another's email", { $0.email = EmailAddress("user9@example.com") }, []),
+            ("email of another name", { ($0.email, $0.name) = (EmailAddress("user7@example.com"), "kim 8") }, []),
+            ("whole name in any case", { $0.name = "kIM 17" }, [17]),
+            ("part of a name", { $0.name = "Kim 1" }, [1]),
+            ("subject", { $0.subject = ProviderSubject("subject-31") }, [31]),
+            ("part of a subject", { $0.subject = ProviderSubject("subject-") }, []),
+            (
+                "subject at its provider",
+                { ($0.subject, $0.provider) = (ProviderSubject("subject-31"), .google) }, [31]
+            ),
+            ("subject at the other", { ($0.subject, $0.provider) = (ProviderSubject("subject-31"), .apple) }, []),
+            ("subject, other status", { ($0.subject, $0.status) = (ProviderSubject("subject-31"), .disabled) }, []),
+            ("prefix", { $0.emailPrefix = "user1@" }, [1]),
+            // By address: 1, 10, 100 to 108, 11, 110 …
+            (
+                "prefix of many", { $0.emailPrefix = "user39" },
+                [39, 390, 391, 392, 393, 394, 395, 396, 397, 398, 399].filter { $0 % 10 != 9 }
+            ),
+            ("prefix and provider", { ($0.emailPrefix, $0.provider) = ("user39", .google) }, [391, 393, 395, 397]),
+            ("prefix and status", { ($0.emailPrefix, $0.status) = ("user", .disabled) }, disabled),
+            ("wildcards", { $0.emailPrefix = "user%" }, []),
+            ("one wildcard", { $0.emailPrefix = "user_9" }, []),
+            ("a quote", { $0.emailPrefix = "'" }, []),
+            ("a wildcard for a name", { $0.name = "Kim %" }, []),
+        ]
+        for (name, change, expected) in cases {
+            for limit in [3, 200] {
+                let found = try await numbers(limit: limit, change)
+                #expect(found == expected, "\(name), \(limit) a page")
             }
         }
     }
 
     @Test func `an identity that meets both is asked for, not one for each`() async throws {
-        try await Self.withCrowd { crowd in
-            let account: AccountID = crowd.id(31)
-            try await crowd.database.execute(
-                """
-                INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
-                VALUES (\(IdentityID(now: crowd.time(1))), \(account), 'apple', 'main', 'another', \(crowd.time(1)))
-                """)
-            let found = try await Self.numbers(crowd) {
-                ($0.subject, $0.provider) = (ProviderSubject("subject-31"), .apple)
-            }
-            #expect(found == [])
-        }
+        let account: AccountID = crowd.id(31)
+        try await crowd.database.execute(
+            """
+            INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
+            VALUES (\(IdentityID(now: crowd.time(1))), \(account), 'apple', 'main', 'another', \(crowd.time(1)))
+            """)
+        let found = try await numbers { ($0.subject, $0.provider) = (ProviderSubject("subject-31"), .apple) }
+        #expect(found == [])
     }
 
     @Test func `a subject is found in every realm`() async throws {
-        try await Self.withCrowd { crowd in
-            let account: AccountID = crowd.id(32)
-            try await crowd.database.execute(
-                """
-                INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
-                VALUES (\(IdentityID(now: crowd.time(1))), \(account), 'google', 'beta', 'subject-31', \(crowd.time(1)))
-                """)
-            #expect(try await Self.numbers(crowd) { $0.subject = ProviderSubject("subject-31") } == [31, 32])
-        }
+        let account: AccountID = crowd.id(32)
+        try await crowd.database.execute(
+            """
+            INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
+            VALUES (\(IdentityID(now: crowd.time(1))), \(account), 'google', 'beta', 'subject-31', \(crowd.time(1)))
+            """)
+        #expect(try await numbers { $0.subject = ProviderSubject("subject-31") } == [31, 32])
     }
 
     @Test func `the trail, the outbox and the events come whole, newest first, by pages`() async throws {
-        try await Self.withCrowd { crowd in
-            let trail = AuditTrail(database: crowd.database)
-            for kind in [AuditEvent.Kind?.none, .signedIn, .accountDisabled, .refreshReused] {
-                for since in [nil, crowd.time(200)] {
-                    var filter = AuditFilter()
-                    (filter.kind, filter.since) = (kind, since)
-                    let pages = try await Self.all { try await trail.list(filter, before: $0, limit: 7) }
-                    let first = since == nil ? 0 : 200
-                    let signedIn = kind == nil || kind == .signedIn ? 400 - first : 0
-                    let disabled = kind == nil || kind == .accountDisabled ? (400 - first) / 100 : 0
-                    #expect(pages.count == signedIn + disabled, "\(String(describing: kind))")
-                    #expect(Set(pages.map(\.id)).count == pages.count)
-                    let times = pages.map(\.createdAt)
-                    #expect(times == times.sorted(by: >))
-                }
+        let trail = AuditTrail(database: crowd.database)
+        for kind in [AuditEvent.Kind?.none, .signedIn, .accountDisabled, .refreshReused] {
+            for since in [nil, crowd.time(200)] {
+                var filter = AuditFilter()
+                (filter.kind, filter.since) = (kind, since)
+                let pages = try await Self.all { try await trail.list(filter, before: $0, limit: 7) }
+                let first = since == nil ? 0 : 200
+                let signedIn = kind == nil || kind == .signedIn ? 400 - first : 0
+                let disabled = kind == nil || kind == .accountDisabled ? (400 - first) / 100 : 0
+                #expect(pages.count == signedIn + disabled, "\(String(describing: kind))")
+                #expect(Set(pages.map(\.id)).count == pages.count)
+                let times = pages.map(\.createdAt)
+                #expect(times == times.sorted(by: >))
             }
-            var filter = AuditFilter()
-            filter.accountID = crowd.id(100)
-            let ofOne = try await Self.all { try await trail.list(filter, before: $0, limit: 1) }
-            #expect(ofOne.map(\.type).sorted() == ["account_disabled", "signed_in"])
-
-            let outbox = OutboxSearch(database: crowd.database)
-            let messages = try await Self.all { try await outbox.list(status: nil, before: $0, limit: 7) }
-            #expect(messages.map(\.id) == (0..<40).reversed().map { crowd.id($0 * 10) })
-            let failed = try await Self.all { try await outbox.list(status: .failed, before: $0, limit: 1) }
-            #expect(failed.map(\.id) == [crowd.id(10), crowd.id(0)])
-
-            let events = ProviderEventRecords(database: crowd.database)
-            let storedEvents = try await Self.all { try await events.page(before: $0, limit: 7) }
-            #expect(storedEvents.map(\.id) == (0..<40).reversed().map { crowd.id($0 * 10) })
         }
+        var filter = AuditFilter()
+        filter.accountID = crowd.id(100)
+        let ofOne = try await Self.all { try await trail.list(filter, before: $0, limit: 1) }
+        #expect(ofOne.map(\.type).sorted() == ["account_disabled", "signed_in"])
+
+        let outbox = OutboxSearch(database: crowd.database)
+        let messages = try await Self.all { try await outbox.list(status: nil, before: $0, limit: 7) }
+        #expect(messages.map(\.id) == (0..<40).reversed().map { crowd.id($0 * 10) })
+        let failed = try await Self.all { try await outbox.list(status: .failed, before: $0, limit: 1) }
+        #expect(failed.map(\.id) == [crowd.id(10), crowd.id(0)])
+
+        let events = ProviderEventRecords(database: crowd.database)
+        let storedEvents = try await Self.all { try await events.page(before: $0, limit: 7) }
+        #expect(storedEvents.map(\.id) == (0..<40).reversed().map { crowd.id($0 * 10) })
     }
 
-    private static func all<Item, Cursor>(
-        _ page: (Cursor?) async throws -> Page<Item, Cursor>
-    ) async throws -> [Item] {
+    private static func all<Item, Cursor>(_ page: (Cursor?) async throws -> Page<Item, Cursor>) async throws -> [Item] {
         var items: [Item] = []
         var cursor: Cursor?
         repeat {

@@ -57,24 +57,8 @@ struct AuditPartitionWorld: TestFixture {
 
     /// All that a partition has of its own or of the table's.
     func shape(_ month: Int) async throws -> [String?] {
-        let name = try await name(month)
-        return try await database.texts(
-            """
-            SELECT concat_ws(' ', 'column', attnum, attname, format_type(atttypid, atttypmod), attnotnull, attcollation,
-                attislocal, pg_get_expr(adbin, adrelid))
-            FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-            WHERE attrelid = \(name)::regclass AND attnum > 0
-            UNION ALL
-            SELECT concat_ws(' ', 'constraint', conname, pg_get_constraintdef(oid), convalidated, conislocal)
-            FROM pg_constraint WHERE conrelid = \(name)::regclass
-            UNION ALL
-            SELECT concat_ws(' ', 'index', pg_get_indexdef(indexrelid), indisvalid)
-            FROM pg_index WHERE indrelid = \(name)::regclass
-            UNION ALL
-            SELECT concat_ws(' ', 'table', pg_get_expr(relpartbound, oid), relowner::regrole, relpersistence)
-            FROM pg_class WHERE oid = \(name)::regclass
-            ORDER BY 1
-            """)
+        let query = try DataFile("PartitionShape.sql").text.replacing(":name", with: try await name(month))
+        return try await database.texts(SQL(unsafeSQL: query))
     }
 
     /// The tables of all tests' databases have the same ids.
@@ -118,9 +102,8 @@ struct AuditPartitionWorld: TestFixture {
         #expect(try await ahead("2098-11-01T00:00:00Z") == 1)
     }
 
-    @Test func `this month and the next three get the partitions that they lack, like those of the migration`()
-        async throws
-    {
+    @Test
+    func `this month and the next three get the partitions that they lack, like those of the migration`() async throws {
         #expect(try await world.make() == [])
         var shapes: [[String?]] = []
         for month in 0...3 { shapes.append(try await world.shape(month)) }
@@ -179,9 +162,7 @@ struct AuditPartitionWorld: TestFixture {
                     defer { endings.add() }
                     return try await world.make()
                 }
-                while try await !world.isWaitedForDefault(), endings.count == 0 {
-                    try await pollingPause()
-                }
+                while try await !world.isWaitedForDefault(), endings.count == 0 { try await pollingPause() }
                 return making
             }
             let outcome = try await making.value
@@ -211,9 +192,8 @@ struct AuditPartitionWorld: TestFixture {
         #expect(try await world.make() == ["\(next) made", "\(last) made"])
     }
 
-    @Test func `while somebody reads the trail nothing is waited for long, and the next run makes up for it`()
-        async throws
-    {
+    @Test
+    func `while somebody reads the trail nothing is waited for long, and the next run makes up for it`() async throws {
         try await world.drop(1, 2)
         let (next, second) = (try await world.name(1), try await world.name(2))
         let outcome = try await world.database.transaction { transaction in

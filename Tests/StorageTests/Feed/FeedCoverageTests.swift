@@ -38,8 +38,7 @@ import Testing
                 ).map { String($0.1) }
                 guard !tables.isEmpty else { return nil }
                 return WritingFunction(
-                    name: "\(unit).\(head.2)", tables: Set(tables),
-                    announces: body.contains(/announce\w*\(/))
+                    name: "\(unit).\(head.2)", tables: Set(tables), announces: body.contains(/announce\w*\(/))
             }
         }
     }

@@ -28,9 +28,8 @@ import Testing
             ])
     }
 
-    @Test func `an open transaction delays its own events alone, and a late commit is behind what was read`()
-        async throws
-    {
+    @Test
+    func `an open transaction delays its own events alone, and a late commit is behind what was read`() async throws {
         let (early, late) = (AccountID(now: FeedWorld.start), AccountID(now: FeedWorld.start))
         let gate = AsyncStream.makeStream(of: Void.self)
         let begun = AsyncStream.makeStream(of: Void.self)

@@ -111,43 +111,10 @@ import Testing
         }
     }
 
-    private static func micros(_ column: SQL) -> SQL {
-        "(extract(epoch FROM \(column)) * 1000000)::bigint"
-    }
-
     /// The same of the tables.
     private func rows(_ world: EmailCodeWorld, at now: Timestamp) async throws -> [String?] {
-        let name: SQL = "concat_ws(' ', c.purpose, COALESCE(get_byte(c.ticket_hash, 0)::text, '-'))"
-        return try await world.database.texts(
-            """
-            SELECT t FROM (
-                SELECT concat_ws(' ', 'code', \(name), c.code_id, c.digits, \(Self.micros("c.expires_at")), c.tries, c.mails,
-                    \(Self.micros("c.mailed_at"))) AS t
-                FROM mailed_codes c
-                WHERE c.expires_at > \(now)
-                UNION ALL
-                SELECT concat('network ', \(name), ' ', n.network, ' ', CASE WHEN n.asked THEN 'true' ELSE 'false' END, ' ',
-                    n.tries, ' ', n.mails, ' ', COALESCE(\(Self.micros("n.mailed_at"))::text, '-'))
-                FROM mailed_codes c
-                JOIN mailed_code_networks n ON n.code_id = c.code_id
-                WHERE c.expires_at > \(now)
-                UNION ALL
-                SELECT 'latest ' || COALESCE((
-                    SELECT string_agg(\(Self.micros("w.time"))::text, ',' ORDER BY w.place)
-                    FROM unnest(g.latest_wrong) WITH ORDINALITY w (time, place)), '')
-                FROM guessed_addresses g
-                UNION ALL
-                SELECT concat_ws(' ', 'wrong', wrong_since_success,
-                    CASE WHEN attacked_at IS NOT NULL THEN 'true' ELSE 'false' END)
-                FROM guessed_addresses
-                UNION ALL
-                SELECT concat_ws(' ', 'full', \(Self.micros("short_full_at")), \(Self.micros("long_full_at")))
-                FROM guessed_addresses
-                UNION ALL
-                SELECT concat_ws(' ', 'forget', \(Self.micros("forget_at"))) FROM guessed_addresses
-            ) rows
-            ORDER BY t COLLATE "C"
-            """)
+        let query = try DataFile("EmailCodeRows.sql").text.replacing(":now", with: now.rfc3339)
+        return try await world.database.texts(SQL(unsafeSQL: query))
     }
 
     @Test(arguments: 1...(SoakCases.areAll ? 4 : 2) as ClosedRange<UInt64>)

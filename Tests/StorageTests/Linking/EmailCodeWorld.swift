@@ -58,9 +58,13 @@ struct EmailCodeWorld: TestFixture {
     ) async throws -> EmailCode? {
         let attempt = EmailCodeAttempt(
             email: try #require(EmailAddress(Self.address)), purpose: purpose,
-            ticketHash: ticket.map { SecretHash(Self.key($0)) },
-            network: network, account: account)
+            ticketHash: ticket.map { SecretHash(Self.key($0)) }, network: network, account: account)
         return try await store.attempt(attempt, by: .at(Self.time(seconds))) { _ in isRight }
+    }
+
+    /// Tries a code wrongly until no network that the account is not used from may try it.
+    func useUp(_ purpose: EmailCodePurpose = .signIn) async throws {
+        for number in 0..<20 { try await attempt(purpose, network: "10.0.\(number / 5).0/24") }
     }
 
     func consume(_ code: EmailCode, at seconds: Int64 = 0) async throws -> Bool {

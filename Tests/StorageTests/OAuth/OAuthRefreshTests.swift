@@ -46,9 +46,7 @@ import Testing
                 INSERT INTO oauth_refresh_tokens (token_hash, chain_id, fingerprint, created_at)
                 VALUES (\(hash(number)), \(chain), \([UInt8](repeating: UInt8(number), count: 64)), \(created))
                 """,
-            ] {
-                try await database.execute(statement)
-            }
+            ] { try await database.execute(statement) }
         }
 
         static func hash(_ number: Int) -> SecretHash {
@@ -162,10 +160,7 @@ import Testing
                 }
                 return [alone, amongOthers]
             }
-            for task in ended {
-                let outcome = try await task.value
-                #expect(outcome == "rejected")
-            }
+            for task in ended { #expect(try await task.value == "rejected") }
         }
     }
 

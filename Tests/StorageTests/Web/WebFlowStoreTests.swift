@@ -157,53 +157,30 @@ struct WebFlowWorld: TestFixture {
         let foreign = WebFlowWorld(
             database: world.database, storage: try WebFlowWorld.storage(on: world.database, line: "lost"))
         let unreadable = try await foreign.coded(3)
-        await #expect(throws: SealError.self) {
-            try await world.store.sweep(
-                by: .at(WebFlowWorld.time(60)), endedBefore: WebFlowWorld.time(-3_540), limit: 200)
-        }
+        await #expect(throws: SealError.self) { try await world.sweep(at: 60) }
         #expect(try await world.status(readable) == .failed)
         #expect(try await world.status(unreadable) == .coded)
         #expect(try await world.database.count("web_flows WHERE sealed_person IS NOT NULL") == 1)
-        await #expect(throws: SealError.self) {
-            try await world.store.sweep(
-                by: .at(WebFlowWorld.time(4_201)), endedBefore: WebFlowWorld.time(601), limit: 200)
-        }
+        await #expect(throws: SealError.self) { try await world.sweep(at: 4_201) }
         #expect(try await world.database.count("web_flows") == 0)
     }
 
     @Test func `a person whose exchange failed is kept for a while, then forgotten`() async throws {
         let id = try await world.coded(2)
-        let outcome = try await world.store.spend(
-            WebFlowWorld.hash(2), by: .at(WebFlowWorld.time(1), from: WebFlowWorld.origin)
-        ) { _, _ in true }
+        let outcome = try await world.spend(2)
         guard case .spent(id, .password(_, PasswordHash("h"), _)) = outcome else { return #expect(Bool(false)) }
-        _ = try await world.store.sweep(
-            by: .at(WebFlowWorld.time(659)), endedBefore: WebFlowWorld.time(-2_941), limit: 200)
+        try await world.sweep(at: 659)
         #expect(try await world.database.count("web_flows WHERE sealed_person IS NOT NULL") == 1)
-        _ = try await world.store.sweep(
-            by: .at(WebFlowWorld.time(660)), endedBefore: WebFlowWorld.time(-2_940), limit: 200)
+        try await world.sweep(at: 660)
         #expect(try await world.database.count("web_flows WHERE sealed_person IS NOT NULL") == 0)
     }
 
     @Test func `a second use that comes before the first has opened anything ends that as well`() async throws {
         let id = try await world.coded(2)
-        func spend() async throws -> WebCodeOutcome {
-            try await world.store.spend(
-                WebFlowWorld.hash(2), by: .at(WebFlowWorld.time(1), from: WebFlowWorld.origin)
-            ) { _, _ in true }
-        }
-        guard case .spent = try await spend(), case .reused = try await spend(), case .unknown = try await spend()
+        guard case .spent = try await world.spend(2), case .reused = try await world.spend(2),
+            case .unknown = try await world.spend(2)
         else { return #expect(Bool(false)) }
-        let (account, session) = (AccountID(now: WebFlowWorld.start), SessionID(now: WebFlowWorld.start))
-        try await world.database.execute(
-            "INSERT INTO accounts (account_id, created_at) VALUES (\(account), \(WebFlowWorld.start))")
-        try await world.database.execute(
-            """
-            INSERT INTO sessions (session_id, account_id, rotated_at, auth_time, amr, created_at, last_used_at,
-                expires_at)
-            SELECT \(session), \(account), t, t, '{pwd}', t, t, t + interval '1 day'
-            FROM (VALUES (\(WebFlowWorld.start))) AS v (t)
-            """)
+        let (account, session) = try await world.database.addSession(at: WebFlowWorld.start)
         try await world.store.note(
             .session(session, of: account), of: id, by: .at(WebFlowWorld.time(2), from: WebFlowWorld.origin))
         #expect(try await world.storage.sessions.live(session, by: .at(WebFlowWorld.time(2))) == nil)

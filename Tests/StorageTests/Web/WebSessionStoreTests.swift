@@ -28,16 +28,7 @@ import Testing
 
     @Test func `a use moves the end, and is noted twice a minute at most`() async throws {
         try await ScratchDatabase.withMigratedPool { database in
-            let (account, id) = (AccountID(now: Self.start), SessionID(now: Self.start))
-            try await database.execute(
-                "INSERT INTO accounts (account_id, created_at) VALUES (\(account), \(Self.start))")
-            try await database.execute(
-                """
-                INSERT INTO sessions (session_id, account_id, rotated_at, auth_time, amr, created_at, last_used_at,
-                    expires_at)
-                VALUES (\(id), \(account), \(Self.start), \(Self.start), '{pwd}', \(Self.start), \(Self.start),
-                    \(Self.start.advanced(bySeconds: 5_184_000)))
-                """)
+            let id = try await database.addSession(at: Self.start, lasting: 5_184_000).session
             let store = WebSessionStore(database: database)
             #expect(try await store.open(Self.cookie, for: id, by: .at(Self.start)))
             let opened = try await Self.session(database)

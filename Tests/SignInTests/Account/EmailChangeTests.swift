@@ -11,18 +11,9 @@ import Testing
     private static let old = "kim@example.com"
     private static let new = "kim@new.example"
 
-    private func request(_ fixture: SignInFixture, _ email: String, of signedIn: SignedIn) async throws {
-        try await fixture.service.accounts.requestEmail(email, of: try await fixture.opened(signedIn), by: fixture.call)
-    }
-
-    private func verify(_ fixture: SignInFixture, _ code: String, of signedIn: SignedIn) async throws {
-        try await fixture.service.emailCodes.verifyEmail(
-            code: code, of: try await fixture.opened(signedIn), by: fixture.call)
-    }
-
     /// Requests the change, and reads the code.
     private func code(_ fixture: SignInFixture, to email: String = new, of signedIn: SignedIn) async throws -> String {
-        try await request(fixture, email, of: signedIn)
+        try await fixture.requestEmail(email, of: signedIn)
         return try await fixture.digits(.verifyEmail, of: email)
     }
 
@@ -32,10 +23,10 @@ import Testing
         try await fixture.forgetMails()
         // Of the one who has the address.
         try await fixture.mailCode(.resetPassword, to: Self.new)
-        try await request(fixture, Self.new, of: member)
+        try await fixture.requestEmail(Self.new, of: member)
         let before = try await fixture.mails(.resetPasswordCode, .verifyEmailCode).map(\.template)
         #expect(before == ["reset_password_code", "verify_email_code"])
-        try await fixture.service.accounts.delete(accountOf: try await fixture.opened(member), by: fixture.call)
+        try await fixture.deleteAccount(member)
         let after = try await fixture.mails(.resetPasswordCode, .verifyEmailCode).map(\.template)
         #expect(after == ["reset_password_code"])
         #expect(try await fixture.account(holder).email?.text == Self.new)
@@ -46,9 +37,9 @@ import Testing
         let owner = try await fixture.register(Self.new)
         let code = try await fixture.code(.verifyEmail, for: Self.new)
         let member = try await fixture.member(Self.old)
-        try await request(fixture, Self.new, of: member)
-        try await fixture.service.accounts.delete(accountOf: try await fixture.opened(member), by: fixture.call)
-        try await verify(fixture, code, of: owner)
+        try await fixture.requestEmail(Self.new, of: member)
+        try await fixture.deleteAccount(member)
+        try await fixture.verifyEmail(code, of: owner)
         #expect(try await fixture.account(owner).emailProof == .proven)
     }
 
@@ -67,7 +58,7 @@ import Testing
         try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.new, code: early) }
 
         try await fixture.forgetMails()
-        try await verify(fixture, code, of: member)
+        try await fixture.verifyEmail(code, of: member)
         let account = try await fixture.account(member)
         #expect(account.email?.text == Self.new)
         #expect(account.isEmailVerified)
@@ -76,14 +67,14 @@ import Testing
         try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.old) }
         #expect(try await fixture.isLive(member))
         #expect(try await fixture.recorded(of: member).contains("email_changed"))
-        try await expectFailure("invalidCredentials") { try await verify(fixture, code, of: member) }
+        try await expectFailure("invalidCredentials") { try await fixture.verifyEmail(code, of: member) }
     }
 
     /// An attacker who had the account for a moment must not regain it by a change that its owner has forgotten.
     @Test func `a change of address ends after a day, whatever code is asked for then`() async throws {
         let member = try await fixture.member(Self.old)
         let session = try await fixture.opened(member)
-        try await request(fixture, Self.new, of: member)
+        try await fixture.requestEmail(Self.new, of: member)
         fixture.clock.advance(by: 86_400 - 60)
         let code = try await fixture.code(.verifyEmail, for: Self.new)
         fixture.clock.advance(by: 60)
@@ -91,8 +82,7 @@ import Testing
             try await fixture.service.emailCodes.verifyEmail(code: code, of: session, by: fixture.call)
         }
         fixture.clock.advance(by: 3_601)
-        let sweeper = fixture.storage.sweeper(clock: fixture.clock)
-        _ = try await sweeper.sweep()
+        _ = try await fixture.storage.sweeper(clock: fixture.clock).sweep()
         #expect(try await fixture.count("accounts WHERE pending_email IS NOT NULL") == 0)
         #expect(try await fixture.account(member).email?.text == Self.old)
     }
@@ -100,19 +90,17 @@ import Testing
     @Test func `a new password ends a change of address that is under way`() async throws {
         let member = try await fixture.member(Self.old)
         let code = try await code(fixture, of: member)
-        try await fixture.service.accounts.changePassword(
-            of: try await fixture.opened(member), current: SignInFixture.password, to: "another long password",
-            by: fixture.call)
-        try await expectFailure("invalidCredentials") { try await verify(fixture, code, of: member) }
+        try await fixture.changePassword(of: member)
+        try await expectFailure("invalidCredentials") { try await fixture.verifyEmail(code, of: member) }
     }
 
     @Test func `a change needs fresh authentication`() async throws {
         let member = try await fixture.member(Self.old)
         let session = try await fixture.opened(member)
         fixture.clock.advance(by: 601)
-        let before = try await fixture.state()
-        try await expectFailure("reauthenticationRequired") { try await request(fixture, Self.new, of: member) }
-        #expect(try await fixture.state() == before)
+        try await fixture.expectRefusal("reauthenticationRequired") {
+            try await fixture.requestEmail(Self.new, of: member)
+        }
         // But the proof does not: a client that has the code reads the mailbox.
         let fresh = try await fixture.signIn(Self.old)
         let code = try await code(fixture, of: fresh)
@@ -123,8 +111,8 @@ import Testing
 
     @Test func `an account without an address gets one`() async throws {
         let nameless = try await fixture.signUp(.apple("a-1"))
-        try await expectFailure("invalidCredentials") { try await verify(fixture, "000000", of: nameless) }
-        try await verify(fixture, try await code(fixture, of: nameless), of: nameless)
+        try await expectFailure("invalidCredentials") { try await fixture.verifyEmail("000000", of: nameless) }
+        try await fixture.verifyEmail(try await code(fixture, of: nameless), of: nameless)
         #expect(try await fixture.account(nameless).email?.text == Self.new)
         #expect(try await fixture.mails() == [])
     }
@@ -133,8 +121,8 @@ import Testing
         let registered = try await fixture.register(Self.old)
         let change = try await code(fixture, of: registered)
         let own = try await code(fixture, to: "KIM@example.com", of: registered)
-        try await expectFailure("invalidCredentials") { try await verify(fixture, change, of: registered) }
-        try await verify(fixture, own, of: registered)
+        try await expectFailure("invalidCredentials") { try await fixture.verifyEmail(change, of: registered) }
+        try await fixture.verifyEmail(own, of: registered)
         let account = try await fixture.account(registered)
         #expect(account.email?.text == Self.old)
         #expect(account.isEmailVerified)
@@ -145,7 +133,7 @@ import Testing
         let registered = try await fixture.register(Self.old)
         let change = try await code(fixture, of: registered)
         try await fixture.forgetMails()
-        try await verify(fixture, try await fixture.code(.verifyEmail, for: Self.old), of: registered)
+        try await fixture.verifyEmail(try await fixture.code(.verifyEmail, for: Self.old), of: registered)
         #expect(try await fixture.account(registered).email?.text == Self.old)
         #expect(try await fixture.account(registered).emailProof == .proven)
         #expect(try await fixture.recorded(of: registered).contains("email_verified"))
@@ -156,7 +144,7 @@ import Testing
         #expect(try await fixture.mails() == [QueuedMail(template: "email_change_requested", recipient: Self.old)])
         try await fixture.forgetMails()
 
-        try await verify(fixture, change, of: registered)
+        try await fixture.verifyEmail(change, of: registered)
         #expect(try await fixture.account(registered).email?.text == Self.new)
         #expect(try await fixture.texts("SELECT pending_email FROM accounts") == [nil])
         #expect(try await fixture.mails() == [QueuedMail(template: "email_changed", recipient: Self.old)])
@@ -164,17 +152,15 @@ import Testing
 
     @Test func `a code that is of neither address is a wrong try at both`() async throws {
         let registered = try await fixture.register(Self.old)
-        let codes = [
-            try await code(fixture, of: registered), try await fixture.code(.verifyEmail, for: Self.old),
-        ]
+        let codes = [try await code(fixture, of: registered), try await fixture.code(.verifyEmail, for: Self.old)]
         for _ in 0..<5 {
             try await expectFailure("invalidCredentials") {
-                try await verify(fixture, SignInFixture.wrong(codes[0]), of: registered)
+                try await fixture.verifyEmail(SignInFixture.wrong(codes[0]), of: registered)
             }
         }
         #expect(try await fixture.texts("SELECT tries::text FROM mailed_codes") == ["5", "5"])
         for code in codes {
-            try await expectFailure("invalidCredentials") { try await verify(fixture, code, of: registered) }
+            try await expectFailure("invalidCredentials") { try await fixture.verifyEmail(code, of: registered) }
         }
         #expect(try await fixture.account(registered).emailProof == .claimed)
     }
@@ -183,15 +169,15 @@ import Testing
         let member = try await fixture.member(Self.old)
         let first = try await code(fixture, to: "first@example.com", of: member)
         let second = try await code(fixture, to: "second@example.com", of: member)
-        try await expectFailure("invalidCredentials") { try await verify(fixture, first, of: member) }
-        try await verify(fixture, second, of: member)
+        try await expectFailure("invalidCredentials") { try await fixture.verifyEmail(first, of: member) }
+        try await fixture.verifyEmail(second, of: member)
         #expect(try await fixture.account(member).email?.text == "second@example.com")
     }
 
     @Test func `another code for the new address can be had`() async throws {
         let member = try await fixture.member(Self.old)
-        try await request(fixture, Self.new, of: member)
-        try await verify(fixture, try await fixture.code(.verifyEmail, for: Self.new), of: member)
+        try await fixture.requestEmail(Self.new, of: member)
+        try await fixture.verifyEmail(try await fixture.code(.verifyEmail, for: Self.new), of: member)
         #expect(try await fixture.account(member).email?.text == Self.new)
     }
 
@@ -199,9 +185,7 @@ import Testing
         let owner = try await fixture.member(Self.new)
         let member = try await fixture.member(Self.old)
         let code = try await code(fixture, of: member)
-        let before = try await fixture.state()
-        try await expectFailure("emailTaken") { try await verify(fixture, code, of: member) }
-        #expect(try await fixture.state() == before)
+        try await fixture.expectRefusal("emailTaken") { try await fixture.verifyEmail(code, of: member) }
         #expect(try await fixture.account(owner).email?.text == Self.new)
         #expect(try await fixture.account(member).email?.text == Self.old)
     }
@@ -214,7 +198,7 @@ import Testing
             _ = try await fixture.bind(.google("1"), squatter.session.credential)
         }
         let member = try await fixture.member(Self.old)
-        try await verify(fixture, try await code(fixture, of: member), of: member)
+        try await fixture.verifyEmail(try await code(fixture, of: member), of: member)
         #expect(try await fixture.account(member).email?.text == Self.new)
         let loser = try await fixture.account(squatter)
         #expect(loser.email == nil)
@@ -230,9 +214,9 @@ import Testing
             let signedIn = isProven ? try await fixture.member(email) : try await fixture.register(email)
             let change = try await code(fixture, of: signedIn)
             try await fixture.reset(email, code: try await fixture.code(.resetPassword, for: email))
-            try await expectFailure("invalidSession") { try await verify(fixture, change, of: signedIn) }
+            try await expectFailure("invalidSession") { try await fixture.verifyEmail(change, of: signedIn) }
             let owner = try await fixture.signIn(email, password: "another long password")
-            try await expectFailure("invalidCredentials") { try await verify(fixture, change, of: owner) }
+            try await expectFailure("invalidCredentials") { try await fixture.verifyEmail(change, of: owner) }
             #expect(try await fixture.account(owner).email?.text == email)
         }
     }
@@ -240,13 +224,7 @@ import Testing
     @Test func `a session that ends while it proves an address proves nothing`() async throws {
         let member = try await fixture.member(Self.old)
         let code = try await code(fixture, of: member)
-        let verifying = try await fixture.interleave { transaction in
-            try await transaction.execute("SELECT FROM accounts FOR UPDATE")
-            try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
-        } with: {
-            try await verify(fixture, code, of: member)
-        }
-        try await expectFailure("invalidSession") { try await verifying.value }
+        try await fixture.expectEndedMeanwhile { try await fixture.verifyEmail(code, of: member) }
         #expect(try await fixture.account(member).email?.text == Self.old)
         #expect(try await fixture.count("mailed_codes WHERE email = 'kim@new.example'") == 1)
     }
@@ -254,10 +232,10 @@ import Testing
     @Test func `of many accounts that prove one address at once one gets it`() async throws {
         var members: [SignedIn] = []
         for number in 0..<6 { members.append(try await fixture.member("member\(number)@example.com")) }
-        for member in members { try await request(fixture, Self.new, of: member) }
+        for member in members { try await fixture.requestEmail(Self.new, of: member) }
         let code = try await fixture.digits(.verifyEmail, of: Self.new)
         let sessions = members
-        let outcomes = try await race(6) { try await verify(fixture, code, of: sessions[$0]) }
+        let outcomes = try await race(6) { try await fixture.verifyEmail(code, of: sessions[$0]) }
         #expect(outcomes["won"] == 1)
         #expect(Set(outcomes.keys).isSubset(of: ["won", "invalidCredentials"]))
         #expect(try await fixture.count("accounts WHERE email = 'kim@new.example'") == 1)
@@ -273,7 +251,7 @@ import Testing
                 VALUES (gen_random_uuid(), 'kim@new.example', 'x', now())
                 """)
         } with: {
-            try await verify(fixture, code, of: member)
+            try await fixture.verifyEmail(code, of: member)
         }
         try await verifying.value
         #expect(try await fixture.account(member).email?.text == Self.new)
@@ -287,7 +265,7 @@ import Testing
             let codes = try await [
                 code(fixture, to: emails[1], of: accounts[0]), code(fixture, to: emails[0], of: accounts[1]),
             ]
-            let outcomes = try await race(2) { try await verify(fixture, codes[$0], of: accounts[$0]) }
+            let outcomes = try await race(2) { try await fixture.verifyEmail(codes[$0], of: accounts[$0]) }
             // The second one has lost its session together with the address that it only claimed: by then, or already
             // when the address to prove was looked up.
             let lost = outcomes["invalidSession", default: 0] + outcomes["invalidCredentials", default: 0]
@@ -295,64 +273,53 @@ import Testing
         }
     }
 
-    @Test(.noFixture(SignInFixture.self))
+    @Test(.fixture { try await SignInFixture.withMail(limits: [.mailPerAddress: .limit(count: 5, seconds: 3600)], $0) })
     func `an account has five changes mailed in an hour, whatever the addresses`() async throws {
-        let limits = [LimitKind.mailPerAddress: RateLimit.limit(count: 5, seconds: 3600)]
-        try await SignInFixture.withMail(limits: limits) { fixture in
-            let member = try await fixture.register(Self.old)
-            for number in 0..<5 { try await request(fixture, "other\(number)@example.com", of: member) }
-            await expectFailure(.rateLimited(.mailPerAddress, retryAfter: 720)) {
-                try await request(fixture, "other5@example.com", of: member)
-            }
-            #expect(try await fixture.mails(.verifyEmailCode).count == 5)
-            // The limits of the addresses themselves are not used up.
-            try await fixture.mailCode(.signIn, to: "other5@example.com")
+        let member = try await fixture.register(Self.old)
+        for number in 0..<5 { try await fixture.requestEmail("other\(number)@example.com", of: member) }
+        await expectFailure(.rateLimited(.mailPerAddress, retryAfter: 720)) {
+            try await fixture.requestEmail("other5@example.com", of: member)
         }
+        #expect(try await fixture.mails(.verifyEmailCode).count == 5)
+        // The limits of the addresses themselves are not used up.
+        try await fixture.mailCode(.signIn, to: "other5@example.com")
     }
 
-    @Test(.noFixture(SignInFixture.self)) func `an address that was mailed codes enough has to wait`() async throws {
-        let limits = [LimitKind.mailPerAddress: RateLimit.limit(count: 5, seconds: 3600)]
-        try await SignInFixture.withMail(limits: limits) { fixture in
-            let member = try await fixture.register(Self.old)
-            for purpose in [EmailCodePurpose.signIn, .resetPassword] {
-                try await fixture.mailCode(purpose, to: Self.new)
-            }
-            for number in 0..<3 {
-                let ticket = try await fixture.ticket(.google("\(number)"))
-                try await fixture.mailCode(.bind, to: Self.new, for: ticket)
-            }
-            let before = try await fixture.state()
-            await expectFailure(.rateLimited(.mailPerAddress, retryAfter: 720)) {
-                try await request(fixture, "KIM@new.example", of: member)
-            }
-            #expect(try await fixture.state() == before)
+    @Test(.fixture { try await SignInFixture.withMail(limits: [.mailPerAddress: .limit(count: 5, seconds: 3600)], $0) })
+    func `an address that was mailed codes enough has to wait`() async throws {
+        let member = try await fixture.register(Self.old)
+        for purpose in [EmailCodePurpose.signIn, .resetPassword] { try await fixture.mailCode(purpose, to: Self.new) }
+        for number in 0..<3 {
+            let ticket = try await fixture.ticket(.google("\(number)"))
+            try await fixture.mailCode(.bind, to: Self.new, for: ticket)
         }
+        let before = try await fixture.state()
+        await expectFailure(.rateLimited(.mailPerAddress, retryAfter: 720)) {
+            try await fixture.requestEmail("KIM@new.example", of: member)
+        }
+        #expect(try await fixture.state() == before)
     }
 
-    @Test(.noFixture(SignInFixture.self))
+    @Test(.fixture { try await SignInFixture.withMail(limits: [.mailPerNetwork: .limit(count: 2, seconds: 3600)], $0) })
     func `a change counts among the codes that its network asks for, whatever the address`() async throws {
-        let limits = [LimitKind.mailPerNetwork: RateLimit.limit(count: 2, seconds: 3600)]
-        try await SignInFixture.withMail(limits: limits) { fixture in
-            let client = Caller(requestID: "test", address: nil, network: "192.0.2.0/24", device: nil)
-            let members = try await [fixture.register(Self.old), fixture.register("ada@example.com")]
-            @Sendable func request(_ email: String, of signedIn: SignedIn) async throws {
-                try await fixture.service.accounts.requestEmail(
-                    email, of: try await fixture.opened(signedIn), by: fixture.call(by: client))
-            }
-            try await request(Self.new, of: members[0])
-            try await fixture.service.emailCodes.mailCode(
-                to: "lee@example.com", for: .signIn, by: fixture.call(by: client))
-            await expectFailure(.rateLimited(.mailPerNetwork, retryAfter: 1800)) {
-                try await request("ada@new.example", of: members[1])
-            }
-            #expect(try await fixture.mails(.verifyEmailCode).map(\.recipient) == [Self.new])
+        let client = Caller(requestID: "test", address: nil, network: "192.0.2.0/24", device: nil)
+        let members = try await [fixture.register(Self.old), fixture.register("ada@example.com")]
+        @Sendable func request(_ email: String, of signedIn: SignedIn) async throws {
+            try await fixture.service.accounts.requestEmail(
+                email, of: try await fixture.opened(signedIn), by: fixture.call(by: client))
         }
+        try await request(Self.new, of: members[0])
+        try await fixture.service.emailCodes.mailCode(to: "lee@example.com", for: .signIn, by: fixture.call(by: client))
+        await expectFailure(.rateLimited(.mailPerNetwork, retryAfter: 1800)) {
+            try await request("ada@new.example", of: members[1])
+        }
+        #expect(try await fixture.mails(.verifyEmailCode).map(\.recipient) == [Self.new])
     }
 
     @Test func `an address that is none is refused`() async throws {
         let member = try await fixture.register(Self.old)
         for email in ["", "kim", "kim@", "kim@new.example\r\nBcc: ada@example.com"] {
-            try await expectFailure("malformedEmail") { try await request(fixture, email, of: member) }
+            try await expectFailure("malformedEmail") { try await fixture.requestEmail(email, of: member) }
         }
     }
 }

@@ -81,9 +81,7 @@ import Testing
         let (text, json) = try await Self.document(of: kim.id, in: fixture)
         let events = (json["auditEvents"]?.elements ?? []).filter { $0["type"]?.string == "revocation_requested" }
         #expect(
-            Set(events.map { $0["actor"]?.string }) == [
-                "person", "operator", "administrator", "provider", "service",
-            ])
+            Set(events.map { $0["actor"]?.string }) == ["person", "operator", "administrator", "provider", "service"])
         for event in events {
             let isOwn = event["actor"]?.string == "person"
             #expect(event["network"]?.string == (isOwn ? "kim-person-network" : nil))
@@ -178,67 +176,58 @@ import Testing
 
     // MARK: Who gets it
 
-    @Test(.noFixture(SignInFixture.self))
-    func `the owner gets it in a fresh session, five times an hour, and each time is recorded`() async throws {
-        try await SignInFixture.run {
-            $0.limits = [.exportPerAccount: .limit(count: 5, seconds: 3_600)]
-        } _: { fixture in
-            let signedIn = try await fixture.register("kim@example.com")
-            let other = try await fixture.register("ada@example.com")
-            let session = try await fixture.opened(signedIn)
-            @Sendable func export(_ session: Session) async throws -> JSONValue {
-                try await Self.document(try await fixture.service.accounts.export(of: session, by: fixture.call)).json
-            }
-            for _ in 0..<5 {
-                #expect(try await export(session)["account"]?["email"]?.string == "kim@example.com")
-            }
-            try await expectFailure("rateLimited") { try await export(session) }
-            // The limit is the account's own.
-            _ = try await export(try await fixture.opened(other))
-            let recorded = try await fixture.count(
-                """
-                audit_events
-                WHERE type = 'account_exported' AND actor = 'person' AND account_id = \(signedIn.account.id)
-                    AND request_id = \(fixture.client.requestID)
-                """)
-            #expect(recorded == 5)
-
-            fixture.clock.advance(by: 720)
-            try await expectFailure("reauthenticationRequired") { try await export(session) }
-            let fresh = try await fixture.opened(try await fixture.signIn("kim@example.com"))
-            _ = try await export(fresh)
-        }
+    /// Runs `body` where an account has so many exports an hour.
+    private static func run(exports count: Int, _ body: (SignInFixture) async throws -> Void) async throws {
+        let limit = RateLimit.limit(count: count, seconds: 3_600)
+        try await SignInFixture.run(configure: { $0.limits = [.exportPerAccount: limit] }, body)
     }
 
-    @Test(.noFixture(SignInFixture.self))
-    func `one more than are written at once is neither begun, nor counted, nor recorded`() async throws {
-        try await SignInFixture.run {
-            $0.limits = [.exportPerAccount: .limit(count: 2, seconds: 3_600)]
-        } _: { fixture in
-            let accounts = try fixture.service(exports: FairLimit(running: 1)).accounts
-            let administration = Administration(
-                database: fixture.storage.pool, clock: fixture.clock, mailLanguages: [])
-            let administrator = try await fixture.administered().administrator
-            let signedIn = try await fixture.register("kim@example.com")
-            let session = try await fixture.opened(signedIn)
-            // A place is taken from the beginning to the end of the document, however slowly it is read.
-            var exports = [try await accounts.export(of: session, by: fixture.call)]
-            for _ in 1...4 {
-                exports.append(try await administration.export(signedIn.account.id, by: administrator))
-            }
-            for export in exports { _ = try await Self.document(export) }
-            await expectFailure(.overloaded(retryAfter: 1)) {
-                try await accounts.export(of: session, by: fixture.call)
-            }
-            await #expect(throws: AdministrationFailure.overloaded(retryAfter: 1)) {
-                try await administration.export(signedIn.account.id, by: administrator)
-            }
-            #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 5)
-            exports = []
-            _ = try await accounts.export(of: session, by: fixture.call)
-            _ = try await administration.export(signedIn.account.id, by: administrator)
-            #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 7)
+    @Test(.fixture { try await PersonalDataExportTests.run(exports: 5, $0) })
+    func `the owner gets it in a fresh session, five times an hour, and each time is recorded`() async throws {
+        let signedIn = try await fixture.register("kim@example.com")
+        let other = try await fixture.register("ada@example.com")
+        let session = try await fixture.opened(signedIn)
+        @Sendable func export(_ session: Session) async throws -> JSONValue {
+            try await Self.document(try await fixture.service.accounts.export(of: session, by: fixture.call)).json
         }
+        for _ in 0..<5 { #expect(try await export(session)["account"]?["email"]?.string == "kim@example.com") }
+        try await expectFailure("rateLimited") { try await export(session) }
+        // The limit is the account's own.
+        _ = try await export(try await fixture.opened(other))
+        let recorded = try await fixture.count(
+            """
+            audit_events
+            WHERE type = 'account_exported' AND actor = 'person' AND account_id = \(signedIn.account.id)
+                AND request_id = \(fixture.client.requestID)
+            """)
+        #expect(recorded == 5)
+
+        fixture.clock.advance(by: 720)
+        try await expectFailure("reauthenticationRequired") { try await export(session) }
+        let fresh = try await fixture.opened(try await fixture.signIn("kim@example.com"))
+        _ = try await export(fresh)
+    }
+
+    @Test(.fixture { try await PersonalDataExportTests.run(exports: 2, $0) })
+    func `one more than are written at once is neither begun, nor counted, nor recorded`() async throws {
+        let accounts = try fixture.service(exports: FairLimit(running: 1)).accounts
+        let administration = Administration(database: fixture.storage.pool, clock: fixture.clock, mailLanguages: [])
+        let administrator = try await fixture.administered().administrator
+        let signedIn = try await fixture.register("kim@example.com")
+        let session = try await fixture.opened(signedIn)
+        // A place is taken from the beginning to the end of the document, however slowly it is read.
+        var exports = [try await accounts.export(of: session, by: fixture.call)]
+        for _ in 1...4 { exports.append(try await administration.export(signedIn.account.id, by: administrator)) }
+        for export in exports { _ = try await Self.document(export) }
+        await expectFailure(.overloaded(retryAfter: 1)) { try await accounts.export(of: session, by: fixture.call) }
+        await #expect(throws: AdministrationFailure.overloaded(retryAfter: 1)) {
+            try await administration.export(signedIn.account.id, by: administrator)
+        }
+        #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 5)
+        exports = []
+        _ = try await accounts.export(of: session, by: fixture.call)
+        _ = try await administration.export(signedIn.account.id, by: administrator)
+        #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 7)
     }
 
     @Test func `an account has two of the places, and the others are for other people`() async throws {
@@ -255,14 +244,11 @@ import Testing
         for export in exports { _ = try await Self.document(export) }
     }
 
-    @Test func `an administrator gets it, also of a disabled account, and it is recorded with the key's name`()
-        async throws
-    {
+    @Test
+    func `an administrator gets it, also of a disabled account, and it is recorded with the key's name`() async throws {
         let admin = try await fixture.administered()
         let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
-        let json = try await Self.document(
-            try await admin.administration.export(kim.id, by: admin.administrator)
-        ).json
+        let json = try await Self.document(try await admin.administration.export(kim.id, by: admin.administrator)).json
         #expect(json["account"]?["status"]?.string == "disabled")
         let export = json["auditEvents"]?.elements?.first { $0["type"]?.string == "account_exported" }
         #expect(export?["actorName"]?.string == AdministrationFixture.keyName)

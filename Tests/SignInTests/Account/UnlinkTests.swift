@@ -9,15 +9,11 @@ import Testing
 @Suite(.fixture(LifeCycleFixture.self)) struct UnlinkTests {
     var fixture: LifeCycleFixture { .current }
 
-    private static func unlink(_ id: IdentityID, by signedIn: SignedIn, in fixture: LifeCycleFixture) async throws {
-        try await fixture.service.accounts.unlink(id, of: try await fixture.opened(signedIn), by: fixture.call)
-    }
-
     // MARK: By its owner
 
     @Test func `unlinking revokes the authorization and ends the sessions that the identity opened`() async throws {
         let (apple, google) = try await fixture.both()
-        try await Self.unlink(try #require(google.identity).id, by: apple, in: fixture)
+        try await fixture.unlink(google.identity, of: apple)
         try await expectFailure("invalidSession") { try await fixture.opened(google) }
         let account = try await fixture.service.accounts.account(of: try await fixture.opened(apple))
         #expect(account.identities.map(\.key.provider) == [.apple])
@@ -32,9 +28,7 @@ import Testing
 
     @Test func `the last way in can't be unlinked`() async throws {
         let only = try await fixture.account(.apple)
-        try await expectFailure("lastSignInMethod") {
-            try await Self.unlink(try #require(only.identity).id, by: only, in: fixture)
-        }
+        try await expectFailure("lastSignInMethod") { try await fixture.unlink(only.identity, of: only) }
         #expect(try await fixture.authorization(only.identity) == "active")
         #expect(try await fixture.count("outbox") == 0)
         _ = try await fixture.opened(only)
@@ -43,56 +37,46 @@ import Testing
     @Test func `an account with a password can give its last identity up`() async throws {
         let registered = try await fixture.register("kim@local.example")
         let apple = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
-        try await Self.unlink(try #require(apple.identity).id, by: registered, in: fixture)
+        try await fixture.unlink(apple.identity, of: registered)
         #expect(try await fixture.count("identities") == 0)
         #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
         _ = try await fixture.opened(registered)
     }
 
-    @Test(.noFixture(LifeCycleFixture.self))
+    @Test(.fixture { try await LifeCycleFixture.run(configure: { $0.mailLanguages = ["en"] }, $0) })
     func `a password without an address to type is no way in, and a mailed code is none either`() async throws {
-        try await LifeCycleFixture.run {
-            $0.mailLanguages = ["en"]
-        } _: { fixture in
-            let only = try await fixture.account(.apple)
-            #expect(only.account.isEmailVerified)
-            try await expectFailure("lastSignInMethod") {
-                try await Self.unlink(try #require(only.identity).id, by: only, in: fixture)
-            }
-            _ = try await fixture.database.execute(
-                "UPDATE accounts SET email = NULL, email_verified = false, password_hash = 'x'")
-            try await expectFailure("lastSignInMethod") {
-                try await Self.unlink(try #require(only.identity).id, by: only, in: fixture)
-            }
-            _ = try await fixture.database.execute("UPDATE accounts SET email = 'kim@example.com'")
-            try await Self.unlink(try #require(only.identity).id, by: only, in: fixture)
-            #expect(try await fixture.count("identities") == 0)
-        }
+        let only = try await fixture.account(.apple)
+        #expect(only.account.isEmailVerified)
+        try await expectFailure("lastSignInMethod") { try await fixture.unlink(only.identity, of: only) }
+        _ = try await fixture.database.execute(
+            "UPDATE accounts SET email = NULL, email_verified = false, password_hash = 'x'")
+        try await expectFailure("lastSignInMethod") { try await fixture.unlink(only.identity, of: only) }
+        _ = try await fixture.database.execute("UPDATE accounts SET email = 'kim@example.com'")
+        try await fixture.unlink(only.identity, of: only)
+        #expect(try await fixture.count("identities") == 0)
     }
 
-    @Test(.noFixture(LifeCycleFixture.self))
+    @Test(.noFixture(LifeCycleFixture.self), .fixture(SignInFixture.self))
     func `a session that ends while it unlinks unlinks nothing`() async throws {
-        try await SignInFixture.run { fixture in
-            let member = try await fixture.register("kim@example.com")
-            let bound = try await fixture.bind(.apple("a-1"), member.session.credential)
-            let session = try await fixture.opened(member)
-            let id = try #require(bound.identity).id
-            let unlinking = try await fixture.interleave { transaction in
-                try await transaction.execute("SELECT FROM accounts FOR UPDATE")
-                try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
-            } with: {
-                try await fixture.service.accounts.unlink(id, of: session, by: fixture.call)
-            }
-            try await expectFailure("invalidSession") { try await unlinking.value }
-            #expect(try await fixture.count("identities") == 1)
+        let fixture = SignInFixture.current
+        let member = try await fixture.register("kim@example.com")
+        let bound = try await fixture.bind(.apple("a-1"), member.session.credential)
+        let session = try await fixture.opened(member)
+        let id = try #require(bound.identity).id
+        try await fixture.expectEndedMeanwhile {
+            try await fixture.service.accounts.unlink(id, of: session, by: fixture.call)
         }
+        #expect(try await fixture.count("identities") == 1)
     }
 
     @Test func `somebody else's identity is not found, nor one that never was`() async throws {
         let (kim, _) = try await fixture.both()
         let ada = try await fixture.account(.apple, "ada")
+        let session = try await fixture.opened(kim)
         for id in [try #require(ada.identity).id, IdentityID(now: fixture.clock.now())] {
-            try await expectFailure("identityNotFound") { try await Self.unlink(id, by: kim, in: fixture) }
+            try await expectFailure("identityNotFound") {
+                try await fixture.service.accounts.unlink(id, of: session, by: fixture.call)
+            }
         }
         #expect(try await fixture.authorization(ada.identity) == "active")
         _ = try await fixture.opened(ada)
@@ -102,9 +86,7 @@ import Testing
     @Test func `unlinking needs a fresh authentication`() async throws {
         let (apple, google) = try await fixture.both()
         try await fixture.advance(by: Lifetimes.freshAuthenticationSeconds + 1)
-        try await expectFailure("reauthenticationRequired") {
-            try await Self.unlink(try #require(google.identity).id, by: apple, in: fixture)
-        }
+        try await expectFailure("reauthenticationRequired") { try await fixture.unlink(google.identity, of: apple) }
         #expect(try await fixture.count("outbox") == 0)
     }
 
@@ -164,8 +146,7 @@ import Testing
 
         try await fixture.revokeDue()
         #expect(try await fixture.authorization(account.identity) == "revoked")
-        let records = RevocationRecords(database: fixture.storage.pool)
-        #expect(try await records.revocation(revocation.id)?.status == .done)
+        #expect(try await RevocationRecords(database: fixture.storage.pool).revocation(revocation.id)?.status == .done)
         #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
 
         let without = try await fixture.session(try await fixture.consent(.apple), .token)
@@ -191,9 +172,7 @@ import Testing
         }
         try await fixture.revokeDue()
         #expect(try await fixture.authorization(apple.identity) == "revoked")
-        for provider in Provider.allCases {
-            #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke])
-        }
+        for provider in Provider.allCases { #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke]) }
         // The owner can still come in.
         #expect(try await fixture.session(try await fixture.consent(.apple), .token).account.id == apple.account.id)
     }
@@ -215,7 +194,6 @@ import Testing
                 IdentityID(now: fixture.clock.now()), unlinking: true, recording: Self.request,
                 by: .at(fixture.clock.now()))
         }
-        let recorded = try await fixture.count("audit_events")
-        #expect(recorded == 0)
+        #expect(try await fixture.count("audit_events") == 0)
     }
 }

@@ -10,37 +10,37 @@ import Testing
 @Suite(.fixture(SignInFixture.self)) struct AdminKeyTests {
     var fixture: SignInFixture { .current }
 
-    private static func authenticate(
-        _ text: String?, for scope: AdminKey.Scope = .read, in fixture: SignInFixture
+    private func makeKey(_ scopes: Set<AdminKey.Scope> = [.read]) async throws -> (key: AdminKey, secret: AdminSecret) {
+        try await AdministrationFixture.makeKey(scopes, in: fixture.storage, at: fixture.clock.now())
+    }
+
+    private func authenticate(
+        _ text: String?, for scope: AdminKey.Scope = .read
     ) async throws(AdministrationFailure) -> Administrator {
         try await Administration(
-            database: fixture.storage.pool, refusals: fixture.service.refusals, clock: fixture.clock,
-            mailLanguages: []
+            database: fixture.storage.pool, refusals: fixture.service.refusals, clock: fixture.clock, mailLanguages: []
         ).administrator(
-            presenting: text.map { Array($0.utf8) }, for: scope,
-            by: fixture.call(by: AdministrationFixture.client))
+            presenting: text.map { Array($0.utf8) }, for: scope, by: fixture.call(by: AdministrationFixture.client))
     }
 
     @Test(arguments: AdminKey.Scope.allCases)
     func `a key opens what its scope says and nothing else`(scope: AdminKey.Scope) async throws {
-        let (key, secret) = try await AdministrationFixture.makeKey(
-            [scope], in: fixture.storage, at: fixture.clock.now())
+        let (key, secret) = try await makeKey([scope])
         for asked in AdminKey.Scope.allCases {
             // Who may read everything may read the feed.
             if asked == scope || (scope, asked) == (.read, .feed) {
-                #expect(try await Self.authenticate(secret.text, for: asked, in: fixture).name == key.name)
+                #expect(try await authenticate(secret.text, for: asked).name == key.name)
             } else {
                 await #expect(throws: AdministrationFailure.forbidden) {
-                    try await Self.authenticate(secret.text, for: asked, in: fixture)
+                    try await authenticate(secret.text, for: asked)
                 }
             }
         }
     }
 
     @Test func `an unknown key, a revoked one, a malformed one and none at all are refused alike`() async throws {
-        let (key, secret) = try await AdministrationFixture.makeKey(
-            [.read], in: fixture.storage, at: fixture.clock.now())
-        _ = try await Self.authenticate(secret.text, in: fixture)
+        let (key, secret) = try await makeKey()
+        _ = try await authenticate(secret.text)
         #expect(try await fixture.storage.adminKeys.revoke(key.id, by: .at(fixture.clock.now(), from: .commandLine)))
         let body = secret.text.dropFirst("csa_".count)
         let refused: [String?] = [
@@ -50,21 +50,18 @@ import Testing
         ]
         for text in refused {
             await #expect(throws: AdministrationFailure.unknownKey, "\(text ?? "none")") {
-                try await Self.authenticate(text, in: fixture)
+                try await authenticate(text)
             }
         }
     }
 
     @Test func `refused keys are recorded as sums by their network, a revoked one with its name`() async throws {
-        let (key, secret) = try await AdministrationFixture.makeKey(
-            [.read], in: fixture.storage, at: fixture.clock.now())
+        let (key, secret) = try await makeKey()
         _ = try await fixture.storage.adminKeys.revoke(key.id, by: .at(fixture.clock.now(), from: .commandLine))
         let unknown = try AdminSecret().text
         // Who brings no key has no wrong one.
         for text in [secret.text, unknown, "csa_x", secret.text, nil, ""] {
-            await #expect(throws: AdministrationFailure.unknownKey) {
-                try await Self.authenticate(text, in: fixture)
-            }
+            await #expect(throws: AdministrationFailure.unknownKey) { try await authenticate(text) }
         }
         try await fixture.service.refusals.flush()
         let rows = try await fixture.texts(
@@ -72,83 +69,69 @@ import Testing
             SELECT concat_ws(' ', actor, reason, COALESCE(actor_name, '-'), network, request_id, occurrences)
             FROM audit_events WHERE type = 'admin_key_rejected' ORDER BY reason
             """)
-        #expect(
-            rows == [
-                "person revoked \(AdministrationFixture.keyName) 192.0.2.0/24 r9 2",
-                "person unknown - 192.0.2.0/24 r9 2",
-            ])
+        let revoked = "person revoked \(AdministrationFixture.keyName) 192.0.2.0/24 r9 2"
+        #expect(rows == [revoked, "person unknown - 192.0.2.0/24 r9 2"])
         let all = try await fixture.texts("SELECT e::text FROM audit_events e").compactMap(\.self).joined()
         for text in [secret.text, unknown] { #expect(!all.contains(text.dropFirst("csa_".count))) }
     }
 
     @Test func `the database has the digest of a key and not the key`() async throws {
-        let secret = try await AdministrationFixture.makeKey(
-            [.read], in: fixture.storage, at: fixture.clock.now()
-        ).secret
+        let secret = try await makeKey().secret
         let row = try #require(try await fixture.texts("SELECT k::text FROM admin_keys k").first ?? nil)
         #expect(!row.contains(secret.text.dropFirst("csa_".count)))
-        #expect(
-            try await fixture.texts("SELECT encode(key_hash, 'hex') FROM admin_keys")
-                == [secret.hash.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()])
+        let hash = secret.hash.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        #expect(try await fixture.texts("SELECT encode(key_hash, 'hex') FROM admin_keys") == [hash])
     }
 
     @Test func `that a key is used is noted once a minute`() async throws {
-        let (_, secret) = try await AdministrationFixture.makeKey([.read], in: fixture.storage, at: fixture.clock.now())
+        let secret = try await makeKey().secret
         func writes() async throws -> [String?] {
             // The row's version: each UPDATE makes another.
             try await fixture.texts("SELECT xmin::text || COALESCE(last_used_at::text, '') FROM admin_keys")
         }
         let unused = try await writes()
-        _ = try await Self.authenticate(secret.text, in: fixture)
+        _ = try await authenticate(secret.text)
         let first = try await writes()
         #expect(first != unused)
         #expect(try await fixture.storage.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
         fixture.clock.advance(by: 59)
-        _ = try await Self.authenticate(secret.text, in: fixture)
+        _ = try await authenticate(secret.text)
         #expect(try await writes() == first)
         fixture.clock.advance(by: 1)
-        _ = try await Self.authenticate(secret.text, in: fixture)
+        _ = try await authenticate(secret.text)
         #expect(try await fixture.storage.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
     }
 
     @Test func `a use that lacks the scope is a use too`() async throws {
-        let (_, secret) = try await AdministrationFixture.makeKey([.read], in: fixture.storage, at: fixture.clock.now())
-        await #expect(throws: AdministrationFailure.forbidden) {
-            try await Self.authenticate(secret.text, for: .manage, in: fixture)
-        }
+        let secret = try await makeKey().secret
+        await #expect(throws: AdministrationFailure.forbidden) { try await authenticate(secret.text, for: .manage) }
         #expect(try await fixture.storage.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
     }
 
     @Test func `that a key is made and revoked is recorded by its name, and once`() async throws {
         let now = fixture.clock.now()
-        let key = try await AdministrationFixture.makeKey([.read, .manage], in: fixture.storage, at: now).key
-        for _ in 0..<2 {
-            #expect(try await fixture.storage.adminKeys.revoke(key.id, by: .at(now, from: .commandLine)))
-        }
+        let key = try await makeKey([.read, .manage]).key
+        for _ in 0..<2 { #expect(try await fixture.storage.adminKeys.revoke(key.id, by: .at(now, from: .commandLine))) }
         #expect(try await !fixture.storage.adminKeys.revoke(AdminKeyID(now: now), by: .at(now, from: .commandLine)))
-        let rows = try await fixture.database.query(
+        let rows = try await fixture.texts(
             """
             SELECT concat_ws(' ', type, actor, actor_name, reason)
             FROM audit_events
             WHERE type IN ('admin_key_created', 'admin_key_revoked')
             ORDER BY type
-            """, as: String.self)
-        #expect(
-            rows == [
-                "admin_key_created operator kim@support \(key.id) manage,read",
-                "admin_key_revoked operator kim@support \(key.id)",
-            ])
+            """)
+        let made = "admin_key_created operator kim@support \(key.id) manage,read"
+        #expect(rows == [made, "admin_key_revoked operator kim@support \(key.id)"])
     }
 
     @Test func `who revokes a key by a name of theirs is recorded by it, and the key by its own behind its id`()
         async throws
     {
         let now = fixture.clock.now()
-        let key = try await AdministrationFixture.makeKey([.read], in: fixture.storage, at: now).key
+        let key = try await makeKey().key
         #expect(try await fixture.storage.adminKeys.revoke(key.id, by: .at(now, from: .commandLine(named: "kim"))))
-        let rows = try await fixture.database.query(
-            "SELECT concat_ws(' ', actor, actor_name, reason) FROM audit_events WHERE type = 'admin_key_revoked'",
-            as: String.self)
+        let rows = try await fixture.texts(
+            "SELECT concat_ws(' ', actor, actor_name, reason) FROM audit_events WHERE type = 'admin_key_revoked'")
         #expect(rows == ["operator kim \(key.id) kim@support"])
     }
 

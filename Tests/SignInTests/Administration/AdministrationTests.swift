@@ -22,9 +22,7 @@ import Testing
         let admin = try await fixture.administered()
         let (first, second) = try await Self.member(of: fixture)
         let id = first.account.id
-        for _ in 0..<2 {
-            try await admin.administration.disable(id, reason: "case 17", by: admin.administrator)
-        }
+        for _ in 0..<2 { try await admin.disable(id, reason: "case 17") }
         for signedIn in [first, second] { try await fixture.expectEnded(signedIn.session) }
         try await expectFailure("accountDisabled") { try await fixture.signIn("kim@example.com") }
         try await expectFailure("accountDisabled") { try await fixture.signIn(.apple("a-1")) }
@@ -32,15 +30,11 @@ import Testing
         #expect(record.account.status == .disabled)
         #expect(record.disabledReason == "administrator")
 
-        for _ in 0..<2 {
-            try await admin.administration.enable(id, email: nil, reason: "a mistake", by: admin.administrator)
-        }
+        for _ in 0..<2 { try await admin.enable(id, reason: "a mistake") }
         _ = try await fixture.session(.apple("a-1"))
         #expect(try await admin.administration.account(id).disabledReason == nil)
-        #expect(
-            try await admin.recorded() == [
-                "account_disabled case 17 A", "account_disabled case 17 A", "account_enabled a mistake A",
-            ])
+        let disabled = "account_disabled case 17 A"
+        #expect(try await admin.recorded() == [disabled, disabled, "account_enabled a mistake A"])
     }
 
     @Test func `signing out ends all sessions and leaves every way in`() async throws {
@@ -68,24 +62,18 @@ import Testing
         #expect(try await admin.recorded() == ["sessions_ended not hers A S"])
     }
 
-    @Test(.noFixture(SignInFixture.self))
+    @Test(.noFixture(SignInFixture.self), .fixture(LifeCycleFixture.self))
     func `deleting queues every revocation, and each row of it names the key`() async throws {
-        try await LifeCycleFixture.run { fixture in
-            let admin = try await fixture.administered()
-            let kim = try await fixture.account(.apple)
-            try await admin.administration.delete(kim.account.id, reason: "her letter", by: admin.administrator)
-            try await expectFailure("invalidSession") { try await fixture.opened(kim) }
-            await #expect(throws: AdministrationFailure.notFound) {
-                try await admin.administration.account(kim.account.id)
-            }
-            #expect(try await fixture.tables(holding: "kim@example.com") == [])
-            #expect(
-                try await admin.recorded().sorted() == [
-                    "account_deleted her letter A", "revocation_requested - A I R",
-                ])
-            try await fixture.revokeDue()
-            #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
-        }
+        let fixture = LifeCycleFixture.current
+        let admin = try await fixture.administered()
+        let kim = try await fixture.account(.apple)
+        try await admin.administration.delete(kim.account.id, reason: "her letter", by: admin.administrator)
+        try await expectFailure("invalidSession") { try await fixture.opened(kim) }
+        await #expect(throws: AdministrationFailure.notFound) { try await admin.administration.account(kim.account.id) }
+        #expect(try await fixture.tables(holding: "kim@example.com") == [])
+        #expect(try await admin.recorded() == ["account_deleted her letter A", "revocation_requested - A I R"])
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
     }
 
     @Test func `an account that lost its address is opened with one that the administrator vouches for`() async throws {
@@ -94,31 +82,29 @@ import Testing
         let owner = try await fixture.signUp(.google("g-1", SignInFixture.hosted("kim@example.com")))
         let id = squatter.account.id
         #expect(try await admin.administration.account(id).disabledReason == "email_reclaimed")
-        try await admin.administration.disable(id, reason: "a squatter", by: admin.administrator)
+        try await admin.disable(id, reason: "a squatter")
         #expect(try await admin.administration.account(id).disabledReason == "administrator")
         let disabled = "account_disabled a squatter A"
         #expect(try await admin.recorded() == [disabled])
 
-        func enable(_ email: String?) async throws {
-            try await admin.administration.enable(
-                id, email: email.flatMap(EmailAddress.init), reason: "he wrote", by: admin.administrator)
+        await #expect(throws: AdministrationFailure.emailRequired) { try await admin.enable(id, reason: "he wrote") }
+        await #expect(throws: AdministrationFailure.emailTaken) {
+            try await admin.enable(id, email: "kim@example.com", reason: "he wrote")
         }
-        await #expect(throws: AdministrationFailure.emailRequired) { try await enable(nil) }
-        await #expect(throws: AdministrationFailure.emailTaken) { try await enable("kim@example.com") }
         #expect(try await admin.administration.account(id).account.status == .disabled)
         #expect(try await admin.recorded() == [disabled])
 
-        try await enable("lee@example.com")
+        try await admin.enable(id, email: "lee@example.com", reason: "he wrote")
         let account = try await admin.administration.account(id).account
         #expect(account.status == .active)
         #expect(account.email?.text == "lee@example.com")
         #expect(account.emailProof == .proven)
         #expect(try await admin.recorded() == [disabled, "account_enabled he wrote A"])
         // An account that has a way in gets no address from an administrator.
-        await #expect(throws: AdministrationFailure.emailNotAllowed) { try await enable("eve@example.com") }
-        await #expect(throws: AdministrationFailure.emailNotAllowed) {
-            try await admin.administration.enable(
-                owner.account.id, email: EmailAddress("eve@example.com"), reason: "x", by: admin.administrator)
+        for account in [id, owner.account.id] {
+            await #expect(throws: AdministrationFailure.emailNotAllowed) {
+                try await admin.enable(account, email: "eve@example.com", reason: "x")
+            }
         }
     }
 

@@ -44,6 +44,14 @@ import Testing
         return accounts
     }
 
+    /// Kim, whose app has just gone to the other team, after the export.
+    private func exported() async throws -> (teams: Teams, before: SignedIn) {
+        let teams = try await Self.teams(in: fixture)
+        let accounts = try await Self.moved(["kim"], in: fixture)
+        try await Self.run(.export, teams)
+        return (teams, try #require(accounts["kim"]))
+    }
+
     private enum Part: CaseIterable {
         case export
         case `import`
@@ -120,8 +128,7 @@ import Testing
     func `a run that was cut off goes on where it ended`(isExport: Bool) async throws {
         let part = isExport ? Part.export : .import
         let teams = try await Self.teams(in: fixture)
-        let persons = (1...8).map { "person-\($0)" }
-        _ = try await Self.moved(persons, in: fixture)
+        _ = try await Self.moved((1...8).map { "person-\($0)" }, in: fixture)
         if !isExport { try await Self.run(.export, teams) }
         try await fixture.sandbox.clearHistory()
 
@@ -185,9 +192,7 @@ import Testing
     }
 
     @Test func `a grant goes with its identity, into another realm too`() async throws {
-        let teams = try await Self.teams(in: fixture)
-        let account = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
-        try await Self.run(.export, teams)
+        let (teams, account) = try await exported()
         try await Self.run(.import, teams, realm: Realm("beta"))
         let pairs: SQL = "SELECT realm || ' ' || subject FROM"
         let identity = try await fixture.texts("\(pairs) identities")
@@ -201,10 +206,7 @@ import Testing
     // MARK: By a sign-in
 
     @Test func `a token's transfer_sub leads to the account once, and that is recorded`() async throws {
-        let teams = try await Self.teams(in: fixture)
-        let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
-        try await Self.run(.export, teams)
-
+        let (teams, before) = try await exported()
         let consent = try await fixture.consent(.apple)
         let after = try await fixture.session(consent, .token)
         #expect(after.account.id == before.account.id)
@@ -212,9 +214,9 @@ import Testing
         #expect(after.identity?.key.subject != before.identity?.key.subject)
         #expect(try await fixture.audited(.identityTransferred) == ["provider -"])
         #expect(try await fixture.count("identity_transfers") == 0)
-        #expect(
-            try await fixture.texts("SELECT account_id::text FROM audit_events WHERE type = 'identity_transferred'")
-                == [before.account.id.description])
+        let transferred = try await fixture.texts(
+            "SELECT account_id::text FROM audit_events WHERE type = 'identity_transferred'")
+        #expect(transferred == [before.account.id.description])
 
         for _ in 1...2 { _ = try await fixture.session(consent, .token) }
         #expect(try await fixture.audited(.identityTransferred).count == 1)
@@ -222,14 +224,11 @@ import Testing
     }
 
     @Test func `a transfer_sub with a code brings the new team's grant`() async throws {
-        let teams = try await Self.teams(in: fixture)
-        let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
-        try await Self.run(.export, teams)
+        let (teams, before) = try await exported()
         let consent = try await fixture.consent(.apple)
+        let service = fixture.service(with: teams.endpoint)
         let credential = ProviderCredential(code: consent.code)
-        let answer = try await fixture.service(with: teams.endpoint)
-            .providers.signIn(with: .apple, credential, by: fixture.call)
-        guard case .signedIn(let after) = answer else { throw SignInFixture.Unexpected.linkRequired }
+        let after = try await service.providers.signIn(with: .apple, credential, by: fixture.call).session
         #expect(after.account.id == before.account.id)
         #expect(after.identity?.authorization == .active)
         let issued = try await fixture.grants(.apple).map(\.refreshToken)
@@ -238,9 +237,7 @@ import Testing
     }
 
     @Test func `of sign-ins at once one moves the identity, and all come to the account`() async throws {
-        let teams = try await Self.teams(in: fixture)
-        let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
-        try await Self.run(.export, teams)
+        let before = try await exported().before
         let consent = try await fixture.consent(.apple)
         let accounts = try await concurrently(1...10) { _ in try await fixture.session(consent, .token).account.id }
         #expect(Set(accounts) == [before.account.id])
@@ -248,15 +245,11 @@ import Testing
     }
 
     @Test func `who links the subject of a new team has linked the old one already`() async throws {
-        let teams = try await Self.teams(in: fixture)
-        let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
-        try await Self.run(.export, teams)
+        let before = try await exported().before
         let consent = try await fixture.consent(.apple)
         let other = try await fixture.account(.google, "ada")
-        let credential = ProviderCredential(token: consent.token)
-        let session = try await fixture.opened(other)
         try await expectFailure("identityAlreadyLinked") {
-            try await fixture.service.linking.link(.apple, credential, to: session, by: fixture.call)
+            try await fixture.link(.apple, .init(token: consent.token), to: other)
         }
         // One person, one identity, where it was.
         #expect(try await fixture.count("identities WHERE provider = 'apple'") == 1)
@@ -264,14 +257,10 @@ import Testing
     }
 
     @Test func `a transfer_sub that leads nowhere is somebody unknown`() async throws {
-        let accounts = try await Self.moved(["kim"], in: fixture)
+        let kim = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
         let consent = try await fixture.consent(.apple)
-        let ticket = try await fixture.ticket(consent, .token)
-        #expect(ticket.identity?.transferSubject != nil)
+        #expect(try await fixture.ticket(consent, .token).identity?.transferSubject != nil)
         #expect(try await fixture.audited(.identityTransferred).isEmpty)
-        #expect(
-            try await fixture.texts("SELECT subject FROM identities") == [
-                accounts["kim"]?.identity?.key.subject.text
-            ])
+        #expect(try await fixture.texts("SELECT subject FROM identities") == [kim.identity?.key.subject.text])
     }
 }

@@ -9,6 +9,7 @@ import Testing
 /// What becomes of the replacement of an address when it is due.
 @Suite(.fixture(EmailReplacementFixture.self)) struct EmailReplacementEffectTests {
     var fixture: EmailReplacementFixture { .current }
+    private var people: SignInFixture { fixture.people }
 
     private typealias Fixture = EmailReplacementFixture
 
@@ -16,9 +17,7 @@ import Testing
     private static let replaced = "email_replaced service kim@support"
 
     @Test func `when it is due the account has the new address, and nothing opens it as before`() async throws {
-        let people = fixture.people
-        let kim = try await fixture.member()
-        try await fixture.request(for: kim)
+        let kim = try await fixture.requested()
         people.clock.advance(by: Fixture.day - 1)
         let byPassword = try await people.signIn(Fixture.old)
         let token = try people.google("g-1", SignInFixture.email(Fixture.work))
@@ -51,9 +50,7 @@ import Testing
     @Test func `its owner enters by a code to the new address, and every first sign-in of an identity is mailed there`()
         async throws
     {
-        let people = fixture.people
-        let kim = try await fixture.member()
-        try await fixture.request(for: kim)
+        let kim = try await fixture.requested()
         try await fixture.sweepInADay()
         try await people.forgetMails()
         let entered = try await people.signIn(Fixture.new, code: try await people.code(.signIn, for: Fixture.new))
@@ -63,16 +60,12 @@ import Testing
             let token = try people.google("g-1", SignInFixture.email(Fixture.work))
             #expect(try await people.session(.google, token).account.id == kim.account.id)
         }
-        #expect(
-            try await people.mails() == [
-                QueuedMail(template: "signed_in", recipient: Fixture.new, provider: "google")
-            ])
+        let notice = QueuedMail(template: "signed_in", recipient: Fixture.new, provider: "google")
+        #expect(try await people.mails() == [notice])
     }
 
     @Test func `a change of address that is under way ends with it`() async throws {
-        let people = fixture.people
-        let kim = try await fixture.member()
-        try await fixture.request(for: kim)
+        let kim = try await fixture.requested()
         people.clock.advance(by: Fixture.day - 1)
         let session = try await people.opened(try await people.signIn(Fixture.old))
         try await people.service.accounts.requestEmail("kim@third.example", of: session, by: people.call)
@@ -88,12 +81,7 @@ import Testing
 
     /// What shows that somebody reads a mailbox of the account, or is on guard in it.
     enum Proof: CaseIterable {
-        case changeOfAddress
-        case verification
-        case reset
-        case newPassword
-        case firstProof
-        case takeOver
+        case changeOfAddress, verification, reset, newPassword, firstProof, takeOver
 
         var reason: String {
             switch self {
@@ -104,33 +92,22 @@ import Testing
         }
     }
 
-    private func account(for proof: Proof, in people: SignInFixture) async throws -> SignedIn {
+    private func account(for proof: Proof) async throws -> SignedIn {
         switch proof {
         case .changeOfAddress, .reset, .newPassword: try await people.member(Fixture.old)
         case .verification, .firstProof: try await people.register(Fixture.old)
-        case .takeOver:
-            try await people.signUp(.google("g-9", SignInFixture.email(Fixture.old)))
+        case .takeOver: try await people.signUp(.google("g-9", SignInFixture.email(Fixture.old)))
         }
     }
 
-    private func prove(_ proof: Proof, of kim: SignedIn, in people: SignInFixture) async throws {
+    private func prove(_ proof: Proof, of kim: SignedIn) async throws {
         switch proof {
         case .changeOfAddress:
-            let session = try await people.opened(kim)
-            try await people.service.accounts.requestEmail("kim@third.example", of: session, by: people.call)
-            try await people.service.emailCodes.verifyEmail(
-                code: try await people.digits(.verifyEmail, of: "kim@third.example"), of: session,
-                by: people.call)
-        case .verification:
-            try await people.service.emailCodes.verifyEmail(
-                code: try await people.code(.verifyEmail, for: Fixture.old), of: try await people.opened(kim),
-                by: people.call)
-        case .reset:
-            try await people.reset(Fixture.old, code: try await people.code(.resetPassword, for: Fixture.old))
-        case .newPassword:
-            try await people.service.accounts.changePassword(
-                of: try await people.opened(kim), current: SignInFixture.password, to: "another long password",
-                by: people.call)
+            try await people.requestEmail("kim@third.example", of: kim)
+            try await people.verifyEmail(try await people.digits(.verifyEmail, of: "kim@third.example"), of: kim)
+        case .verification: try await people.verify(kim, Fixture.old)
+        case .reset: try await people.reset(Fixture.old, code: try await people.code(.resetPassword, for: Fixture.old))
+        case .newPassword: try await people.changePassword(of: kim)
         case .firstProof:
             _ = try await people.signIn(Fixture.old, code: try await people.code(.signIn, for: Fixture.old))
         case .takeOver:
@@ -143,14 +120,12 @@ import Testing
     /// Otherwise who was in the account before its owner came, or has deceived an administrator, would get it back.
     @Test(arguments: Proof.allCases)
     func `who proves a mailbox of the account or sets its password meanwhile ends it`(_ proof: Proof) async throws {
-        let kim = try await account(for: proof, in: fixture.people)
+        let kim = try await account(for: proof)
         try await fixture.request(for: kim)
-        try await prove(proof, of: kim, in: fixture.people)
+        try await prove(proof, of: kim)
         #expect(try await !fixture.isPending())
-        #expect(
-            try await fixture.recorded(of: kim) == [
-                "email_replacement_cancelled person \(proof.reason)", Fixture.requested,
-            ])
+        let cancelled = "email_replacement_cancelled person \(proof.reason)"
+        #expect(try await fixture.recorded(of: kim) == [cancelled, Fixture.requested])
         let address = try await fixture.address(kim)
         #expect(address == (proof == .changeOfAddress ? "kim@third.example" : Fixture.old))
         try await fixture.sweepInADay()
@@ -158,7 +133,6 @@ import Testing
     }
 
     @Test func `it lapses when another account has the address by then, and everything stays as it is`() async throws {
-        let people = fixture.people
         let (kim, ada) = (try await fixture.member(), try await people.member("ada@example.com"))
         let before = try await people.account(ada)
         for member in [kim, ada] { try await fixture.request(for: member) }
@@ -171,18 +145,14 @@ import Testing
         #expect(try await fixture.address(kim) == Fixture.new)
         #expect(try await people.account(ada) == before)
         #expect(try await people.isLive(ada))
-        #expect(
-            try await fixture.recorded(of: ada) == [
-                "\(Self.lapsed) email_taken", Fixture.requested, Fixture.requested,
-            ])
+        let taken = "\(Self.lapsed) email_taken"
+        #expect(try await fixture.recorded(of: ada) == [taken, Fixture.requested, Fixture.requested])
         #expect(try await people.mails().map(\.recipient) == [Fixture.old, Fixture.work])
         #expect(try await !fixture.isPending())
     }
 
     @Test func `it lapses when another account takes the address in the same moment`() async throws {
-        let people = fixture.people
-        let kim = try await fixture.member()
-        try await fixture.request(for: kim)
+        let kim = try await fixture.requested()
         people.clock.advance(by: Fixture.day)
         let sweeping = try await people.interleave { transaction in
             try await transaction.execute(
@@ -200,35 +170,27 @@ import Testing
     }
 
     @Test func `it lapses when the account is disabled, and is not revived by enabling it`() async throws {
-        let kim = try await fixture.member()
-        let (administration, administrator) = (fixture.admin.administration, fixture.admin.administrator)
-        try await fixture.request(for: kim)
-        try await administration.disable(kim.account.id, reason: "looked into", by: administrator)
+        let kim = try await fixture.requested()
+        try await fixture.admin.disable(kim.account.id, reason: "looked into")
         try await fixture.sweepInADay()
-        try await administration.enable(kim.account.id, email: nil, reason: "all is well", by: administrator)
+        try await fixture.admin.enable(kim.account.id, reason: "all is well")
         try await fixture.sweepInADay()
         #expect(try await fixture.address(kim) == Fixture.old)
         #expect(try await fixture.recorded(of: kim) == ["\(Self.lapsed) account_disabled", Fixture.requested])
     }
 
     @Test func `it ends when an administrator gives the account an address to enable it`() async throws {
-        let people = fixture.people
         let kim = try await people.register(Fixture.old)
         try await fixture.request(for: kim)
         _ = try await people.signUp(.google("g-2", SignInFixture.hosted(Fixture.old)))
-        try await fixture.admin.administration.enable(
-            kim.account.id, email: EmailAddress("kim@third.example"), reason: "case 18",
-            by: fixture.admin.administrator)
+        try await fixture.admin.enable(kim.account.id, email: "kim@third.example", reason: "case 18")
         try await fixture.sweepInADay()
         #expect(try await fixture.address(kim) == "kim@third.example")
-        #expect(
-            try await fixture.recorded(of: kim) == [
-                "email_replacement_cancelled administrator kim@support account_enabled", Fixture.requested,
-            ])
+        let cancelled = "email_replacement_cancelled administrator kim@support account_enabled"
+        #expect(try await fixture.recorded(of: kim) == [cancelled, Fixture.requested])
     }
 
     @Test func `of two processes that carry it out at once one does`() async throws {
-        let people = fixture.people
         for round in 1...5 {
             let member = try await people.member("kim\(round)@example.com")
             try await people.forgetMails()
@@ -244,7 +206,6 @@ import Testing
     }
 
     @Test func `of its effect and of stopping it at once one comes first, and the other finds that`() async throws {
-        let people = fixture.people
         for round in 1...10 {
             let member = try await people.member("kim\(round)@example.com")
             let session = try await people.opened(member)
@@ -265,9 +226,7 @@ import Testing
     }
 
     @Test func `an effect that waits for its stopping finds nothing to do`() async throws {
-        let people = fixture.people
-        let kim = try await fixture.member()
-        try await fixture.request(for: kim)
+        let kim = try await fixture.requested()
         people.clock.advance(by: Fixture.day)
         let sweeping = try await people.interleave { transaction in
             // What stopping it does.
@@ -283,11 +242,9 @@ import Testing
     }
 
     @Test func `a process whose clock is ahead of the database's leaves the owner their day`() async throws {
-        let people = fixture.people
         let present = try await people.storage.databaseTime()
         people.clock.set(to: present.seconds)
-        let kim = try await fixture.member()
-        try await fixture.request(for: kim)
+        let kim = try await fixture.requested()
         people.clock.set(to: present.seconds + Fixture.day + 60)
         #expect(try await fixture.sweepers[0].round() == false)
         #expect(try await fixture.address(kim) == Fixture.old)

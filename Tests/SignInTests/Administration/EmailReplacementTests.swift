@@ -9,15 +9,15 @@ import Testing
 /// Requests of administrators to replace the address of a person who has lost their mailbox, and who can stop one.
 @Suite(.fixture(EmailReplacementFixture.self)) struct EmailReplacementTests {
     var fixture: EmailReplacementFixture { .current }
+    private var people: SignInFixture { fixture.people }
 
     private typealias Fixture = EmailReplacementFixture
 
-    private func cancel(_ fixture: EmailReplacementFixture, in session: Session) async throws {
-        try await fixture.people.service.accounts.cancelEmailReplacement(of: session, by: fixture.people.call)
+    private func cancel(in session: Session) async throws {
+        try await people.service.accounts.cancelEmailReplacement(of: session, by: people.call)
     }
 
     @Test func `every mailbox of the account is notified, and nothing changes for a day`() async throws {
-        let people = fixture.people
         let kim = try await fixture.member()
         let before = try await people.account(kim)
         let replacement = try await fixture.request("Kim@New.Example", for: kim)
@@ -46,10 +46,8 @@ import Testing
     }
 
     @Test func `an address that was only claimed is not notified, for it may be anybody's`() async throws {
-        let people = fixture.people
         let kim = try await people.register(Fixture.old)
-        let ticket = try await people.ticket(.google("g-1", SignInFixture.email(Fixture.work)))
-        _ = try await people.bind(ticket, kim.session.credential)
+        _ = try await people.bind(.google("g-1", SignInFixture.email(Fixture.work)), kim.session.credential)
         try await people.forgetMails()
         try await fixture.request(for: kim)
         #expect(try await people.mails().map(\.recipient) == [Fixture.work])
@@ -58,7 +56,6 @@ import Testing
     @Test func `an address that another account has is refused, however well it is known, and so is the own one`()
         async throws
     {
-        let people = fixture.people
         let kim = try await fixture.member()
         let holders = [
             EmailProof.claimed: try await people.register("claimed@example.com"),
@@ -84,10 +81,9 @@ import Testing
 
     @Test func `a disabled account, whose owner could not stop it, is refused, and so is none`() async throws {
         let kim = try await fixture.member()
-        try await fixture.admin.administration.disable(
-            kim.account.id, reason: "case 16", by: fixture.admin.administrator)
+        try await fixture.admin.disable(kim.account.id, reason: "case 16")
         await #expect(throws: AdministrationFailure.accountDisabled) { try await fixture.request(for: kim) }
-        let nobody = AccountID(now: fixture.people.clock.now())
+        let nobody = AccountID(now: people.clock.now())
         await #expect(throws: AdministrationFailure.notFound) { try await fixture.request(for: nobody) }
         await #expect(throws: AdministrationFailure.notFound) {
             try await fixture.admin.administration.cancelEmailReplacement(
@@ -96,31 +92,30 @@ import Testing
         #expect(try await !fixture.isPending())
     }
 
-    @Test(.noFixture(EmailReplacementFixture.self))
+    @Test(.noFixture(EmailReplacementFixture.self), .fixture(SignInFixture.self))
     func `where no mail is sent nobody could be notified, so every request is refused`() async throws {
-        try await SignInFixture.run { people in
-            let admin = try await people.administered()
-            let kim = try await people.register(Fixture.old)
-            let email = try #require(EmailAddress(Fixture.new))
-            await #expect(throws: AdministrationFailure.mailUnavailable) {
-                try await admin.administration.replaceEmail(
-                    of: kim.account.id, by: email, reason: "case 17", by: admin.administrator)
+        let people = SignInFixture.current
+        let admin = try await people.administered()
+        let kim = try await people.register(Fixture.old)
+        let email = try #require(EmailAddress(Fixture.new))
+        let refused = [
+            (kim.account.id, AdministrationFailure.mailUnavailable),
+            (AccountID(now: people.clock.now()), .notFound),
+        ]
+        for (id, failure) in refused {
+            await #expect(throws: failure) {
+                try await admin.administration.replaceEmail(of: id, by: email, reason: "x", by: admin.administrator)
             }
-            await #expect(throws: AdministrationFailure.notFound) {
-                try await admin.administration.replaceEmail(
-                    of: AccountID(now: people.clock.now()), by: email, reason: "case 17", by: admin.administrator)
-            }
-            #expect(try await people.count("email_replacements") == 0)
         }
+        #expect(try await people.count("email_replacements") == 0)
     }
 
     @Test func `any live session of the account stops it, however long ago its person authenticated`() async throws {
-        let people = fixture.people
         let kim = try await fixture.member()
         let session = try await people.opened(kim)
         try await fixture.request(for: kim)
         people.clock.advance(by: Fixture.day - 1)
-        for _ in 0..<2 { try await cancel(fixture, in: session) }
+        for _ in 0..<2 { try await cancel(in: session) }
         #expect(try await people.account(kim).emailReplacement == nil)
         #expect(try await fixture.admin.administration.account(kim.account.id).emailReplacement == nil)
         try await fixture.sweepInADay()
@@ -133,51 +128,44 @@ import Testing
     }
 
     @Test func `a session that has ended, and one of another account, stop nothing`() async throws {
-        let people = fixture.people
         let kim = try await fixture.member()
         let ended = try await people.opened(try await people.signIn(Fixture.old))
         try await people.service.sessions.revoke(.current, of: ended, by: people.call)
         let other = try await people.opened(try await people.register("ada@example.com"))
         try await fixture.request(for: kim)
-        try await expectFailure("invalidSession") { try await cancel(fixture, in: ended) }
-        try await cancel(fixture, in: other)
+        try await expectFailure("invalidSession") { try await cancel(in: ended) }
+        try await cancel(in: other)
         #expect(try await fixture.isPending())
     }
 
     @Test func `an administrator stops it, with a reason`() async throws {
-        let kim = try await fixture.member()
-        try await fixture.request(for: kim)
+        let kim = try await fixture.requested()
         for _ in 0..<2 {
             try await fixture.admin.administration.cancelEmailReplacement(
                 of: kim.account.id, reason: "not her", by: fixture.admin.administrator)
         }
         try await fixture.sweepInADay()
         #expect(try await fixture.address(kim) == Fixture.old)
-        #expect(
-            try await fixture.admin.recorded() == [
-                "email_replacement_cancelled not her A", "email_replacement_requested case 17 A",
-            ])
+        let records = ["email_replacement_cancelled not her A", "email_replacement_requested case 17 A"]
+        #expect(try await fixture.admin.recorded() == records)
     }
 
     @Test func `another request takes the place of the one before, and the day begins again`() async throws {
         let kim = try await fixture.member()
         try await fixture.request("first@new.example", for: kim)
-        fixture.people.clock.advance(by: Fixture.day - 1)
+        people.clock.advance(by: Fixture.day - 1)
         try await fixture.request(for: kim)
-        fixture.people.clock.advance(by: Fixture.day - 1)
+        people.clock.advance(by: Fixture.day - 1)
         try await fixture.sweep()
         #expect(try await fixture.address(kim) == Fixture.old)
-        fixture.people.clock.advance(by: 1)
+        people.clock.advance(by: 1)
         try await fixture.sweep()
         #expect(try await fixture.address(kim) == Fixture.new)
-        #expect(try await fixture.people.mails(.emailReplacementRequested).count == 4)
+        #expect(try await people.mails(.emailReplacementRequested).count == 4)
     }
 
     @Test func `it goes with the account`() async throws {
-        let people = fixture.people
-        let kim = try await fixture.member()
-        try await fixture.request(for: kim)
-        try await people.service.accounts.delete(accountOf: try await people.opened(kim), by: people.call)
+        try await people.deleteAccount(try await fixture.requested())
         #expect(try await !fixture.isPending())
         try await fixture.sweepInADay()
         #expect(try await people.count("accounts WHERE email IS NOT NULL") == 0)

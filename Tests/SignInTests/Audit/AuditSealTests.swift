@@ -10,8 +10,7 @@ import Testing
     var fixture: AuditSealFixture { .current }
 
     @Test func `an empty trail has no seal`() async throws {
-        let outcome = try await fixture.seals.seal(by: .at(fixture.clock.now()))
-        #expect(outcome == .sealed(0))
+        #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .sealed(0))
         #expect(try await fixture.database.count("audit_seals") == 0)
         #expect(try await fixture.verify().head == nil)
     }
@@ -36,13 +35,12 @@ import Testing
         let report = try await fixture.verify()
         #expect(report.findings.isEmpty)
         #expect(report.head?.totalCount == 6)
-        #expect(
-            try await fixture.database.count(
-                """
-                audit_events late
-                JOIN audit_events e ON e.transaction_id > late.transaction_id
-                WHERE late.type = 'account_deleted'
-                """) == 3)
+        let overtaking: SQL = """
+            audit_events late
+            JOIN audit_events e ON e.transaction_id > late.transaction_id
+            WHERE late.type = 'account_deleted'
+            """
+        #expect(try await fixture.database.count(overtaking) == 3)
     }
 
     @Test func `any number of sealers seal each row once`() async throws {
@@ -117,8 +115,7 @@ import Testing
 
         try await fixture.with(both).grow(seals: 2)
         #expect(try await fixture.with(both).faults() == [])
-        let seen = try await fixture.with(new).faults()
-        #expect(seen == [.init(1, .keyMissing("k1"))])
+        #expect(try await fixture.with(new).faults() == [.init(1, .keyMissing("k1"))])
         #expect(try await fixture.with(old).faults().map(\.fault) == [.keyMissing("k2"), .keyMissing("k2")])
 
         // Rows are counted where they can't be checked.
@@ -134,8 +131,7 @@ import Testing
         async throws
     {
         let log = RecordingLog()
-        let sealer = AuditSealer(
-            seals: fixture.seals, clock: fixture.clock, logger: log.logger)
+        let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: log.logger)
         try await fixture.grow(seals: 1)
         try await fixture.tamper("ALTER TABLE audit_events ADD COLUMN colour text")
         #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .sealed(0))
@@ -204,12 +200,8 @@ import Testing
 
     @Test func `rows that were dumped before they were sealed are sealed with the new chain`() async throws {
         try await restored(fixture)
-        try await fixture.tamper(
-            """
-            INSERT INTO audit_events (event_id, type, actor, transaction_id, created_at)
-            VALUES (gen_random_uuid(), 'signed_in', 'person', 2000000000000, to_timestamp(\(SignInFixture.start)))
-            """,
-            "ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2")
+        try await fixture.insert(at: "to_timestamp(\(SignInFixture.start))", transaction: "2000000000000")
+        try await fixture.tamper("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2")
         try await fixture.grow(seals: 1)
         let report = try await fixture.verify()
         #expect(report.findings.isEmpty)
@@ -237,8 +229,7 @@ import Testing
 
     @Test func `a round goes on while it fills seals, and reminds of a halt once a minute`() async throws {
         let log = RecordingLog()
-        let logger = log.logger
-        let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: logger)
+        let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: log.logger)
         #expect(try await sealer.round() == false)
         try await fixture.tamper(
             """
@@ -278,8 +269,7 @@ import Testing
     func `what was sealed is not sealed again by a process that remembers it`(_ tampering: [StaticString]) async throws
     {
         let log = RecordingLog()
-        let logger = log.logger
-        let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: logger)
+        let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: log.logger)
         try await fixture.grow(seals: 1)
         try await fixture.tamper("CREATE TABLE old_head AS SELECT * FROM audit_head")
         try await fixture.grow(seals: 1)

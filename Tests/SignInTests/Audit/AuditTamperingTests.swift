@@ -20,6 +20,12 @@ import Testing
             LIMIT 1)
         """
 
+    /// Cuts off the rows behind the first seal.
+    private static let cut: SQL = """
+        DELETE FROM audit_events
+        WHERE transaction_id > (SELECT transaction_id FROM audit_seals WHERE seal_number = 1)
+        """
+
     @Test func `a trail that nobody has touched is as it was sealed`() async throws {
         #expect(try await fixture.verify().head == nil)
         try await fixture.grow(seals: 3)
@@ -90,24 +96,14 @@ import Testing
     @Test(arguments: [-5 * 86_400, 86_400])
     func `a row that is added to the past or the future of the trail is found`(seconds: Int64) async throws {
         try await fixture.grow(seals: 2)
-        let time = SignInFixture.start + seconds
-        try await fixture.tamper(
-            """
-            INSERT INTO audit_events (event_id, type, actor, actor_name, created_at)
-            VALUES (gen_random_uuid(), 'account_disabled', 'administrator', 'alice', to_timestamp(\(time)))
-            """)
+        try await fixture.insert("account_disabled", at: "to_timestamp(\(SignInFixture.start + seconds))")
         try await fixture.seal()
         #expect(try await fixture.faults() == [Found(3, .misdated(1))])
     }
 
     /// By the service's role, before anything is sealed.
     @Test func `a row that is added before the beginning of the trail is found`() async throws {
-        try await fixture.tamper(
-            """
-            INSERT INTO audit_events (event_id, type, actor, actor_name, created_at)
-            VALUES (gen_random_uuid(), 'account_disabled', 'administrator', 'alice',
-                to_timestamp(\(SignInFixture.start - 5 * 86_400)))
-            """)
+        try await fixture.insert("account_disabled", at: "to_timestamp(\(SignInFixture.start - 5 * 86_400))")
         try await fixture.grow(seals: 2)
         #expect(try await fixture.faults() == [Found(1, .misdated(1))])
         // Neither with another beginning, nor without what the seal says.
@@ -141,12 +137,8 @@ import Testing
 
     @Test func `a row of a transaction in the future, which is never sealed, is found`() async throws {
         try await fixture.grow(seals: 1)
-        try await fixture.tamper(
-            """
-            INSERT INTO audit_events (event_id, type, actor, transaction_id, created_at)
-            VALUES (gen_random_uuid(), 'account_disabled', 'administrator', 9000000000000000000,
-                to_timestamp(\(SignInFixture.start)))
-            """)
+        try await fixture.insert(
+            "account_disabled", at: "to_timestamp(\(SignInFixture.start))", transaction: "9000000000000000000")
         #expect(try await fixture.faults() == [])
         fixture.clock.advance(by: 3_600)
         try await fixture.record(1)
@@ -178,22 +170,13 @@ import Testing
 
     @Test func `rows that are cut off are missed`() async throws {
         try await fixture.grow(seals: 3)
-        try await fixture.tamper(
-            """
-            DELETE FROM audit_events
-            WHERE transaction_id > (SELECT transaction_id FROM audit_seals WHERE seal_number = 1)
-            """)
+        try await fixture.tamper(Self.cut)
         #expect(try await fixture.faults() == [Found(2, .missing(2)), Found(3, .missing(2))])
     }
 
     @Test func `rows that are cut off with their seals are missed, and nothing is sealed over it`() async throws {
         try await fixture.grow(seals: 3)
-        try await fixture.tamper(
-            """
-            DELETE FROM audit_events
-            WHERE transaction_id > (SELECT transaction_id FROM audit_seals WHERE seal_number = 1)
-            """,
-            "DELETE FROM audit_seals WHERE seal_number > 1")
+        try await fixture.tamper(Self.cut, "DELETE FROM audit_seals WHERE seal_number > 1")
         #expect(try await fixture.faults() == [Found(3, .cutOff(seals: 2, rows: 4))])
         try await fixture.record(1)
         #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(.headMismatch))
@@ -212,12 +195,8 @@ import Testing
         let noted = (number: late.number, code: Array(late.code.prefix(8)))
         #expect(try await fixture.verify(noted: noted).findings.isEmpty)
         try await fixture.tamper(
-            """
-            DELETE FROM audit_events
-            WHERE transaction_id > (SELECT transaction_id FROM audit_seals WHERE seal_number = 1)
-            """,
-            "DELETE FROM audit_seals WHERE seal_number > 1",
-            "DELETE FROM audit_head", "INSERT INTO audit_head SELECT * FROM old_head")
+            Self.cut, "DELETE FROM audit_seals WHERE seal_number > 1", "DELETE FROM audit_head",
+            "INSERT INTO audit_head SELECT * FROM old_head")
         #expect(try await fixture.faults() == [])
         let expected = [AuditFinding(fault: .notAsNoted, sealNumber: 3)]
         #expect(try await fixture.verify(noted: noted).findings == expected)

@@ -13,10 +13,7 @@ import Testing
 
     @Test func `one code lives per address, purpose and ticket, and asking again mails the same`() async throws {
         _ = try await fixture.member(Self.email)
-        let tickets = [
-            try await fixture.ticket(.google("1")),
-            try await fixture.ticket(.apple("2")),
-        ]
+        let tickets = [try await fixture.ticket(.google("1")), try await fixture.ticket(.apple("2"))]
         try await fixture.forgetMails()
         let signIn = try await fixture.code(.signIn, for: Self.email)
         let reset = try await fixture.code(.resetPassword, for: Self.email)
@@ -72,43 +69,38 @@ import Testing
         #expect(try await fixture.count("outbox") == 0)
     }
 
-    @Test(.noFixture(SignInFixture.self))
+    @Test(.fixture { try await SignInFixture.withMail(limits: [.mailPerAddress: .limit(count: 6, seconds: 3600)], $0) })
     func `an address is mailed six new codes in an hour, however it is spelled and whatever they are for`()
         async throws
     {
-        let limits = [LimitKind.mailPerAddress: RateLimit.limit(count: 6, seconds: 3600)]
         let wait = SignInFailure.rateLimited(.mailPerAddress, retryAfter: 600)
-        try await SignInFixture.withMail(limits: limits) { fixture in
-            func ticket(_ number: Int) async throws -> LinkRequired {
-                try await fixture.ticket(.google("\(number)"))
-            }
-            try await fixture.forgetMails()
-            try await fixture.mailCode(.signIn, to: "kim@example.com")
-            try await fixture.mailCode(.resetPassword, to: "KIM@example.com")
-            try await fixture.mailCode(.verifyEmail, to: "kim@EXAMPLE.com")
-            for number in 0..<3 { try await fixture.mailCode(.bind, to: "kIM@eXample.com", for: ticket(number)) }
-            let last = try await ticket(3)
-            await expectFailure(wait) { try await fixture.mailCode(.bind, to: "Kim@Example.Com", for: last) }
-            // One that is mailed again is no new one.
-            fixture.clock.advance(by: 60)
-            try await fixture.mailCode(.signIn, to: "kim@example.coM")
-            #expect(try await fixture.count("outbox WHERE kind = 'mail'") == 7)
-            #expect(try await fixture.count("rate_limits") == 1)
-            // Other addresses are not limited, and the allowance refills evenly.
-            try await fixture.mailCode(.signIn, to: "ada@example.com")
-            fixture.clock.advance(by: 540)
-            try await fixture.mailCode(.signIn, to: Self.email)
-            await expectFailure(wait) { try await fixture.mailCode(.resetPassword, to: Self.email) }
+        func ticket(_ number: Int) async throws -> LinkRequired {
+            try await fixture.ticket(.google("\(number)"))
         }
+        try await fixture.forgetMails()
+        try await fixture.mailCode(.signIn, to: "kim@example.com")
+        try await fixture.mailCode(.resetPassword, to: "KIM@example.com")
+        try await fixture.mailCode(.verifyEmail, to: "kim@EXAMPLE.com")
+        for number in 0..<3 { try await fixture.mailCode(.bind, to: "kIM@eXample.com", for: ticket(number)) }
+        let last = try await ticket(3)
+        await expectFailure(wait) { try await fixture.mailCode(.bind, to: "Kim@Example.Com", for: last) }
+        // One that is mailed again is no new one.
+        fixture.clock.advance(by: 60)
+        try await fixture.mailCode(.signIn, to: "kim@example.coM")
+        #expect(try await fixture.count("outbox WHERE kind = 'mail'") == 7)
+        #expect(try await fixture.count("rate_limits") == 1)
+        // Other addresses are not limited, and the allowance refills evenly.
+        try await fixture.mailCode(.signIn, to: "ada@example.com")
+        fixture.clock.advance(by: 540)
+        try await fixture.mailCode(.signIn, to: Self.email)
+        await expectFailure(wait) { try await fixture.mailCode(.resetPassword, to: Self.email) }
     }
 
     @Test func `a code for bind needs a ticket that is open`() async throws {
         let ticket = try await fixture.ticket(.google("1"))
-        try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
+        try await fixture.cancel(ticket)
         let old = try await fixture.ticket(.google("1"))
-        try await expectFailure("linkTicketExpired") {
-            try await fixture.mailCode(.bind, to: Self.email, for: ticket)
-        }
+        try await expectFailure("linkTicketExpired") { try await fixture.mailCode(.bind, to: Self.email, for: ticket) }
         try await expectFailure("linkTicketExpired") {
             try await fixture.service.emailCodes.mailCode(
                 to: Self.email, for: .bind, linkTicket: "invented", by: fixture.call)

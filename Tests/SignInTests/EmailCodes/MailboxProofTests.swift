@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The first proof of an account's mailbox, which shows who owns the address: what was set up before is removed.
-@Suite struct MailboxProofTests {
+@Suite(.fixture { try await SignInFixture.withMail($0) }) struct MailboxProofTests {
     var fixture: SignInFixture { .current }
 
     private static let email = "victim@example.com"
@@ -20,40 +20,33 @@ import Testing
     private func squat(_ fixture: SignInFixture) async throws -> Squatted {
         let registered = try await fixture.register(Self.email)
         let bound = try await fixture.bind(.google("squatter"), registered.session.credential)
-        try await fixture.service.accounts.requestEmail(
-            "squatter@example.com", of: try await fixture.opened(registered), by: fixture.call)
+        try await fixture.requestEmail("squatter@example.com", of: registered)
         return Squatted(registered: registered, bound: bound)
     }
 
-    private enum Proof: String, CaseIterable, Sendable {
+    enum Proof: CaseIterable, Sendable {
         case signIn, bind, resetPassword
-
-        var purpose: EmailCodePurpose {
-            switch self {
-            case .signIn: .signIn
-            case .bind: .bind
-            case .resetPassword: .resetPassword
-            }
-        }
     }
 
-    private func prove(_ proof: Proof, _ fixture: SignInFixture, _ code: String, _ ticket: LinkRequired) async throws {
+    /// Has a code mailed for it, and types it.
+    private func prove(_ proof: Proof) async throws {
         switch proof {
-        case .signIn: _ = try await fixture.signIn(Self.email, code: code)
-        case .bind: _ = try await fixture.bind(ticket, .emailCode(email: Self.email, code: code))
-        case .resetPassword: try await fixture.reset(Self.email, code: code, to: "the owner's password")
+        case .signIn: _ = try await fixture.signIn(Self.email, code: try await fixture.code(.signIn, for: Self.email))
+        case .bind:
+            let ticket = try await fixture.ticket(.apple("owner"))
+            _ = try await fixture.bind(ticket, try await fixture.mailedProof(of: Self.email, for: ticket))
+        case .resetPassword:
+            let code = try await fixture.code(.resetPassword, for: Self.email)
+            try await fixture.reset(Self.email, code: code, to: "the owner's password")
         }
     }
 
-    @Test(.fixture { try await SignInFixture.withMail($0) }, arguments: Proof.allCases.map(\.rawValue))
-    func `with the first proof everything goes that was set up before`(proof: String) async throws {
-        let proof = try #require(Proof(rawValue: proof))
+    @Test(arguments: Proof.allCases)
+    func `with the first proof everything goes that was set up before`(proof: Proof) async throws {
         let squatted = try await squat(fixture)
-        let ticket = try await fixture.ticket(.apple("owner"))
         let change = try await fixture.digits(.verifyEmail, of: "squatter@example.com")
-        let code = try await fixture.code(proof.purpose, for: Self.email, ticket: proof == .bind ? ticket : nil)
         let revocations = try await fixture.count("outbox WHERE kind = 'revocation'")
-        try await prove(proof, fixture, code, ticket)
+        try await prove(proof)
 
         let account = try await fixture.account(squatted.registered)
         #expect(account.email?.text == Self.email)
@@ -74,38 +67,27 @@ import Testing
         #expect(try await fixture.ticket(.google("squatter")).choices == [.create, .bind])
         // And so is the change that was under way, even for a client that has its code.
         let owner = try await fixture.signIn(Self.email, code: try await fixture.code(.signIn, for: Self.email))
-        try await expectFailure("invalidCredentials") {
-            try await fixture.service.emailCodes.verifyEmail(
-                code: change, of: try await fixture.opened(owner), by: fixture.call)
-        }
+        try await expectFailure("invalidCredentials") { try await fixture.verifyEmail(change, of: owner) }
     }
 
     /// The mailbox had another reader, who has kept a token of the provider that runs it.
-    @Test(
-        .fixture { try await SignInFixture.withMail(policy: .automatic, $0) },
-        arguments: Proof.allCases.map(\.rawValue))
-    func `no token from before the first proof leads to the account by its address`(proof: String) async throws {
-        let proof = try #require(Proof(rawValue: proof))
+    @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, $0) }, arguments: Proof.allCases)
+    func `no token from before the first proof leads to the account by its address`(proof: Proof) async throws {
         let squatted = try await squat(fixture)
         let early = try fixture.google("former", SignInFixture.hosted(Self.email))
         fixture.clock.advance(by: 5)
-        let ticket = try await fixture.ticket(.apple("owner"))
-        let code = try await fixture.code(proof.purpose, for: Self.email, ticket: proof == .bind ? ticket : nil)
-        try await prove(proof, fixture, code, ticket)
+        try await prove(proof)
         #expect(try await fixture.ticket(.google, early).choices == [.bind])
         // One of now does.
         let present = try fixture.google("former", SignInFixture.hosted(Self.email))
         #expect(try await fixture.session(.google, present).account.id == squatted.registered.account.id)
     }
 
-    @Test(.fixture { try await SignInFixture.withMail($0) }, arguments: Proof.allCases.map(\.rawValue))
-    func `a second proof takes nothing away`(proof: String) async throws {
-        let proof = try #require(Proof(rawValue: proof))
+    @Test(arguments: Proof.allCases)
+    func `a second proof takes nothing away`(proof: Proof) async throws {
         let member = try await fixture.member(Self.email)
         let bound = try await fixture.bind(.google("1"), member.session.credential)
-        let ticket = try await fixture.ticket(.apple("owner"))
-        let code = try await fixture.code(proof.purpose, for: Self.email, ticket: proof == .bind ? ticket : nil)
-        try await prove(proof, fixture, code, ticket)
+        try await prove(proof)
         let account = try await fixture.account(member)
         #expect(account.hasPassword)
         #expect(account.identities.map(\.key.subject.text).sorted() == (proof == .bind ? ["1", "owner"] : ["1"]))
@@ -114,13 +96,10 @@ import Testing
         #expect(try await !fixture.recorded(of: member).contains("email_proven"))
     }
 
-    @Test(.fixture { try await SignInFixture.withMail($0) })
-    func `who verifies the address in a session of the account keeps what there is`() async throws {
+    @Test func `who verifies the address in a session of the account keeps what there is`() async throws {
         let registered = try await fixture.register(Self.email)
         let bound = try await fixture.bind(.google("1"), registered.session.credential)
-        let code = try await fixture.code(.verifyEmail, for: Self.email)
-        try await fixture.service.emailCodes.verifyEmail(
-            code: code, of: try await fixture.opened(bound), by: fixture.call)
+        try await fixture.verifyEmail(try await fixture.code(.verifyEmail, for: Self.email), of: bound)
         let account = try await fixture.account(registered)
         #expect(account.isEmailVerified)
         #expect(account.hasPassword)
@@ -130,71 +109,46 @@ import Testing
         #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == 0)
     }
 
-    @Test(.fixture { try await SignInFixture.withMail($0) })
-    func `a code for verify-email lets nobody in`() async throws {
+    @Test func `a code for verify-email lets nobody in`() async throws {
         try await fixture.register(Self.email)
         let other = try await fixture.register("other@example.com")
         let code = try await fixture.code(.verifyEmail, for: Self.email)
-        try await expectFailure("invalidCredentials") {
-            try await fixture.service.emailCodes.verifyEmail(
-                code: code, of: try await fixture.opened(other), by: fixture.call)
-        }
+        try await expectFailure("invalidCredentials") { try await fixture.verifyEmail(code, of: other) }
         try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email, code: code) }
     }
 
-    @Test(.fixture { try await SignInFixture.withMail($0) })
-    func `a proof that is refused takes nothing away`() async throws {
+    @Test func `a proof that is refused takes nothing away`() async throws {
         let squatted = try await squat(fixture)
         let ticket = try await fixture.ticket(.apple("owner"))
-        let code = try await fixture.code(.bind, for: Self.email, ticket: ticket)
+        let proof = try await fixture.mailedProof(of: Self.email, for: ticket)
         // The owner has an account of their own by now.
         let elsewhere = try await fixture.signUp(.apple("owner"))
-        let before = try await fixture.state()
-        try await expectFailure("identityAlreadyLinked") {
-            try await fixture.bind(ticket, .emailCode(email: Self.email, code: code))
-        }
-        #expect(try await fixture.state() == before)
+        try await fixture.expectRefusal("identityAlreadyLinked") { try await fixture.bind(ticket, proof) }
         #expect(try await fixture.isLive(squatted.registered))
         #expect(try await fixture.isLive(elsewhere))
     }
 
-    @Test(.fixture { try await SignInFixture.withMail($0) })
-    func `what is done in a session or by a password while the mailbox is proven comes too late`() async throws {
+    @Test func `what is done in a session or by a password while the mailbox is proven comes too late`() async throws {
         let squatted = try await squat(fixture)
         let session = try await fixture.opened(squatted.registered)
         let identity = try #require(squatted.bound.identity)
         let ticket = try await fixture.ticket(.apple("a-1"))
-        let calls: [(String, @Sendable () async throws -> Void)] = [
-            ("invalidCredentials", { _ = try await fixture.signIn(Self.email) }),
-            (
-                "invalidCredentials",
-                {
-                    _ = try await fixture.bind(
-                        ticket, .password(email: Self.email, password: SignInFixture.password))
-                }
-            ),
-            ("invalidSession", { _ = try await fixture.bind(ticket, squatted.registered.session.credential) }),
-            (
-                "invalidSession",
-                {
-                    try await fixture.service.accounts.changePassword(
-                        of: session, current: SignInFixture.password, to: "another long password",
-                        by: fixture.call)
-                }
-            ),
-            (
-                "invalidSession",
-                {
-                    try await fixture.service.accounts.requestEmail(
-                        "other@example.com", of: session, by: fixture.call)
-                }
-            ),
-            (
-                "invalidSession",
-                { try await fixture.service.accounts.unlink(identity.id, of: session, by: fixture.call) }
-            ),
-            ("invalidSession", { try await fixture.service.accounts.delete(accountOf: session, by: fixture.call) }),
+        let accounts = fixture.service.accounts
+        let byPassword: [@Sendable () async throws -> Void] = [
+            { _ = try await fixture.signIn(Self.email) },
+            { _ = try await fixture.bind(ticket, .password(email: Self.email, password: SignInFixture.password)) },
         ]
+        let inSession: [@Sendable () async throws -> Void] = [
+            { _ = try await fixture.bind(ticket, squatted.registered.session.credential) },
+            {
+                try await accounts.changePassword(
+                    of: session, current: SignInFixture.password, to: "another long password", by: fixture.call)
+            },
+            { try await accounts.requestEmail("other@example.com", of: session, by: fixture.call) },
+            { try await accounts.unlink(identity.id, of: session, by: fixture.call) },
+            { try await accounts.delete(accountOf: session, by: fixture.call) },
+        ]
+        let calls = byPassword.map { ("invalidCredentials", $0) } + inSession.map { ("invalidSession", $0) }
         for (expected, call) in calls {
             // What a proof changes; undone afterwards, so that each call meets the same state.
             let pending = try await fixture.interleave { transaction in
@@ -219,8 +173,7 @@ import Testing
         #expect(try await fixture.account(squatted.registered).identities.count == 1)
     }
 
-    @Test(.fixture { try await SignInFixture.withMail($0) })
-    func `proof and sign-ins at once leave nobody in who was there before`() async throws {
+    @Test func `proof and sign-ins at once leave nobody in who was there before`() async throws {
         for round in 1...5 {
             let email = "victim\(round)@example.com"
             let squatter = try await fixture.register(email)

@@ -74,18 +74,14 @@ import Testing
     @Test func `an event that is older than a link without a session changes nothing`() async throws {
         let google = try await fixture.account(.google)
         fixture.advance(by: 20)
-        let session = try await fixture.service.sessions.session(
-            of: Array(google.session.accessToken.utf8), by: fixture.call)
-        _ = try await fixture.service.linking.link(
-            .apple, .init(token: try fixture.token(.apple)), to: session, by: fixture.call)
+        try await fixture.link(.apple, .init(token: try fixture.token(.apple)), to: google)
         try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
         #expect(try await fixture.statuses() == ["e1": "outdated"])
         #expect(try await fixture.account(google)?.identities.count == 2)
     }
 
-    @Test func `an event that is older than the last sign-in changes nothing when that session is long swept`()
-        async throws
-    {
+    @Test
+    func `an event that is older than the last sign-in changes nothing when that session is long swept`() async throws {
         let google = try await fixture.account(.google)
         _ = try await fixture.bind(.apple, to: google)
         fixture.advance(by: 3_700)
@@ -114,15 +110,13 @@ import Testing
         let google = try await fixture.account(.google)
         let apple = try await fixture.bind(.apple, to: google)
         fixture.advance(by: 100)
-        let risc = ProviderEventFixture.risc
         let relay = [("email-disabled", 10), ("email-enabled", 20), ("email-disabled", 30)]
         let blocking = [("account-enabled", 10), ("account-disabled", 20), ("account-enabled", 30)]
         for index in order {
             try await fixture.events.take(
                 fixture.apple(relay[index].0, at: Int64(relay[index].1), id: "a\(index)"), from: .apple)
             try await fixture.events.take(
-                fixture.google(risc + blocking[index].0, at: Int64(blocking[index].1), id: "g\(index)"),
-                from: .google)
+                fixture.google(blocking[index].0, at: Int64(blocking[index].1), id: "g\(index)"), from: .google)
             if oneByOne { try await fixture.processAll() }
         }
         try await fixture.processAll()
@@ -138,9 +132,8 @@ import Testing
     {
         let google = try await fixture.account(.google)
         fixture.advance(by: 100)
-        let risc = ProviderEventFixture.risc
-        let hijacked = try fixture.google(risc + "account-disabled", [("reason", "hijacking")], at: 10, id: "e1")
-        let enabled = try fixture.google(risc + "account-enabled", at: 20, id: "e2")
+        let hijacked = try fixture.google("account-disabled", [("reason", "hijacking")], at: 10, id: "e1")
+        let enabled = try fixture.google("account-enabled", at: 20, id: "e2")
         for token in late ? [enabled, hijacked] : [hijacked, enabled] { try await fixture.deliver(.google, token) }
         #expect(try await !fixture.isOpen(google))
         #expect(try await fixture.statuses() == ["e1": "done", "e2": "done"])
@@ -151,12 +144,9 @@ import Testing
     func `a hijacking lifts no earlier block, whichever is reported first`(late: Bool) async throws {
         let google = try await fixture.account(.google)
         fixture.advance(by: 100)
-        let risc = ProviderEventFixture.risc
-        let disabled = try fixture.google(risc + "account-disabled", at: 10, id: "e1")
-        let hijacked = try fixture.google(risc + "account-disabled", [("reason", "hijacking")], at: 20, id: "e2")
-        for token in late ? [hijacked, disabled] : [disabled, hijacked] {
-            try await fixture.deliver(.google, token)
-        }
+        let disabled = try fixture.google("account-disabled", at: 10, id: "e1")
+        let hijacked = try fixture.google("account-disabled", [("reason", "hijacking")], at: 20, id: "e2")
+        for token in late ? [hijacked, disabled] : [disabled, hijacked] { try await fixture.deliver(.google, token) }
         #expect(try await !fixture.isOpen(google))
         #expect(try await fixture.statuses() == ["e1": "done", "e2": "done"])
         try await expectFailure("identityBlocked") { try await fixture.session(.google) }
@@ -173,9 +163,8 @@ import Testing
         #expect(try await fixture.statuses() == ["e10": "done", "e20": "done", "e30": "done"])
         #expect(try await fixture.identity(apple)?.isEmailDeliverable == true)
         #expect(try await fixture.identity(apple)?.authorization == .revoked)
-        #expect(
-            fixture.log.lines.map { line in line.split(separator: "kind=")[1].split(separator: " ")[0] }
-                == ["email-disabled", "email-enabled", "consent-revoked"])
+        let kinds = fixture.log.lines.map { $0.split(separator: "kind=")[1].split(separator: " ")[0] }
+        #expect(kinds == ["email-disabled", "email-enabled", "consent-revoked"])
     }
 
     // MARK: Repetition
@@ -208,12 +197,10 @@ import Testing
 
     @Test func `one id at both providers, and each event of a token, are events of their own`() async throws {
         try await fixture.deliver(.apple, fixture.apple("email-disabled", id: "e1"))
-        try await fixture.deliver(.google, fixture.google(ProviderEventFixture.risc + "account-enabled", id: "e1"))
+        try await fixture.deliver(.google, fixture.google("account-enabled", id: "e1"))
         #expect(try await fixture.count("provider_events") == 2)
         let person = #"{"subject":{"subject_type":"iss-sub","iss":"https://accounts.google.com","sub":"kim"}}"#
-        let events = ["account-enabled", "sessions-revoked"].map {
-            "\"\(ProviderEventFixture.risc)\($0)\":\(person)"
-        }
+        let events = ["account-enabled", "sessions-revoked"].map { "\"\(ProviderEventFixture.risc)\($0)\":\(person)" }
         let token = try TokenMint.shared.token([
             "iss": "https://accounts.google.com", "aud": .string(SignInFixture.googleClient),
             "iat": .integer(ProviderEventFixture.start), "jti": "e2",
@@ -221,10 +208,8 @@ import Testing
         ])
         let google = try await fixture.account(.google)
         try await fixture.deliver(.google, token, token)
-        #expect(
-            try await fixture.texts(
-                "SELECT position || ' ' || status FROM provider_events WHERE jti = 'e2' ORDER BY 1")
-                == ["0 done", "1 done"])
+        let both: SQL = "SELECT position || ' ' || status FROM provider_events WHERE jti = 'e2' ORDER BY 1"
+        #expect(try await fixture.texts(both) == ["0 done", "1 done"])
         #expect(try await !fixture.isOpen(google))
     }
 

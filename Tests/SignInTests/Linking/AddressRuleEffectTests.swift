@@ -10,8 +10,7 @@ import Testing
 @Suite struct AddressRuleEffectTests {
     static let performed: [AddressOperation] = [
         .signInKnown, .bindBySession, .bindByPassword, .register, .verifyEmail, .linkInSession, .replaceIdentity,
-        .merge,
-        .providerEvent,
+        .merge, .providerEvent,
     ]
 
     @Test(arguments: performed)
@@ -23,7 +22,9 @@ import Testing
                     let outcome = AddressRule.outcome(of: operation, evidence, holder: holder)
                     for isOwn in Self.sides(of: operation, holder) where outcome != nil {
                         number += 1
-                        let meeting = AddressMeeting(fixture, operation, evidence, holder, isOwn: isOwn, number: number)
+                        let meeting = AddressMeeting(
+                            fixture: fixture, operation: operation, evidence: evidence, holder: holder, isOwn: isOwn,
+                            number: number)
                         let expected = try #require(
                             meeting.effect(of: outcome),
                             "no such outcome of \(operation): \(String(describing: outcome))")
@@ -67,19 +68,7 @@ struct AddressMeeting: Sendable {
     let holder: AddressHolder
     /// Whether the person's own account is the holder.
     let isOwn: Bool
-    private let number: Int
-
-    init(
-        _ fixture: SignInFixture, _ operation: AddressOperation, _ evidence: AddressEvidence, _ holder: AddressHolder,
-        isOwn: Bool, number: Int
-    ) {
-        self.fixture = fixture
-        self.operation = operation
-        self.evidence = evidence
-        self.holder = holder
-        self.isOwn = isOwn
-        self.number = number
-    }
+    let number: Int
 
     private var degree: EmailProof? { EmailProof.allCases.first { AddressHolder($0) == holder } }
 
@@ -138,8 +127,7 @@ struct AddressMeeting: Sendable {
         case .stated:
             let made = try await fixture.create(
                 try await fixture.ticket(otherProvider, try token(otherProvider, "maker", SignInFixture.email(email))))
-            try await fixture.service.accounts.changePassword(
-                of: try await fixture.opened(made), current: nil, to: SignInFixture.password, by: fixture.call)
+            try await fixture.changePassword(of: made, from: nil, to: SignInFixture.password)
             return try await fixture.signIn(email)
         }
     }
@@ -147,8 +135,7 @@ struct AddressMeeting: Sendable {
     // MARK: The operations
 
     func perform() async throws -> AddressEffect {
-        let holding: SignedIn? =
-            if let degree { try await account(address, degree) } else { nil }
+        let holding: SignedIn? = if let degree { try await account(address, degree) } else { nil }
         if let degree, let holding { try #require(try await fixture.account(holding).emailProof == degree) }
         let ownEmail = isOwn ? address : "own\(number)@example.com"
         var person: SignedIn?
@@ -243,11 +230,7 @@ struct AddressMeeting: Sendable {
         for key in try await fixture.account(person).identities.map(\.key) {
             for type in Self.events(of: key.provider) {
                 let id = "\(type)-\(number)"
-                let event =
-                    switch key.provider {
-                    case .apple: try events.apple(type, of: key.subject.text, id: id)
-                    case .google: try events.google(type, of: key.subject.text, id: id)
-                    }
+                let event = try events.event(key.provider, type, of: key.subject.text, id: id)
                 try await events.deliver(key.provider, event)
             }
         }
@@ -258,9 +241,10 @@ struct AddressMeeting: Sendable {
         switch provider {
         case .apple: ["email-disabled", "email-enabled", "consent-revoked", "account-deleted"]
         case .google:
-            [ProviderEventFixture.oauth + "tokens-revoked"]
-                + ["sessions-revoked", "account-credential-change-required", "account-disabled", "account-enabled"]
-                .map { ProviderEventFixture.risc + $0 }
+            [
+                "tokens-revoked", "sessions-revoked", "account-credential-change-required", "account-disabled",
+                "account-enabled",
+            ]
         }
     }
 }

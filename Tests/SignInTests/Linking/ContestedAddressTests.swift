@@ -29,17 +29,11 @@ import Testing
         try await fixture.database.execute("DROP TRIGGER contest ON accounts")
     }
 
-    @Test func `a create with an identity is refused, and its ticket stays good`() async throws {
-        let ticket = try await fixture.ownersTicket()
-        try await Self.contest(fixture)
-        try await expectFailure("emailTaken") { try await fixture.create(ticket) }
-        try await Self.settle(fixture)
-        #expect(try await fixture.create(ticket).account.email?.text == StatedAddress.text)
-    }
-
-    @Test func `a create with a mailbox is refused, and its ticket stays good`() async throws {
-        _ = try await fixture.formerReader()
-        let ticket = try await fixture.ownersAnswer().ticket
+    /// With an identity, and with a mailbox.
+    @Test(arguments: [false, true])
+    func `a create is refused, and its ticket stays good`(isByMailbox: Bool) async throws {
+        if isByMailbox { _ = try await fixture.formerReader() }
+        let ticket = try await isByMailbox ? fixture.ownersAnswer().ticket : fixture.ownersTicket()
         try await Self.contest(fixture)
         try await expectFailure("emailTaken") { try await fixture.create(ticket) }
         try await Self.settle(fixture)
@@ -48,16 +42,12 @@ import Testing
 
     @Test func `a change of address is refused, and its code stays good`() async throws {
         let member = try await fixture.member("kim@example.com")
-        try await fixture.service.accounts.requestEmail(
-            "kim@new.example", of: try await fixture.opened(member), by: fixture.call)
+        try await fixture.requestEmail("kim@new.example", of: member)
         let code = try await fixture.digits(.verifyEmail, of: "kim@new.example")
-        let session = try await fixture.opened(member)
         try await Self.contest(fixture)
-        try await expectFailure("emailTaken") {
-            try await fixture.service.emailCodes.verifyEmail(code: code, of: session, by: fixture.call)
-        }
+        try await expectFailure("emailTaken") { try await fixture.verifyEmail(code, of: member) }
         try await Self.settle(fixture)
-        try await fixture.service.emailCodes.verifyEmail(code: code, of: session, by: fixture.call)
+        try await fixture.verifyEmail(code, of: member)
         #expect(try await fixture.account(member).email?.text == "kim@new.example")
     }
 }

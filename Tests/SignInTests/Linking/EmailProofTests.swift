@@ -40,11 +40,7 @@ import Testing
         }
 
         var source: EmailProof.Source? {
-            switch self {
-            case .absent, .unverified: nil
-            case .stated: .provider
-            case .relay, .authoritative: .authoritativeProvider
-            }
+            proof.map { $0 == .stated ? .provider : .authoritativeProvider }
         }
     }
 
@@ -61,8 +57,7 @@ import Testing
     }
 
     @Test func `registering only claims the address, and mails nothing`() async throws {
-        let registered = try await fixture.register(Self.address)
-        #expect(registered.account.emailProof == .claimed)
+        #expect(try await fixture.register(Self.address).account.emailProof == .claimed)
         #expect(try await source(fixture) == ["registration"])
         #expect(try await fixture.mails() == [])
     }
@@ -74,8 +69,7 @@ import Testing
         #expect(created.account.emailProof == .stated)
         // Nor does a claim of another address, or the same claim.
         for claims in [SignInFixture.appleMail("other@icloud.com"), SignInFixture.email(Self.address)] {
-            let again = try await fixture.session(.apple("a-1", claims))
-            #expect(again.account.emailProof == .stated)
+            #expect(try await fixture.session(.apple("a-1", claims)).account.emailProof == .stated)
         }
         #expect(try await !fixture.recorded(of: created).contains("email_proven"))
         let own = try fixture.apple("a-1", SignInFixture.appleMail(Self.address))
@@ -116,8 +110,7 @@ import Testing
             let recorded = try await fixture.recorded(of: registered)
             #expect(recorded.contains("email_stated") == (claim == .stated))
             #expect(recorded.contains("email_proven") == (claim == .authoritative))
-            try await fixture.service.accounts.delete(
-                accountOf: try await fixture.opened(registered), by: fixture.call)
+            try await fixture.deleteAccount(registered)
         }
     }
 
@@ -144,8 +137,7 @@ import Testing
     @Test func `a change to the address of a stated account takes it from there`() async throws {
         let former = try await fixture.formerReader()
         let owner = try await fixture.member("owner@example.org")
-        try await fixture.service.accounts.requestEmail(
-            StatedAddress.text, of: try await fixture.opened(owner), by: fixture.call)
+        try await fixture.requestEmail(StatedAddress.text, of: owner)
         try await fixture.verify(owner)
         #expect(try await fixture.account(owner).email?.text == StatedAddress.text)
         #expect(try await fixture.account(owner).emailProof == .proven)
@@ -157,8 +149,7 @@ import Testing
         let former = try await fixture.formerReader()
         _ = try await fixture.create(try await fixture.ownersTicket())
         #expect(try await fixture.account(former).emailTakenAt != nil)
-        try await fixture.service.accounts.requestEmail(
-            "former@example.org", of: try await fixture.opened(former), by: fixture.call)
+        try await fixture.requestEmail("former@example.org", of: former)
         try await fixture.verify(former, "former@example.org")
         let account = try await fixture.account(former)
         #expect(account.emailProof == .proven)
@@ -250,9 +241,8 @@ import Testing
         #expect(try await fixture.account(first).emailProof == .stated)
     }
 
-    @Test func `a successor's token from before the account was signed out lowers nothing, a later one does`()
-        async throws
-    {
+    @Test
+    func `a successor's token from before the account was signed out lowers nothing, a later one does`() async throws {
         let first = try await hosted(fixture)
         let early = try fixture.google("owner", SignInFixture.hosted(StatedAddress.text))
         fixture.clock.advance(by: 10)

@@ -32,16 +32,14 @@ import Testing
     }
 
     @Test func `an email that changes at the provider updates the identity and not the account`() async throws {
-        let first = SignInFixture.email("kim@example.com")
-        _ = try await fixture.signUp(.google("1", first))
+        _ = try await fixture.signUp(.google("1", SignInFixture.email("kim@example.com")))
         let later = try await fixture.session(.google("1", SignInFixture.email("kim@new.example")))
         #expect(later.identity?.email?.text == "kim@new.example")
         #expect(later.account.email?.text == "kim@example.com")
     }
 
     @Test func `a known email with a new subject gets a ticket and no session`() async throws {
-        let hosted = SignInFixture.hosted("kim@example.com")
-        _ = try await fixture.signUp(.google("1", hosted))
+        _ = try await fixture.signUp(.google("1", SignInFixture.hosted("kim@example.com")))
         let ticket = try await fixture.ticket(.google("2", SignInFixture.email("kim@example.com")))
         #expect(ticket.choices == [.bind])
         #expect(ticket.holder == nil)
@@ -49,8 +47,7 @@ import Testing
     }
 
     @Test func `the other provider with the same email is bound by the session of the account`() async throws {
-        let hosted = SignInFixture.hosted("kim@example.com")
-        let created = try await fixture.signUp(.google("1", hosted))
+        let created = try await fixture.signUp(.google("1", SignInFixture.hosted("kim@example.com")))
         let ticket = try await fixture.ticket(.apple("a-1", SignInFixture.email("kim@example.com")))
         #expect(ticket.choices == [.bind])
         let bound = try await fixture.bind(ticket, created.session.credential)
@@ -66,8 +63,9 @@ import Testing
         fixture.clock.advance(by: 600)
         let onTime = try await fixture.ticket(.google("1"))
         fixture.clock.advance(by: 1)
-        let late = try await failure { try await fixture.bind(onTime, created.session.credential) }
-        #expect(late == "reauthenticationRequired")
+        try await expectFailure("reauthenticationRequired") {
+            try await fixture.bind(onTime, created.session.credential)
+        }
         // Signing in again makes a session that is fresh; the ticket is still good.
         let fresh = try await fixture.session(.apple("a-1"))
         _ = try await fixture.bind(onTime, fresh.session.credential)
@@ -79,41 +77,37 @@ import Testing
         fixture.clock.advance(by: 3600)
         let stale = try await fixture.session(.apple, token)
         let ticket = try await fixture.ticket(.google("1"))
-        let refused = try await failure { try await fixture.bind(ticket, stale.session.credential) }
-        #expect(refused == "reauthenticationRequired")
+        try await expectFailure("reauthenticationRequired") { try await fixture.bind(ticket, stale.session.credential) }
     }
 
     @Test func `the provider's auth_time counts where the token has one`() async throws {
         let old: [(String, TokenMint.Literal?)] = [("auth_time", .integer(SignInFixture.start - 601))]
         let created = try await fixture.signUp(.apple("a-1", old))
         let ticket = try await fixture.ticket(.google("1"))
-        let refused = try await failure { try await fixture.bind(ticket, created.session.credential) }
-        #expect(refused == "reauthenticationRequired")
+        try await expectFailure("reauthenticationRequired") {
+            try await fixture.bind(ticket, created.session.credential)
+        }
     }
 
     @Test func `a password proves the account and a wrong one leaves the ticket good`() async throws {
         let registered = try await fixture.register("Kim@Example.com", password: "a long enough secret")
         let ticket = try await fixture.ticket(.google("1"))
         for wrong in [("kim@example.com", "not the secret"), ("nobody@example.com", "a long enough secret")] {
-            let refused = try await failure {
+            try await expectFailure("invalidCredentials") {
                 try await fixture.bind(ticket, .password(email: wrong.0, password: wrong.1))
             }
-            #expect(refused == "invalidCredentials")
         }
         let bound = try await fixture.bind(
             ticket, .password(email: "KIM@example.com", password: "a long enough secret"))
         #expect(bound.account.id == registered.account.id)
-        let session = try await fixture.opened(bound)
-        #expect(session.methods == [.password, .google])
+        #expect(try await fixture.opened(bound).methods == [.password, .google])
     }
 
     @Test func `a second identity of the provider is a conflict and changes nothing`() async throws {
-        let hosted = SignInFixture.hosted("kim@example.com")
-        let created = try await fixture.signUp(.google("1", hosted))
+        let created = try await fixture.signUp(.google("1", SignInFixture.hosted("kim@example.com")))
         let ticket = try await fixture.ticket(.google("2", SignInFixture.email("kim@example.com")))
         #expect(ticket.choices == [.bind])
-        let conflict = try await failure { try await fixture.bind(ticket, created.session.credential) }
-        #expect(conflict == "providerAlreadyLinked")
+        try await expectFailure("providerAlreadyLinked") { try await fixture.bind(ticket, created.session.credential) }
         #expect(try await fixture.session(.google("1")).account.id == created.account.id)
         // The ticket is good for whatever else its owner chooses.
         try await expectFailure("emailTaken") { try await fixture.create(ticket) }
@@ -128,8 +122,7 @@ import Testing
         #expect(bound.account.identities.count == 1)
         // Verified once, but Google does not run example.com.
         _ = try await fixture.member("lee@example.com")
-        let asked = try await fixture.ticket(.google("2", SignInFixture.email("lee@example.com")))
-        #expect(asked.choices == [.bind])
+        #expect(try await fixture.ticket(.google("2", SignInFixture.email("lee@example.com"))).choices == [.bind])
     }
 
     @Test(.fixture { try await SignInFixture.withMail(policy: .automatic, $0) })
@@ -191,7 +184,6 @@ import Testing
     }
 
     @Test func `an unverified or relay address never changes the choices and conflicts with nobody`() async throws {
-        let email = SignInFixture.email("kim@example.com")
         _ = try await fixture.signUp(.google("1", SignInFixture.hosted("kim@example.com")))
         let claims: [[(String, TokenMint.Literal?)]] = [
             SignInFixture.email("kim@example.com", verified: false),
@@ -200,21 +192,18 @@ import Testing
             SignInFixture.email("kim@example.com", verified: .null),
             SignInFixture.email("kim@example.com", verified: "TRUE"),
             [("email", "kim@example.com")],
-            email + SignInFixture.relay,
+            SignInFixture.email("kim@example.com") + SignInFixture.relay,
         ]
         for (index, claims) in claims.enumerated() {
             let ticket = try await fixture.ticket(.apple("b-\(index)", claims))
             #expect(ticket.choices == [.create, .bind])
-            let created = try await fixture.create(ticket)
-            #expect(created.account.email == nil)
+            #expect(try await fixture.create(ticket).account.email == nil)
         }
     }
 
     @Test func `addresses that only Unicode folding joins lead to different accounts`() async throws {
-        let victim = SignInFixture.email("mike@example.com")
-        _ = try await fixture.signUp(.google("1", victim))
-        let lookalike = SignInFixture.email("m\u{131}ke@example.com")
-        let ticket = try await fixture.ticket(.google("2", lookalike))
+        _ = try await fixture.signUp(.google("1", SignInFixture.email("mike@example.com")))
+        let ticket = try await fixture.ticket(.google("2", SignInFixture.email("m\u{131}ke@example.com")))
         #expect(ticket.choices == [.create, .bind])
         _ = try await fixture.create(ticket)
         #expect(try await fixture.count("accounts") == 2)

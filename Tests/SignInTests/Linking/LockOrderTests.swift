@@ -34,7 +34,7 @@ import Testing
             _ = try await transaction.execute("UPDATE identities SET authorization_status = 'active'")
             try await Self.grant(to: "identity_id, NULL", from: "identities", in: transaction)
         } with: {
-            try await fixture.service.tickets.cancel(linkTicket: other.linkTicket, by: fixture.call)
+            try await fixture.cancel(other)
         }
         try await cancelling.value
         #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
@@ -58,8 +58,7 @@ import Testing
         let ending = try await fixture.interleave { transaction in
             // The locks of a password change on the phone, in their order: the other sessions end last.
             _ = try await transaction.execute("SELECT FROM accounts WHERE account_id = \(kim.account.id) FOR UPDATE")
-            _ = try await transaction.execute(
-                "SELECT FROM sessions WHERE session_id = \(phone.session.id) FOR SHARE")
+            _ = try await transaction.execute("SELECT FROM sessions WHERE session_id = \(phone.session.id) FOR SHARE")
         } with: {
             try await fixture.service.sessions.revoke(.all, of: session, by: fixture.call)
         } then: { transaction in
@@ -97,48 +96,42 @@ import Testing
     func `an identity is taken from its account sessions first, then grants`(isRevoking: Bool) async throws {
         let admin = try await fixture.administered()
         let kim = try await fixture.signUp(.google("kim"))
-        let ticket = try await fixture.ticket(.apple("kim"))
-        let apple = try await fixture.bind(ticket, kim.session.credential)
+        let apple = try await fixture.bind(.apple("kim"), kim.session.credential)
         let id = try #require(apple.identity).id
         try await Self.grant(to: "identity_id, NULL", from: "identities", in: fixture.database)
         let taking = try await fixture.interleave { transaction in
             _ = try await transaction.execute("SELECT FROM sessions WHERE identity_id = \(id) FOR UPDATE")
         } with: {
             if isRevoking {
-                _ = try await admin.administration.revoke(
-                    id, unlinking: true, reason: "case 5", by: admin.administrator)
+                _ = try await admin.revoke(id, unlinking: true, reason: "case 5")
             } else {
-                try await admin.administration.detach(id, reason: "case 5", by: admin.administrator)
+                try await admin.detach(id, reason: "case 5")
             }
         } then: { transaction in
-            _ = try await transaction.execute(
-                "SELECT FROM provider_grants WHERE identity_id = \(id) FOR UPDATE NOWAIT")
+            _ = try await transaction.execute("SELECT FROM provider_grants WHERE identity_id = \(id) FOR UPDATE NOWAIT")
         }
         try await taking.value
         #expect(try await fixture.count("identities") == 1)
     }
 
-    @Test(.noFixture(SignInFixture.self), arguments: [true, false])
+    @Test(.fixture { try await SignInFixture.withMail(strays: .merge, $0) }, arguments: [true, false])
     func `a bind that moves an identity locks both accounts in the order of their ids`(isStrayOlder: Bool) async throws
     {
-        let merging: (inout SignInService.Configuration) -> Void = { $0.strayAccountPolicy = .merge }
-        try await SignInFixture.run(configure: merging) { fixture in
-            func make(_ provider: Provider, _ token: String) async throws -> SignedIn {
-                // Ids begin with the time.
-                fixture.clock.advance(by: 1)
-                return try await fixture.create(try await fixture.ticket(provider, token))
-            }
-            // Issued before there was an account to move from.
-            let ticket = try await fixture.ticket(.google("kim"))
-            var stray: SignedIn?
-            if isStrayOlder { stray = try await make(.google, try fixture.google("kim")) }
-            let proven = try await make(.apple, try fixture.apple("kim"))
-            if !isStrayOlder { stray = try await make(.google, try fixture.google("kim")) }
-            let ids = [proven.account.id, try #require(stray).account.id]
-            let (older, younger) = isStrayOlder ? (ids[1], ids[0]) : (ids[0], ids[1])
-            try await Self.bind(ticket, to: proven, in: fixture, findsLocked: older, andLeaves: younger)
-            #expect(try await fixture.count("accounts") == 1)
+        func make(_ provider: Provider, _ token: String) async throws -> SignedIn {
+            // Ids begin with the time.
+            fixture.clock.advance(by: 1)
+            return try await fixture.create(try await fixture.ticket(provider, token))
         }
+        // Issued before there was an account to move from.
+        let ticket = try await fixture.ticket(.google("kim"))
+        var stray: SignedIn?
+        if isStrayOlder { stray = try await make(.google, try fixture.google("kim")) }
+        let proven = try await make(.apple, try fixture.apple("kim"))
+        if !isStrayOlder { stray = try await make(.google, try fixture.google("kim")) }
+        let ids = [proven.account.id, try #require(stray).account.id]
+        let (older, younger) = isStrayOlder ? (ids[1], ids[0]) : (ids[0], ids[1])
+        try await Self.bind(ticket, to: proven, in: fixture, findsLocked: older, andLeaves: younger)
+        #expect(try await fixture.count("accounts") == 1)
     }
 
     private static func bind(
@@ -155,36 +148,28 @@ import Testing
         #expect(try await binding.value.account.id == proven.account.id)
     }
 
-    @Test(.noFixture(SignInFixture.self))
-    func `proving an address that another account claims locks both accounts in the order of their ids`()
-        async throws
-    {
-        let mailing: (inout SignInService.Configuration) -> Void = { $0.mailLanguages = ["en"] }
-        try await SignInFixture.run(configure: mailing) { fixture in
-            func register(_ email: String) async throws -> SignedIn {
-                fixture.clock.advance(by: 1)
-                return try await fixture.register(email)
-            }
-            let claiming = try await register("kim@example.com")
-            let proving = try await register("other@example.com")
-            let session = try await fixture.opened(proving)
-            try await fixture.service.accounts.requestEmail("kim@example.com", of: session, by: fixture.call)
-            let mailed = try await MailedCode.read(
-                .verifyEmail, to: "kim@example.com", at: fixture.clock.now(), from: fixture.database,
-                keyRing: fixture.keyRing)
-            let digits = try #require(mailed).digits
-            let verifying = try await fixture.interleave { transaction in
-                _ = try await transaction.execute(
-                    "SELECT FROM accounts WHERE account_id = \(claiming.account.id) FOR UPDATE")
-            } with: {
-                try await fixture.service.emailCodes.verifyEmail(code: digits, of: session, by: fixture.call)
-            } then: { transaction in
-                _ = try await transaction.execute(
-                    "SELECT FROM accounts WHERE account_id = \(proving.account.id) FOR UPDATE NOWAIT")
-            }
-            try await verifying.value
-            #expect(try await fixture.service.accounts.account(of: session).email?.text == "kim@example.com")
+    @Test(.fixture { try await SignInFixture.withMail($0) })
+    func `proving an address that another account claims locks both accounts in the order of their ids`() async throws {
+        func register(_ email: String) async throws -> SignedIn {
+            fixture.clock.advance(by: 1)
+            return try await fixture.register(email)
         }
+        let claiming = try await register("kim@example.com")
+        let proving = try await register("other@example.com")
+        let session = try await fixture.opened(proving)
+        try await fixture.service.accounts.requestEmail("kim@example.com", of: session, by: fixture.call)
+        let digits = try await fixture.digits(.verifyEmail, of: "kim@example.com")
+        let verifying = try await fixture.interleave { transaction in
+            _ = try await transaction.execute(
+                "SELECT FROM accounts WHERE account_id = \(claiming.account.id) FOR UPDATE")
+        } with: {
+            try await fixture.service.emailCodes.verifyEmail(code: digits, of: session, by: fixture.call)
+        } then: { transaction in
+            _ = try await transaction.execute(
+                "SELECT FROM accounts WHERE account_id = \(proving.account.id) FOR UPDATE NOWAIT")
+        }
+        try await verifying.value
+        #expect(try await fixture.service.accounts.account(of: session).email?.text == "kim@example.com")
     }
 
     @Test func `what a provider ends while it is being linked is refused as expired`() async throws {

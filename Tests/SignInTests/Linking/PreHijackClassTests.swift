@@ -32,8 +32,7 @@ import Testing
             return try await fixture.signIn(address, code: try await fixture.code(.signIn, for: address))
         case .bindCode:
             let ticket = try await fixture.ticket(.apple("victim"))
-            let code = try await fixture.code(.bind, for: address, ticket: ticket)
-            return try await fixture.bind(ticket, .emailCode(email: address, code: code))
+            return try await fixture.bind(ticket, try await fixture.mailedProof(of: address, for: ticket))
         case .resetCode:
             try await fixture.reset(
                 address, code: try await fixture.code(.resetPassword, for: address), to: "victim's password")
@@ -46,9 +45,7 @@ import Testing
         _ attacker: [SignedIn], of victim: SignedIn, _ fixture: SignInFixture,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        for signedIn in attacker {
-            try await fixture.expectEnded(signedIn.session, sourceLocation: sourceLocation)
-        }
+        for signedIn in attacker { try await fixture.expectEnded(signedIn.session, sourceLocation: sourceLocation) }
         try await expectFailure("invalidCredentials", sourceLocation: sourceLocation) {
             try await fixture.signIn(Self.address, password: Self.attack)
         }
@@ -105,8 +102,7 @@ import Testing
         arrival: Arrival
     ) async throws {
         let attacker = try await fixture.register(Self.address, password: Self.attack)
-        try await fixture.service.accounts.requestEmail(
-            "attacker@example.com", of: try await fixture.opened(attacker), by: fixture.call)
+        try await fixture.requestEmail("attacker@example.com", of: attacker)
         let change = try await fixture.digits(.verifyEmail, of: "attacker@example.com")
         let victim = try await arrive(arrival, fixture)
         try await expectShutOut([attacker], of: victim, fixture)
@@ -135,11 +131,8 @@ import Testing
                 let victim = try await fixture.signUp(.apple("victim", SignInFixture.email(Self.address)))
                 #expect(victim.account.email?.text == Self.address)
                 let again = SignInFixture.email(Self.address, verified: false)
-                #expect(
-                    try await fixture.ticket(.google("attacker-9", again)).choices
-                        == [.create, .bind])
-                let back = try await fixture.session(.google("attacker-0", again))
-                #expect(back.account.id != victim.account.id)
+                #expect(try await fixture.ticket(.google("attacker-9", again)).choices == [.create, .bind])
+                #expect(try await fixture.session(.google("attacker-0", again)).account.id != victim.account.id)
             }
         }
     }

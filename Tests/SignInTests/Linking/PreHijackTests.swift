@@ -13,10 +13,8 @@ import Testing
 
     @Test func `an account that loses its address keeps the identity it can be entered by`() async throws {
         let other = try await fixture.register(Self.address)
-        let apple = try await fixture.ticket(.apple("a-1"))
-        _ = try await fixture.bind(apple, other.session.credential)
-        let google = try await fixture.ticket(.google("1", SignInFixture.hosted(Self.address)))
-        _ = try await fixture.create(google)
+        _ = try await fixture.bind(.apple("a-1"), other.session.credential)
+        _ = try await fixture.signUp(.google("1", SignInFixture.hosted(Self.address)))
         let signedIn = try await fixture.session(.apple("a-1"))
         #expect(signedIn.account.id == other.account.id)
         #expect(signedIn.account.email == nil)
@@ -46,8 +44,7 @@ import Testing
     @Test func `its own password or session still binds to an unverified account`() async throws {
         let owner = try await fixture.register(Self.address)
         let ticket = try await fixture.ticket(.google("1", SignInFixture.hosted("victim@example.org")))
-        let bound = try await fixture.bind(
-            ticket, .password(email: Self.address, password: SignInFixture.password))
+        let bound = try await fixture.bind(ticket, .password(email: Self.address, password: SignInFixture.password))
         #expect(bound.account.id == owner.account.id)
         // Binding proves the person, not the mailbox.
         #expect(bound.account.emailProof == .claimed)

@@ -17,8 +17,7 @@ import Testing
         _ fixture: SignInFixture, _ claims: [(String, TokenMint.Literal?)] = []
     ) async throws -> (LinkRequired, BindCredential) {
         let ticket = try await fixture.ticket(.google("owner", claims))
-        let code = try await fixture.code(.bind, for: Self.address, ticket: ticket)
-        let credential = BindCredential.emailCode(email: Self.address, code: code)
+        let credential = try await fixture.mailedProof(of: Self.address, for: ticket)
         let shown = try await fixture.answer(toBinding: ticket, credential).ticket
         #expect(shown.linkTicket == ticket.linkTicket)
         #expect(shown.holder?.showsIdentities == true)
@@ -32,15 +31,10 @@ import Testing
         try await fixture.expectUntouched(former)
         #expect(try await fixture.count("imported_rows WHERE is_touched") == 1)
         let owner = try await fixture.bind(ticket, .ticket)
-        #expect(owner.account.id == former.account.id)
-        #expect(owner.account.emailProof == .proven)
-        #expect(!owner.account.hasPassword)
-        #expect(Set(owner.account.identities.map(\.key.subject.text)) == ["former", "owner"])
+        try await fixture.expectTakenOver(former, by: owner)
         #expect(try await fixture.opened(owner).methods == [.oneTimeCode, .google])
-        #expect(try await !fixture.isLive(former))
-        #expect(
-            try await fixture.texts("SELECT email_proof_source FROM accounts WHERE email = \(Self.address)")
-                == ["mailed_code"])
+        let proven: SQL = "accounts WHERE email = \(Self.address) AND email_proof_source = 'mailed_code'"
+        #expect(try await fixture.count(proven) == 1)
         #expect(try await fixture.count("mailbox_tickets") == 0)
         for proof in [.ticket, code] {
             try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, proof) }
@@ -103,7 +97,7 @@ import Testing
     @Test func `the proof ends with the ticket, however that ends`() async throws {
         _ = try await fixture.formerReader()
         let (cancelled, _) = try await shownTicket(fixture)
-        try await fixture.service.tickets.cancel(linkTicket: cancelled.linkTicket, by: fixture.call)
+        try await fixture.cancel(cancelled)
         let (crowded, _) = try await shownTicket(fixture)
         for _ in 0..<LinkTicket.maximumHeld {
             fixture.clock.advance(by: 1)
@@ -124,7 +118,7 @@ import Testing
         try await fixture.database.execute("UPDATE link_tickets SET consumed_at = \(fixture.clock.now())")
         try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
         try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
-        try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
+        try await fixture.cancel(ticket)
         #expect(try await fixture.count("mailbox_tickets") == 1)
         try await fixture.expectUntouched(former)
     }

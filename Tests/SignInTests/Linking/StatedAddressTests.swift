@@ -52,9 +52,7 @@ import Testing
     @Test func `a code for a new password is good for nothing while the address is only stated`() async throws {
         let former = try await fixture.formerReader()
         let code = try await fixture.code(.resetPassword, for: Self.address)
-        let before = try await fixture.state()
-        try await expectFailure("invalidCredentials") { try await fixture.reset(Self.address, code: code) }
-        #expect(try await fixture.state() == before)
+        try await fixture.expectRefusal("invalidCredentials") { try await fixture.reset(Self.address, code: code) }
         try await fixture.expectUntouched(former)
         _ = try await fixture.signIn(Self.address)
         // Once the owner has proven the mailbox, it resets.
@@ -91,11 +89,11 @@ import Testing
         #expect(owner.account.emailProof == .proven)
         #expect(owner.identity?.key.subject.text == "owner")
         // Not at the address itself, which is the owner's: that one hears of their own account.
-        #expect(
-            try await fixture.mails() == [
-                QueuedMail(template: "account_created", recipient: Self.address, provider: "google"),
-                QueuedMail(template: "email_taken", recipient: "former@gmail.com"),
-            ])
+        let notices = [
+            QueuedMail(template: "account_created", recipient: Self.address, provider: "google"),
+            QueuedMail(template: "email_taken", recipient: "former@gmail.com"),
+        ]
+        #expect(try await fixture.mails() == notices)
         #expect(try await fixture.account(former).identities.count == 2)
         try await fixture.expectOusted(former)
     }
@@ -104,21 +102,14 @@ import Testing
         async throws
     {
         let former = try await fixture.formerReader()
-        let identity = try #require(former.identity)
-        try await fixture.service.accounts.unlink(
-            identity.id, of: try await fixture.opened(try await fixture.signIn(Self.address)),
-            by: fixture.call)
+        try await fixture.unlink(former.identity, of: try await fixture.signIn(Self.address))
         let live = try await fixture.signIn(Self.address)
         _ = try await fixture.create(try await fixture.ownersTicket())
         #expect(try await fixture.account(former).status == .disabled)
         #expect(try await !fixture.isLive(live))
-        #expect(
-            try await fixture.texts("SELECT disabled_reason FROM accounts WHERE account_id = \(former.account.id)")
-                == ["email_reclaimed"])
         let admin = try await fixture.administered()
-        try await admin.administration.enable(
-            former.account.id, email: EmailAddress("former@example.org"), reason: "he wrote",
-            by: admin.administrator)
+        #expect(try await admin.administration.account(former.account.id).disabledReason == "email_reclaimed")
+        try await admin.enable(former.account.id, email: "former@example.org", reason: "he wrote")
         let restored = try await fixture.account(former)
         #expect(restored.status == .active)
         #expect(restored.emailProof == .proven)
@@ -129,24 +120,18 @@ import Testing
 
     @Test func `the owner who takes the account over has it alone`() async throws {
         let former = try await fixture.formerReader()
-        try await fixture.service.accounts.requestEmail(
-            "former@example.org", of: try await fixture.opened(former), by: fixture.call)
+        try await fixture.requestEmail("former@example.org", of: former)
         let early = try fixture.apple("former")
         fixture.clock.advance(by: 10)
         let ticket = try await fixture.ownersTicket()
         try await fixture.forgetMails()
         let owner = try await fixture.bind(ticket, .ticket)
-        #expect(owner.account.id == former.account.id)
-        #expect(owner.account.emailProof == .proven)
-        #expect(!owner.account.hasPassword)
-        #expect(Set(owner.account.identities.map(\.key.subject.text)) == ["former", "owner"])
+        try await fixture.expectTakenOver(former, by: owner)
         #expect(try await fixture.opened(owner).methods == [.google])
         #expect(try await fixture.texts("SELECT pending_email FROM accounts") == [nil])
         #expect(try await fixture.recorded(of: owner).contains("email_proven"))
-        #expect(
-            try await fixture.mails() == [
-                QueuedMail(template: "identity_linked", recipient: Self.address, provider: "google")
-            ])
+        let notice = QueuedMail(template: "identity_linked", recipient: Self.address, provider: "google")
+        #expect(try await fixture.mails() == [notice])
 
         try await fixture.expectEnded(former.session)
         try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.address) }
@@ -167,8 +152,7 @@ import Testing
         _ = try await fixture.session(.google("owner"))
         #expect(try await fixture.mails() == [notice])
         // And may put it out.
-        let identity = try #require(late.identity)
-        try await fixture.service.accounts.unlink(identity.id, of: try await fixture.opened(owner), by: fixture.call)
+        try await fixture.unlink(late.identity, of: owner)
         #expect(try await fixture.account(owner).identities.map(\.key.subject.text) == ["owner"])
     }
 
@@ -182,25 +166,18 @@ import Testing
             with: .apple, .init(token: try fixture.apple("former")), by: silent.calls.begin(by: fixture.client))
         #expect(try await fixture.mails().isEmpty)
         _ = try await fixture.session(.apple("former"))
-        #expect(
-            try await fixture.mails() == [
-                QueuedMail(template: "signed_in", recipient: Self.address, provider: "apple")
-            ])
+        let notice = QueuedMail(template: "signed_in", recipient: Self.address, provider: "apple")
+        #expect(try await fixture.mails() == [notice])
     }
 
     @Test func `a take-over asks before it replaces an identity, and is none if it is refused`() async throws {
         let former = try await fixture.signUp(.google("former", SignInFixture.email(Self.address)))
         let ticket = try await fixture.ownersTicket()
         #expect(ticket.choices == [.bind, .create])
-        let before = try await fixture.state()
-        try await expectFailure("providerAlreadyLinked") { try await fixture.bind(ticket, .ticket) }
-        #expect(try await fixture.state() == before)
+        try await fixture.expectRefusal("providerAlreadyLinked") { try await fixture.bind(ticket, .ticket) }
         #expect(try await fixture.isLive(former))
         let owner = try await fixture.bind(ticket, .ticket, replacing: true)
-        #expect(owner.account.id == former.account.id)
-        #expect(owner.account.identities.map(\.key.subject.text) == ["owner"])
-        #expect(owner.account.emailProof == .proven)
-        #expect(try await !fixture.isLive(former))
+        try await fixture.expectTakenOver(former, by: owner, with: ["owner"])
     }
 
     // MARK: Under automatic
@@ -248,9 +225,8 @@ import Testing
 
     // MARK: Two who state the same
 
-    @Test func `who states the address too sees which providers are in the account, and gets nothing by it`()
-        async throws
-    {
+    @Test
+    func `who states the address too sees which providers are in the account, and gets nothing by it`() async throws {
         let former = try await fixture.formerReader()
         let ticket = try await fixture.ticket(.google("other", SignInFixture.email(Self.address)))
         #expect(ticket.choices == [.bind, .create])
@@ -258,8 +234,7 @@ import Testing
         #expect(holder.account.identities.map(\.key.provider) == [.apple])
         #expect(!holder.showsIdentities)
         await expectFailure(.missingCredential("password")) { try await fixture.bind(ticket, .ticket) }
-        let other = try await fixture.create(ticket)
-        #expect(other.account.email == nil)
+        #expect(try await fixture.create(ticket).account.email == nil)
         try await fixture.expectUntouched(former)
     }
 }

@@ -16,8 +16,7 @@ import Testing
         let ticket = try await fixture.ticket(try await fixture.consent(provider))
         #expect(try await fixture.count("provider_grants WHERE ticket_hash IS NOT NULL") == 1)
         let token = try await fixture.refreshTokens()
-        let created = try await fixture.create(ticket)
-        #expect(created.identity?.authorization == .active)
+        #expect(try await fixture.create(ticket).identity?.authorization == .active)
         #expect(try await fixture.refreshTokens(of: "provider_grants WHERE identity_id IS NOT NULL") == token)
         #expect(try await fixture.count("provider_grants WHERE ticket_hash IS NOT NULL") == 0)
     }
@@ -53,7 +52,7 @@ import Testing
     private static func end(_ ticket: LinkRequired, _ end: End, in fixture: LifeCycleFixture) async throws {
         switch end {
         case .cancelled:
-            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
+            try await fixture.cancel(ticket)
         case .expired:
             try await fixture.advance(by: Lifetimes.linkTicketSeconds)
         }
@@ -95,8 +94,7 @@ import Testing
         try await Self.end(first, end, in: fixture)
         #expect(try await fixture.count("provider_grants") == 1)
         #expect(try await fixture.count("outbox") == 0)
-        let created = try await fixture.create(second)
-        #expect(created.identity?.authorization == .active)
+        #expect(try await fixture.create(second).identity?.authorization == .active)
         let issued = try await fixture.grants(provider)
         #expect(issued.map(\.isLive) == [true, true])
         #expect(try await fixture.refreshTokens().map(Sandbox.fingerprint) == [issued.last?.refreshToken])
@@ -107,8 +105,7 @@ import Testing
         let without = try await fixture.ticket(try await fixture.consent(provider), .token)
         _ = try await fixture.ticket(try await fixture.consent(provider))
         let token = try await fixture.refreshTokens()
-        let created = try await fixture.create(without)
-        #expect(created.identity?.authorization == .active)
+        #expect(try await fixture.create(without).identity?.authorization == .active)
         #expect(try await fixture.refreshTokens(of: "provider_grants WHERE identity_id IS NOT NULL") == token)
     }
 
@@ -122,8 +119,7 @@ import Testing
             identity: try #require(known.identity), displayName: nil, createdAt: now,
             expiresAt: now.advanced(bySeconds: 600))
         let grant = NewGrant(
-            clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "r", exchangedAt: now,
-            checkAt: nil)
+            clientID: ProviderClientID(LifeCycleFixture.appleClient), refreshToken: "r", exchangedAt: now, checkAt: nil)
         let hash = SecretHash([UInt8](repeating: 1, count: 32))
         try await fixture.storage.links.insert(late, hash: hash, grant: grant, by: .at(fixture.clock.now()))
         _ = try await fixture.storage.links.cancel(hash, by: .at(now), recording: nil)
@@ -132,23 +128,20 @@ import Testing
         #expect(try await fixture.count("outbox") == 0)
     }
 
-    @Test(.noFixture(LifeCycleFixture.self))
+    private static let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
+
+    @Test(.fixture { try await LifeCycleFixture.run(appleClients: TicketGrantTests.clients, $0) })
     func `an identity gets the grants of clients that it has none of`() async throws {
-        let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
-        try await LifeCycleFixture.run(appleClients: clients) { fixture in
-            let app = try await fixture.ticket(try await fixture.consent(.apple))
-            for client in clients {
-                _ = try await fixture.ticket(try await fixture.consent(.apple, appleClient: client))
-            }
-            let created = try await fixture.create(app)
-            try await Self.end(app, .expired, in: fixture)
-            #expect(
-                try await fixture.texts(
-                    "SELECT client_id FROM provider_grants WHERE identity_id IS NOT NULL ORDER BY 1")
-                    == clients)
-            #expect(try await fixture.count("provider_grants") == 2)
-            #expect(try await fixture.authorization(created.identity) == "active")
+        let app = try await fixture.ticket(try await fixture.consent(.apple))
+        for client in Self.clients {
+            _ = try await fixture.ticket(try await fixture.consent(.apple, appleClient: client))
         }
+        let created = try await fixture.create(app)
+        try await Self.end(app, .expired, in: fixture)
+        let held: SQL = "SELECT client_id FROM provider_grants WHERE identity_id IS NOT NULL ORDER BY 1"
+        #expect(try await fixture.texts(held) == Self.clients)
+        #expect(try await fixture.count("provider_grants") == 2)
+        #expect(try await fixture.authorization(created.identity) == "active")
     }
 
     @Test(arguments: End.allCases)
@@ -160,8 +153,7 @@ import Testing
         if end == .expired { try await fixture.advance(by: -60) }
         try await Self.end(with, end, in: fixture)
         #expect(try await fixture.count("outbox") == 0)
-        let created = try await fixture.create(without)
-        #expect(created.identity?.authorization == .active)
+        #expect(try await fixture.create(without).identity?.authorization == .active)
         #expect(try await fixture.refreshTokens(of: "provider_grants WHERE identity_id IS NOT NULL") == token)
     }
 
@@ -206,8 +198,7 @@ import Testing
         while try await fixture.sweeper.sweep() > 0 {}
         #expect(try await fixture.count("provider_grants") == Int64(LinkTicket.maximumHeld))
         #expect(try await fixture.count("outbox") == 0)
-        let created = try await fixture.create(tickets[1])
-        #expect(created.identity?.authorization == .active)
+        #expect(try await fixture.create(tickets[1]).identity?.authorization == .active)
         #expect(try await fixture.grants(.apple).allSatisfy(\.isLive))
     }
 
@@ -231,5 +222,55 @@ import Testing
         #expect(try await fixture.count("link_tickets") == 0)
         #expect(try await fixture.authorization(spent.identity) == "active")
         #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
+    }
+
+    // MARK: Of links in a session
+
+    @Test(arguments: Provider.allCases)
+    func `what the code brought is kept with the identity`(provider: Provider) async throws {
+        let account = try await fixture.account(provider == .apple ? .google : .apple)
+        let identity = try await fixture.link(try await fixture.consent(provider), to: account)
+        #expect(identity.authorization == .active)
+        #expect(try await fixture.count("provider_grants WHERE identity_id = \(identity.id)") == 1)
+        #expect(try await fixture.grants(provider).map(\.isLive) == [true])
+        #expect(try await fixture.count("outbox") == 0)
+    }
+
+    @Test func `what the code of a refused link brought is revoked at once when nothing else of the person is here`()
+        async throws
+    {
+        let kim = try await fixture.account(.google)
+        try await expectFailure("providerAlreadyLinked") {
+            try await fixture.link(try await fixture.consent(.google, "ada"), to: kim)
+        }
+        // At once, not when a ticket would have expired.
+        try await fixture.revokeDue()
+        #expect(try await fixture.grants(.google, "ada").map(\.endedBy) == [.revoke])
+        #expect(try await fixture.grants(.google).map(\.isLive) == [true])
+        #expect(try await fixture.count("provider_grants") == 1)
+    }
+
+    @Test func `what the code of a refused link brought is erased when the person is somebody here`() async throws {
+        let ada = try await fixture.account(.google, "ada")
+        let kim = try await fixture.account(.apple)
+        try await expectFailure("identityAlreadyLinked") {
+            try await fixture.link(try await fixture.consent(.google, "ada"), to: kim)
+        }
+        try await fixture.revokeDue()
+        // A revocation would have ended hers too.
+        #expect(try await fixture.grants(.google, "ada").allSatisfy(\.isLive))
+        #expect(try await fixture.authorization(ada.identity) == "active")
+        #expect(try await fixture.count("provider_grants") == 2)
+    }
+
+    @Test func `what the code of a refused link brought goes to the identity of the person that has none`() async throws
+    {
+        let ada = try await fixture.create(try await fixture.ticket(try await fixture.consent(.google, "ada"), .token))
+        let kim = try await fixture.account(.apple)
+        try await expectFailure("identityAlreadyLinked") {
+            try await fixture.link(try await fixture.consent(.google, "ada"), to: kim)
+        }
+        #expect(try await fixture.authorization(ada.identity) == "active")
+        #expect(try await fixture.count("outbox") == 0)
     }
 }

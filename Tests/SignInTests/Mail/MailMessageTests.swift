@@ -6,7 +6,7 @@ import Testing
 import Texts
 
 /// Mail that has arrived, as Python's email package reads it.
-@Suite(.timeLimit(.minutes(5))) struct MailMessageTests {
+@Suite(.fixture(MailFixture.self), .timeLimit(.minutes(5))) struct MailMessageTests {
     var fixture: MailFixture { .current }
 
     private static let usualHeaders = [
@@ -29,8 +29,7 @@ import Texts
         #expect(message.headers.map { $0[0] } == usualHeaders)
     }
 
-    @Test(.fixture(MailFixture.self))
-    func `every mail is there in every language, with all that it has to say`() async throws {
+    @Test func `every mail is there in every language, with all that it has to say`() async throws {
         try await fixture.addAccount("kim@example.com", proof: .claimed)
         var queued: [(kind: Mail.Kind, language: String, digits: String?)] = []
         for language in Language.allCases.map(\.rawValue) {
@@ -90,11 +89,8 @@ import Texts
         #expect(subjects.count == Language.allCases.count * Mail.Kind.allCases.count)
     }
 
-    @Test(.fixture(MailFixture.self))
-    func `the headers say who, to whom, when, and that nobody is to answer by machine`() async throws {
-        try await fixture.enqueue("password_changed", to: "kim@example.com", in: "de")
-        try await fixture.work()
-        let message = try #require(try await fixture.arrived().first)
+    @Test func `the headers say who, to whom, when, and that nobody is to answer by machine`() async throws {
+        let message = try await fixture.arrival(of: "password_changed", in: "de")
         #expect(message.sender == MailFixture.sender)
         #expect(message.recipients == ["kim@example.com"])
         #expect(message.header("From") == "\(MailFixture.service) <\(MailFixture.sender)>")
@@ -108,15 +104,13 @@ import Texts
         #expect(message.header("Content-Type")?.hasPrefix("multipart/alternative;") == true)
     }
 
-    @Test(.fixture(MailFixture.self)) func `a date has its weekday`() async throws {
+    @Test func `a date has its weekday`() async throws {
         for (seconds, date) in [
             (1_767_225_599, "Wed, 31 Dec 2025 23:59:59 +0000"), (1_772_323_200, "Sun, 01 Mar 2026 00:00:00 +0000"),
             (1_835_395_200, "Tue, 29 Feb 2028 00:00:00 +0000"), (4_102_444_800, "Fri, 01 Jan 2100 00:00:00 +0000"),
         ] as [(Int64, String)] {
             fixture.clock.set(to: seconds)
-            try await fixture.enqueue("password_changed", to: "kim@example.com")
-            try await fixture.work()
-            #expect(try await fixture.arrived().last?.header("Date") == date)
+            #expect(try await fixture.arrival(of: "password_changed").header("Date") == date)
         }
     }
 
@@ -131,8 +125,7 @@ import Texts
         return (arrived.count, try #require(arrived.last))
     }
 
-    @Test(.fixture(MailFixture.self))
-    func `whatever the service is called, everybody reads its name`() async throws {
+    @Test func `whatever the service is called, everybody reads its name`() async throws {
         for name in [
             "Lamp", "Lämpchen 💡 für 日本語", "a \"quoted\" name, with \\ and <angles>", "=?UTF-8?B?TGFtcA==?=",
             "👩‍👩‍👧‍👦 family of four, and combining: n\u{303}o\u{308}", String(repeating: "lang ", count: 19) + "Ende",
@@ -148,8 +141,7 @@ import Texts
         }
     }
 
-    @Test(.fixture(MailFixture.self))
-    func `a line break in a value begins no header, no body and no second mail`() async throws {
+    @Test func `a line break in a value begins no header, no body and no second mail`() async throws {
         let names = [
             "Lamp\r\nBcc: eve@example.com", "Lamp\nBcc: eve@example.com", "Lamp\r\n\r\nAnother body",
             "Lamp\r\n.\r\nQUIT",
@@ -168,17 +160,15 @@ import Texts
         }
     }
 
-    @Test(.fixture(MailFixture.self)) func `a value is escaped in HTML and nowhere else`() async throws {
+    @Test func `a value is escaped in HTML and nowhere else`() async throws {
         let message = try await mail("password_changed", serviceName: "<b>\"Lamp\" & 'Co'").message
         #expect(message.html?.contains("&lt;b&gt;&quot;Lamp&quot; &amp; &#39;Co&#39;") == true)
         #expect(message.html?.contains("<b>") == false)
         #expect(message.text?.contains("<b>\"Lamp\" & 'Co'") == true)
     }
 
-    @Test(.fixture(MailFixture.self)) func `an address beyond ASCII stands in the header as it is`() async throws {
-        try await fixture.enqueue("password_changed", to: "kübra@example.com")
-        try await fixture.work()
-        let message = try #require(try await fixture.arrived().first)
+    @Test func `an address beyond ASCII stands in the header as it is`() async throws {
+        let message = try await fixture.arrival(of: "password_changed", to: "kübra@example.com")
         #expect(message.recipients == ["kübra@example.com"])
         #expect(message.options.contains("SMTPUTF8"))
         #expect(message.header("To") == "kübra@example.com")

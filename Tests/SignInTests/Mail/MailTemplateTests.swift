@@ -5,6 +5,9 @@ import TestSupport
 import Testing
 import Texts
 
+/// Each a file, what is in it, and the beginning of what is said of it.
+private let templateFaults = Result { try DataFile("TemplateFaults.json").decoded(as: [[String]].self) }
+
 /// An operator's own templates: what they may hold, and the faults that are reported.
 @Suite(.timeLimit(.minutes(5))) struct MailTemplateTests {
     private static let own = [
@@ -23,10 +26,15 @@ import Texts
         return files
     }
 
-    @Test func `a template of one's own takes the place of the built-in one, and of no other`() async throws {
-        let directory = try ScratchDirectory(templates: Self.own)
+    /// Runs `body` with a service that has these templates.
+    private static func run(_ files: [String: String], _ body: (MailFixture) async throws -> Void) async throws {
+        let directory = try ScratchDirectory(templates: files)
         defer { directory.remove() }
-        try await MailFixture.run(templates: try directory.templates()) { fixture in
+        try await MailFixture.run(templates: try directory.templates(), body)
+    }
+
+    @Test func `a template of one's own takes the place of the built-in one, and of no other`() async throws {
+        try await Self.run(Self.own) { fixture in
             try await fixture.addAccount("kim@example.com")
             let code = try await fixture.issue(.signIn, to: "kim@example.com")
             let digits = try #require(fixture.codes.digits(of: code))
@@ -49,9 +57,7 @@ import Texts
         let templates = try directory.templates()
         #expect(templates.languages == Language.allCases.map(\.rawValue) + ["sv"])
         try await MailFixture.run(templates: templates) { fixture in
-            try await fixture.enqueue("password_changed", to: "kim@example.com", in: "sv")
-            try await fixture.work()
-            let message = try #require(try await fixture.arrived().first)
+            let message = try await fixture.arrival(of: "password_changed", in: "sv")
             #expect(message.header("Subject") == "Å password_changed")
             #expect(message.header("Content-Language") == "sv")
             #expect(message.text == "Hej !\n")
@@ -60,14 +66,10 @@ import Texts
 
     @Test func `a text in another script is as long as it needs to be`() async throws {
         let text = String(repeating: "光あれ。", count: 5_000)
-        let directory = try ScratchDirectory(templates: [
+        try await Self.run([
             "en/password_changed.txt": "Subject: 光\n\n\(text)\n", "en/password_changed.html": "<p>\(text)</p>\n",
-        ])
-        defer { directory.remove() }
-        try await MailFixture.run(templates: try directory.templates()) { fixture in
-            try await fixture.enqueue("password_changed", to: "kim@example.com")
-            try await fixture.work()
-            let message = try #require(try await fixture.arrived().first)
+        ]) { fixture in
+            let message = try await fixture.arrival(of: "password_changed")
             #expect(message.header("Subject") == "光")
             #expect(message.text == "\(text)\n")
             #expect(message.html == "<p>\(text)</p>\n")
@@ -77,14 +79,10 @@ import Texts
 
     @Test func `dots, long lines and spaces at their ends arrive as they were written`() async throws {
         let text = ".\n..\nFrom here\n\(String(repeating: "word ", count: 300))\nspaces   \ntab\t\n=3D =\n\nthe end"
-        let directory = try ScratchDirectory(templates: [
+        try await Self.run([
             "en/password_changed.txt": "Subject: dots\n\n\(text)", "en/password_changed.html": text,
-        ])
-        defer { directory.remove() }
-        try await MailFixture.run(templates: try directory.templates()) { fixture in
-            try await fixture.enqueue("password_changed", to: "kim@example.com")
-            try await fixture.work()
-            let message = try #require(try await fixture.arrived().first)
+        ]) { fixture in
+            let message = try await fixture.arrival(of: "password_changed")
             // The line break before a boundary belongs to that (RFC 2046 §5.1.1).
             #expect(message.text == text)
             #expect(message.html == text)
@@ -104,28 +102,9 @@ import Texts
         #expect(directory.faults() == [])
     }
 
-    @Test(
-        arguments: [
-            ("en/sign_in_code.txt", "Subject: a\n\n{{code}} {{cod}}", "en/sign_in_code.txt: has a placeholder"),
-            ("en/sign_in_code.txt", "Subject: a {{provider}}\n\n{{code}}", "en/sign_in_code.txt: has a placeholder"),
-            ("en/sign_in_code.html", "{{ code }}", "en/sign_in_code.html: has a placeholder"),
-            ("en/sign_in_code.html", "{{code", "en/sign_in_code.html: has {{ without }}"),
-            ("en/sign_in_code.txt", "Subject: a\n\nno digits", "en/sign_in_code.txt: lacks {{code}}"),
-            ("en/sign_in_code.html", "<p>{{minutes}}</p>", "en/sign_in_code.html: lacks {{code}}"),
-            ("en/sign_in_code.txt", "{{code}}", "en/sign_in_code.txt: begins with no line"),
-            ("en/sign_in_code.txt", "Subject:\n\n{{code}}", "en/sign_in_code.txt: begins with no line"),
-            ("en/sign_in_code.txt", "Subject: {{code}}", "en/sign_in_code.txt: begins with no line"),
-            ("en/sign_in_code.txt", "", "en/sign_in_code.txt: begins with no line"),
-            ("en/sign_in_code.txt", "Subject: a\u{0}\n\n{{code}}", "en/sign_in_code.txt: holds control characters"),
-            ("en/password_changed.txt", "Subject: a\n\nb", "en/password_changed.html: is missing"),
-            ("en/password_changed.html", "b", "en/password_changed.txt: is missing"),
-            ("en/sign_in.txt", "Subject: a\n\nb", "en/sign_in.txt: is no template"),
-            ("en/sign_in_code.txt~", "Subject: a\n\nb", "en/sign_in_code.txt~: is no template"),
-            ("english/sign_in_code.txt", "Subject: a\n\nb", "english: is no directory named after a language"),
-            ("README.md", "about", "README.md: is no directory named after a language"),
-            ("sv/password_changed.html", "b", "sv: lacks sign_in_code.txt and sign_in_code.html"),
-        ])
-    func `a fault names its file`(file: String, text: String, sentence: String) throws {
+    @Test(arguments: try templateFaults.get())
+    func `a fault names its file`(_ row: [String]) throws {
+        let (file, text, sentence) = (row[0], row[1], row[2])
         let directory = try ScratchDirectory(templates: Self.own.merging([file: text]) { $1 })
         defer { directory.remove() }
         let faults = directory.faults()

@@ -64,8 +64,6 @@ struct OutcomeHistoryTests {
             "keys_unavailable", "provider_unavailable", "database_unavailable", "overloaded", "internal_error",
             "invalid_request",
         ]
-        for reason in unrecorded {
-            #expect(OutcomeHistory.auditKind(ofReason: reason) == nil, "\(reason)")
-        }
+        for reason in unrecorded { #expect(OutcomeHistory.auditKind(ofReason: reason) == nil, "\(reason)") }
     }
 }

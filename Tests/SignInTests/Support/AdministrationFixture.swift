@@ -54,6 +54,27 @@ struct AdministrationFixture: Sendable {
         return sessions
     }
 
+    func disable(_ id: AccountID, reason: String) async throws {
+        try await administration.disable(id, reason: reason, by: administrator)
+    }
+
+    func enable(_ id: AccountID, email: String? = nil, reason: String) async throws {
+        try await administration.enable(
+            id, email: email.flatMap { EmailAddress($0) }, reason: reason, by: administrator)
+    }
+
+    func detach(_ id: IdentityID, reason: String? = nil) async throws {
+        try await administration.detach(id, reason: reason, by: administrator)
+    }
+
+    func revoke(_ id: IdentityID, unlinking: Bool, reason: String) async throws -> Revocation {
+        try await administration.revoke(id, unlinking: unlinking, reason: reason, by: administrator).revocation
+    }
+
+    func retry(_ id: RevocationID, reason: String? = nil) async throws -> Revocation {
+        try await administration.retry(id, reason: reason, by: administrator)
+    }
+
     /// The administrator's audit records, sorted: type, reason, and A, I, S and R for the account, the identity, the
     /// session and the revocation that it names. Each row has the key's name, the request and the network.
     func recorded() async throws -> [String] {

@@ -87,6 +87,15 @@ struct AuditSealFixture: TestFixture {
         }
     }
 
+    /// Adds a row as who may only add some can: of any time, and of any transaction.
+    func insert(_ type: String = "signed_in", at time: SQL, transaction: SQL = "DEFAULT") async throws {
+        try await tamper(
+            """
+            INSERT INTO audit_events (event_id, type, actor, actor_name, transaction_id, created_at)
+            VALUES (gen_random_uuid(), \(type), 'administrator', 'alice', \(transaction), \(time))
+            """)
+    }
+
     /// Runs the statements of an intruder with the owner's rights.
     func tamper(_ statements: SQL...) async throws {
         for statement in statements { _ = try await database.execute(statement) }

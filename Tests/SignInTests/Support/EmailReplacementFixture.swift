@@ -33,8 +33,7 @@ struct EmailReplacementFixture: TestFixture {
     /// waits.
     func member() async throws -> SignedIn {
         let member = try await people.member(Self.old)
-        let ticket = try await people.ticket(.google("g-1", SignInFixture.email(Self.work)))
-        _ = try await people.bind(ticket, member.session.credential)
+        _ = try await people.bind(.google("g-1", SignInFixture.email(Self.work)), member.session.credential)
         try await people.forgetMails()
         return member
     }
@@ -48,6 +47,13 @@ struct EmailReplacementFixture: TestFixture {
     func request(_ email: String = new, for id: AccountID) async throws -> EmailReplacement {
         try await admin.administration.replaceEmail(
             of: id, by: try #require(EmailAddress(email)), reason: "case 17", by: admin.administrator)
+    }
+
+    /// A member whose address is to be replaced.
+    func requested() async throws -> SignedIn {
+        let member = try await member()
+        try await request(for: member)
+        return member
     }
 
     /// Carries out what is due.

@@ -139,6 +139,15 @@ struct MailFixture: TestFixture {
         ).work.first
     }
 
+    /// The mail of a notice that is queued now.
+    func arrival(
+        of template: String, to address: String = "kim@example.com", in language: String = "en"
+    ) async throws -> MailServer.Message {
+        try await enqueue(template, to: address, in: language)
+        try await work()
+        return try #require(try await arrived().last)
+    }
+
     /// The messages that have arrived. A marker is sent last, so that none is still on its way.
     func arrived() async throws -> [MailServer.Message] {
         let mark = "mark-\(UUID().uuidString.lowercased())@example.com"

@@ -13,6 +13,11 @@ extension ProviderEventFixture {
         return Dictionary(rows.map { ($0.0, $0.1) }) { "\($0) \($1)" }
     }
 
+    /// One line for each event: its token's id, its status, and whom it names.
+    func subjects() async throws -> [String?] {
+        try await texts("SELECT concat_ws(' ', jti, status, subject) FROM provider_events ORDER BY jti")
+    }
+
     /// One line for each audit record that names a token: the token's id, type, actor, provider and reason.
     func audited() async throws -> [String] {
         try await database.query(

@@ -78,16 +78,28 @@ struct ProviderEventFixture: ServiceFixture {
             ).with(changes))
     }
 
+    /// An event of either provider.
+    func event(
+        _ provider: Provider, _ type: String, _ members: [(String, String)] = [], of subject: String = "kim", id: String
+    ) throws -> [UInt8] {
+        switch provider {
+        case .apple: try apple(type, of: subject, id: id)
+        case .google: try google(type, members, of: subject, id: id)
+        }
+    }
+
     /// A security event token of Google's.
     ///
     /// - Parameters:
+    ///   - type: with the prefix of its kind or without.
     ///   - members: the event's, beside its subject.
     ///   - time: of the event, in seconds from the start; now by default.
     func google(
         _ type: String, _ members: [(String, String)] = [], of subject: String? = "kim", at time: Int64? = nil,
         id: String, by mint: TokenMint? = nil
     ) throws -> [UInt8] {
-        try google(type, members, about: subject.map { .googlePerson($0) }, at: time, id: id, by: mint)
+        let prefix = type.contains(":") ? "" : type.hasPrefix("token") ? Self.oauth : Self.risc
+        return try google(prefix + type, members, about: subject.map { .googlePerson($0) }, at: time, id: id, by: mint)
     }
 
     /// A security event token of Google's about a refresh token that was revoked.

@@ -62,11 +62,6 @@ extension ServiceFixture {
         try await service.accounts.changePassword(of: try await opened(signedIn), current: current, to: new, by: call)
     }
 
-    @discardableResult
-    func link(_ provider: Provider, _ credential: ProviderCredential, to signedIn: SignedIn) async throws -> Identity {
-        try await service.linking.link(provider, credential, to: try await opened(signedIn), by: call)
-    }
-
     /// Expects neither token of the session to be good.
     func expectEnded(_ session: IssuedSession, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await expectFailure("invalidSession", sourceLocation: sourceLocation) { try await opened(session) }

@@ -77,6 +77,11 @@ extension SignInFixture {
         return try await digits(purpose, of: email, ticket: ticket)
     }
 
+    /// Has a code mailed for a ticket, as the proof of the account that has the address.
+    func mailedProof(of email: String, for ticket: LinkRequired) async throws -> BindCredential {
+        .emailCode(email: email, code: try await code(.bind, for: email, ticket: ticket))
+    }
+
     /// As many digits that are not these.
     static func wrong(_ digits: String) -> String { String(digits.map { $0 == "9" ? "0" : "9" }) }
 
@@ -121,6 +126,16 @@ extension SignInFixture {
         try await database.query(
             "SELECT type FROM audit_events WHERE account_id = \(signedIn.account.id) ORDER BY created_at, event_id",
             as: String.self)
+    }
+
+    /// Expects a call to end in the failure of that name, and to change nothing.
+    func expectRefusal<Value: Sendable>(
+        _ name: String, sourceLocation: SourceLocation = #_sourceLocation,
+        _ body: @Sendable () async throws -> Value
+    ) async throws {
+        let before = try await state()
+        try await expectFailure(name, sourceLocation: sourceLocation, body)
+        #expect(try await state() == before, sourceLocation: sourceLocation)
     }
 
     /// All rows of the tables that these calls may change.

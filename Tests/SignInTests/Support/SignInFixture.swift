@@ -181,6 +181,19 @@ struct SignInFixture: ServiceFixture {
         }
     }
 
+    /// Expects a call to be refused whose session ends while it waits for its account.
+    func expectEndedMeanwhile<Value: Sendable>(
+        sourceLocation: SourceLocation = #_sourceLocation, _ call: @escaping @Sendable () async throws -> Value
+    ) async throws {
+        let calling = try await interleave { transaction in
+            try await transaction.execute("SELECT FROM accounts FOR UPDATE")
+            try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
+        } with: {
+            try await call()
+        }
+        try await expectFailure("invalidSession", sourceLocation: sourceLocation) { try await calling.value }
+    }
+
     enum Unexpected: Error {
         case signedIn
         case linkRequired

@@ -64,6 +64,18 @@ extension SignInFixture {
         }
     }
 
+    /// Expects the owner to have taken the former reader's account over, and to be alone in it.
+    func expectTakenOver(
+        _ former: SignedIn, by owner: SignedIn, with subjects: Set<String> = ["former", "owner"],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        #expect(owner.account.id == former.account.id, sourceLocation: sourceLocation)
+        #expect(owner.account.emailProof == .proven, sourceLocation: sourceLocation)
+        #expect(!owner.account.hasPassword, sourceLocation: sourceLocation)
+        #expect(Set(owner.account.identities.map(\.key.subject.text)) == subjects, sourceLocation: sourceLocation)
+        #expect(try await !isLive(former), sourceLocation: sourceLocation)
+    }
+
     /// Expects everything to be as the former reader left it, for nobody but them.
     func expectUntouched(_ former: SignedIn, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let account = try await account(former)
